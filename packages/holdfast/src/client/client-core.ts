@@ -1,0 +1,133 @@
+import { Batcher } from "../engine/batcher.ts";
+import type { PortsBundle } from "../engine/ports-bundle.ts";
+import type { RunEnds } from "../engine/run-ends.ts";
+import { backoff, untilAnswered } from "../engine/store-retry.ts";
+import { toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { uuidV7 } from "../model/ids.ts";
+import type { Run } from "../model/run.ts";
+import type { DeliverMessage, DeliverOutcome, StartOutcome, StartRun, Store } from "../ports/store.ts";
+import { ResultWaiter } from "./result-waiter.ts";
+
+/** A caller hears that the store cannot be reached after about this many tries (some 20 seconds). */
+const FAILURES_MAX = 10;
+const BATCH_SIZE_MAX = 500;
+const BUSY_TRIES_MAX = 10;
+/** Most messages that may wait in a run's inbox before it has taken them in. */
+const INBOX_MAX = 10_000;
+
+const REPLACED = toErrorRecord(
+  new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
+);
+
+interface StartItem {
+  readonly start: StartRun;
+  readonly holdBy: string | undefined;
+}
+
+/** What a client and its run handles share. */
+export class ClientCore {
+  readonly ports: PortsBundle;
+  readonly namespace: string;
+  readonly waiter: ResultWaiter;
+  readonly starts: Batcher<StartItem, StartOutcome>;
+  readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
+  readonly #workflows = new Map<string, string>();
+  #closed = false;
+
+  constructor(ports: PortsBundle, namespace: string, ends: RunEnds, lookMs: number) {
+    const { clock, random, store, log, notifier } = ports;
+    this.ports = ports;
+    this.namespace = namespace;
+    this.waiter = new ResultWaiter({ clock, store, log, notifier, ends, lookMs });
+    const giveUp = (failures: number): boolean => this.#closed || failures >= FAILURES_MAX;
+    const batching = { clock, random, sizeMax: BATCH_SIZE_MAX, giveUp };
+    this.starts = new Batcher({
+      ...batching,
+      send: (items) => this.#untilNotBusy(items, (some) => this.#sendStarts(some)),
+    });
+    this.messages = new Batcher({
+      ...batching,
+      send: (items) => this.#untilNotBusy(items, (some) => this.#sendMessages(some)),
+    });
+  }
+
+  /** One call for each worker that is to hold some of the runs, and for each repetition of an id. */
+  async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
+    const groups = new Map<string, { items: StartItem[]; ids: Set<string> }>();
+    for (const item of items) {
+      let key = item.holdBy ?? "";
+      while (groups.get(key)?.ids.has(item.start.run.id)) key += "+";
+      const group = groups.get(key) ?? { items: [], ids: new Set() };
+      groups.set(key, group);
+      group.items.push(item);
+      group.ids.add(item.start.run.id);
+    }
+    const outcomes = new Map<StartItem, StartOutcome>();
+    for (const group of groups.values()) {
+      const workerId = group.items[0]?.holdBy;
+      const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
+      const starts = group.items.map((item) => item.start);
+      const result = await this.ports.store.startRuns({ starts, holdBy, replaceError: REPLACED });
+      group.items.forEach((item, i) => {
+        outcomes.set(item, result.outcomes[i] as StartOutcome);
+      });
+    }
+    return items.map((item) => outcomes.get(item) as StartOutcome);
+  }
+
+  async #sendMessages(messages: readonly DeliverMessage[]): Promise<readonly DeliverOutcome[]> {
+    return (await this.ports.store.deliverMessages({ messages, inboxMax: INBOX_MAX })).outcomes;
+  }
+
+  /** Items whose row somebody else has locked are sent again, unchanged, until they have an answer. */
+  async #untilNotBusy<T, R extends { readonly outcome: string }>(
+    items: readonly T[],
+    send: (items: readonly T[]) => Promise<readonly R[]>,
+  ): Promise<readonly R[]> {
+    const results = [...(await send(items))];
+    for (let tries = 1; ; tries++) {
+      const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
+      if (busy.length === 0) return results;
+      if (this.#closed || tries > BUSY_TRIES_MAX)
+        throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
+      await backoff(this.ports, tries);
+      const again = await send(busy.map((i) => items[i] as T));
+      busy.forEach((i, k) => {
+        results[i] = again[k] as R;
+      });
+    }
+  }
+
+  newId(): string {
+    return uuidV7(this.ports.clock.now(), this.ports.random.bytes(16));
+  }
+
+  /** An idempotent call of the store, repeated while the store is away. */
+  call<T>(send: (store: Store) => Promise<T>): Promise<T> {
+    this.assertOpen();
+    return untilAnswered(
+      this.ports,
+      () => send(this.ports.store),
+      (failures) => this.#closed || failures >= FAILURES_MAX,
+    );
+  }
+
+  assertOpen(): void {
+    if (this.#closed) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
+  }
+
+  noteWorkflow(run: Pick<Run, "id" | "workflow">): void {
+    if (this.#workflows.size > 10_000) this.#workflows.clear();
+    this.#workflows.set(run.id, run.workflow);
+  }
+
+  workflowOf(id: string): string | undefined {
+    return this.#workflows.get(id);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.waiter.close();
+  }
+}

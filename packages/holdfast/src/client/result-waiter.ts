@@ -1,0 +1,137 @@
+/**
+ * Waiting for ends of runs. Ends in this process arrive directly; for all others one shared wait serves every waiter of the
+ * client: a hint that names a run, or a slow look at all runs that are waited for, costs one call however many wait.
+ */
+import type { RunEnd, RunEnds } from "../engine/run-ends.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { isClosed, type Run } from "../model/run.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Notifier } from "../ports/notifier.ts";
+import type { Store } from "../ports/store.ts";
+
+const RUNS_PER_LOOK = 1_000;
+
+interface Waiter {
+  readonly resolve: (end: RunEnd) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface ResultWaiterParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly notifier: Notifier;
+  readonly ends: RunEnds;
+  /** How often to look for ends that no hint announced. */
+  readonly lookMs: number;
+}
+
+export class ResultWaiter {
+  readonly #params: ResultWaiterParams;
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #unsubscribe: (() => void)[];
+  readonly #hinted = new Set<string>();
+  #looking = false;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(params: ResultWaiterParams) {
+    this.#params = params;
+    this.#unsubscribe = [
+      params.ends.subscribe((end) => this.#settle(end)),
+      params.notifier.subscribe((hint) => {
+        if (hint.type !== "ended" || !this.#waiters.has(hint.runId)) return;
+        this.#hinted.add(hint.runId);
+        this.#look();
+      }),
+    ];
+  }
+
+  /** Resolves when the run has ended. The first look is taken at once, because it may have ended already. */
+  wait(runId: string, look: boolean): { readonly end: Promise<RunEnd>; cancel(): void } {
+    let waiter: Waiter | undefined;
+    const end = new Promise<RunEnd>((resolve, reject) => {
+      waiter = { resolve, reject };
+      const waiters = this.#waiters.get(runId);
+      if (waiters) waiters.add(waiter);
+      else this.#waiters.set(runId, new Set([waiter]));
+    });
+    if (look) {
+      this.#hinted.add(runId);
+      this.#look();
+    }
+    this.#schedule();
+    return { end, cancel: () => this.#forget(runId, waiter as Waiter) };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#timer?.cancel();
+    const error = new HoldfastError(
+      "client_closed",
+      "The client was closed while somebody was waiting for a result. The run itself goes on.",
+    );
+    for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
+    this.#waiters.clear();
+  }
+
+  #forget(runId: string, waiter: Waiter): void {
+    const waiters = this.#waiters.get(runId);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#waiters.delete(runId);
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#closed) return;
+    this.#timer = this.#params.clock.setTimer(this.#params.lookMs, () => {
+      this.#timer = undefined;
+      if (this.#waiters.size === 0) return;
+      for (const runId of this.#waiters.keys()) this.#hinted.add(runId);
+      this.#look();
+      this.#schedule();
+    });
+  }
+
+  #look(): void {
+    if (this.#looking || this.#closed) return;
+    this.#looking = true;
+    this.#params.clock.immediate(() => void this.#readHinted());
+  }
+
+  async #readHinted(): Promise<void> {
+    while (this.#hinted.size > 0 && !this.#closed) {
+      const runIds = [...this.#hinted].slice(0, RUNS_PER_LOOK);
+      for (const runId of runIds) this.#hinted.delete(runId);
+      const wanted = runIds.filter((runId) => this.#waiters.has(runId));
+      if (wanted.length === 0) continue;
+      try {
+        const runs = await this.#params.store.readRuns({ runs: wanted.map((runId) => ({ runId })) });
+        for (const run of runs) if (run && isClosed(run.status)) this.#settle(endOf(run));
+      } catch (error) {
+        // The next look, at the latest, tries again.
+        this.#params.log.warn({ error: String(error) }, "could not read the results that are waited for");
+        break;
+      }
+    }
+    this.#looking = false;
+  }
+
+  #settle(end: RunEnd): void {
+    const waiters = this.#waiters.get(end.runId);
+    if (!waiters) return;
+    this.#waiters.delete(end.runId);
+    for (const waiter of waiters) waiter.resolve(end);
+  }
+}
+
+export function endOf(run: Run): RunEnd {
+  return {
+    runId: run.runId,
+    status: run.status as RunEnd["status"],
+    output: run.output,
+    error: run.error,
+    continuedAs: run.continuedAs,
+  };
+}

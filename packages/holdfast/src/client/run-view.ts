@@ -1,0 +1,166 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+import { type Attributes, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
+import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
+
+/** A run as people and programs outside see it. */
+export interface RunDescription extends RunSummary {
+  readonly input: unknown;
+  readonly output: unknown;
+  /** Why it failed, was terminated or parked. */
+  readonly error: ErrorRecord | null;
+}
+
+/** A run in a list: everything but the payloads. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly id: string;
+  readonly namespace: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly status: RunStatus;
+  readonly compensation: CompensationOutcome | null;
+  readonly attributes: Attributes;
+  /** Ops that a suspended run waits for. */
+  readonly waitingFor: readonly string[];
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  /** When it becomes due by itself. */
+  readonly availableAt: Date | null;
+  readonly deadlineAt: Date | null;
+  /** The worker that holds it. */
+  readonly workerId: string | null;
+  readonly historyLength: number;
+  readonly continuedFrom: string | null;
+  readonly continuedAs: string | null;
+}
+
+export interface EventView {
+  readonly seq: number;
+  readonly type: EventType;
+  readonly category: string;
+  readonly op: string | null;
+  readonly at: Date;
+  readonly value?: unknown;
+  readonly attempt?: number;
+  readonly error?: ErrorRecord;
+  readonly fireAt?: Date;
+  readonly retryAt?: Date;
+}
+
+/** One op of a run, folded from its events. */
+export interface StepView {
+  readonly op: string;
+  readonly kind: "step" | "timer" | "signal" | "side_effect";
+  readonly status: "running" | "retrying" | "waiting" | "completed" | "failed";
+  readonly attempts: number;
+  readonly output?: unknown;
+  readonly error?: ErrorRecord;
+  readonly startedAt?: Date;
+  readonly endedAt?: Date;
+  readonly dueAt?: Date;
+}
+
+export function describeRun(run: Run, codec: Codec): RunDescription {
+  const output = run.output === null ? undefined : codec.decode(run.output);
+  return { ...summarizeRun(run), input: codec.decode(run.input), output, error: run.error };
+}
+
+export function summarizeRun(run: RunRow): RunSummary {
+  return {
+    runId: run.runId,
+    id: run.id,
+    namespace: run.namespace,
+    workflow: run.workflow,
+    version: run.version,
+    queue: run.queue,
+    priority: run.priority,
+    status: run.status,
+    compensation: run.compensation,
+    attributes: run.attributes,
+    waitingFor: run.waitingFor,
+    createdAt: new Date(run.createdAt),
+    startedAt: date(run.startedAt),
+    endedAt: date(run.endedAt),
+    availableAt: date(run.availableAt),
+    deadlineAt: date(run.deadlineAt),
+    workerId: run.heldBy,
+    historyLength: run.eventCount + (run.endedAt === null ? 1 : 2),
+    continuedFrom: run.continuedFrom,
+    continuedAs: run.continuedAs,
+  };
+}
+
+/** The uniform history: the start and the end are the run row, everything between has rows of its own. */
+export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
+  const end = endEvent(run);
+  return [startEvent(run), ...events, ...(end ? [end] : [])];
+}
+
+export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
+  const { meta } = event;
+  return {
+    seq: event.seq,
+    type: event.type,
+    category: eventCategory(event.type),
+    op: event.op,
+    at: new Date(event.at),
+    ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
+    ...(meta?.attempt === undefined ? {} : { attempt: meta.attempt }),
+    ...(meta?.error === undefined ? {} : { error: meta.error }),
+    ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
+    ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
+  };
+}
+
+export function foldSteps(events: readonly HistoryEvent[], codec: Codec): StepView[] {
+  const steps = new Map<string, StepView>();
+  for (const event of events) {
+    if (event.op === null || event.type === "patched") continue;
+    const key = event.type === "signal_received" ? `${event.op} ${event.seq}` : event.op;
+    const step = foldStep(steps.get(key), event, codec);
+    if (step) steps.set(key, step);
+  }
+  return [...steps.values()];
+}
+
+function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Codec): StepView | undefined {
+  const at = new Date(event.at);
+  const op = event.op as string;
+  const attempts = event.meta?.attempt ?? Math.max(1, before?.attempts ?? 0);
+  const output = event.payload === undefined ? {} : { output: codec.decode(event.payload) };
+  const error = event.meta?.error === undefined ? {} : { error: event.meta.error };
+  const step: StepView = { startedAt: at, ...before, op, kind: "step", attempts, status: "running" };
+  switch (event.type) {
+    case "step_started":
+      return step;
+    case "step_attempt_failed":
+      return {
+        ...step,
+        ...error,
+        status: "retrying",
+        ...(event.meta?.retryAt === undefined ? {} : { dueAt: new Date(event.meta.retryAt) }),
+      };
+    case "step_completed":
+      return { ...step, ...output, status: "completed", endedAt: at };
+    case "step_failed":
+      return { ...step, ...error, status: "failed", endedAt: at };
+    case "timer_created":
+      return { ...step, kind: "timer", status: "waiting", dueAt: new Date(event.meta?.fireAt ?? event.at) };
+    case "timer_fired":
+      return { ...step, kind: "timer", status: "completed", endedAt: at };
+    case "signal_received":
+      return { ...step, ...output, kind: "signal", status: "completed", endedAt: at };
+    case "side_effect":
+      return { ...step, ...output, kind: "side_effect", status: "completed", endedAt: at };
+    default:
+      return before;
+  }
+}
+
+function date(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,345 @@
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { type HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { RetryableError } from "../errors/step-errors.ts";
+import { jsonCodec, payloadEncoding } from "./json-codec.ts";
+
+const text = (value: unknown) => new TextDecoder().decode(jsonCodec.encode(value, "value"));
+const bytes = (json: string) => new TextEncoder().encode(json);
+const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value, "value"));
+
+function refusal(value: unknown, where = "input"): HoldfastError {
+  try {
+    jsonCodec.encode(value, where);
+  } catch (error) {
+    if (isHoldfastError(error, "unserializable_value")) return error;
+    throw error;
+  }
+  throw new Error("it was encoded");
+}
+
+function nested(depth: number, wrap: (inner: unknown) => unknown, innermost: unknown = 1): unknown {
+  let value = innermost;
+  for (let level = 0; level < depth; level++) value = wrap(value);
+  return value;
+}
+
+describe("plain JSON", () => {
+  it.each([null, true, 0, -1.5, 1e300, "", "text", [], {}, [1, [2, { a: null }]], { a: { b: ["c"] } }])(
+    "writes %j as JSON.stringify does",
+    (value) => {
+      expect(text(value)).toBe(JSON.stringify(value));
+      expect(roundTrip(value)).toStrictEqual(value);
+    },
+  );
+
+  it("keeps half surrogate pairs, NUL and every other character", () => {
+    const odd = '\ud800 \udc00 \u0000 \u2028 𝄞 ü "$hf"';
+    expect(roundTrip({ [odd]: odd })).toStrictEqual({ [odd]: odd });
+  });
+
+  it("is zero bytes for undefined", () => {
+    expect(jsonCodec.encode(undefined, "value")).toHaveLength(0);
+    expect(jsonCodec.decode(new Uint8Array(0))).toBeUndefined();
+  });
+});
+
+describe("values that JSON cannot hold", () => {
+  it.each<[string, unknown, string]>([
+    ["a Date", new Date(0), '{"$hf":"Date","v":"1970-01-01T00:00:00.000Z"}'],
+    ["an invalid Date", new Date(Number.NaN), '{"$hf":"Date","v":null}'],
+    ["the last Date", new Date(8.64e15), '{"$hf":"Date","v":"+275760-09-13T00:00:00.000Z"}'],
+    ["a Map", new Map([["a", 1]]), '{"$hf":"Map","v":[["a",1]]}'],
+    ["a Set", new Set([1, "a"]), '{"$hf":"Set","v":[1,"a"]}'],
+    ["a BigInt", 2n ** 70n, '{"$hf":"BigInt","v":"1180591620717411303424"}'],
+    ["bytes", new Uint8Array([0, 255, 16]), '{"$hf":"Uint8Array","v":"AP8Q"}'],
+    ["floats", new Float64Array([1.5, Number.NaN]), '{"$hf":"Float64Array","v":"AAAAAAAA+D8AAAAAAAD4fw=="}'],
+    ["an ArrayBuffer", new Uint8Array([1]).buffer, '{"$hf":"ArrayBuffer","v":"AQ=="}'],
+    ["NaN", Number.NaN, '{"$hf":"Number","v":"NaN"}'],
+    ["Infinity", Number.POSITIVE_INFINITY, '{"$hf":"Number","v":"Infinity"}'],
+    ["-Infinity", Number.NEGATIVE_INFINITY, '{"$hf":"Number","v":"-Infinity"}'],
+    ["-0", -0, '{"$hf":"Number","v":"-0"}'],
+    ["a RegExp", /a\/b"/giu, '{"$hf":"RegExp","v":["a\\\\/b\\"","giu"]}'],
+    ["a URL", new URL("https://a.example/x?y#z"), '{"$hf":"URL","v":"https://a.example/x?y#z"}'],
+    ["undefined in an object", { a: undefined }, '{"a":{"$hf":"undefined"}}'],
+    ["undefined in a list", [undefined], '[{"$hf":"undefined"}]'],
+    ["an own $hf", { $hf: "Date", v: 1 }, '{"$hf":"Object","v":[["$hf","Date"],["v",1]]}'],
+  ])("keeps %s, readably", (_, value, json) => {
+    expect(text(value)).toBe(json);
+    expect(roundTrip(value)).toStrictEqual(value);
+    expect(roundTrip({ deep: [value, new Map([[value, value]])] })).toStrictEqual({
+      deep: [value, new Map([[value, value]])],
+    });
+  });
+
+  it("keeps a Buffer as a Uint8Array with memory of its own", () => {
+    const decoded = roundTrip(Buffer.from("hello")) as Uint8Array;
+    expect(decoded.constructor).toBe(Uint8Array);
+    expect(decoded).toStrictEqual(new Uint8Array(Buffer.from("hello")));
+    expect(decoded.buffer.byteLength).toBe(5);
+  });
+
+  it("keeps only the part of the memory that a view shows", () => {
+    expect(roundTrip(new Uint8Array([1, 2, 3, 4]).subarray(1, 3))).toStrictEqual(new Uint8Array([2, 3]));
+  });
+
+  it("keeps a tag that an attacker put into user data as data", () => {
+    const attack = { $hf: "Error", v: { $hf: "undefined" }, list: [{ $hf: { $hf: 1 } }] };
+    expect(roundTrip(attack)).toStrictEqual(attack);
+    expect(roundTrip(JSON.parse('{"$hf":1,"__proto__":{"x":1}}'))).toStrictEqual(
+      JSON.parse('{"$hf":1,"__proto__":{"x":1}}'),
+    );
+  });
+
+  it("fills the holes of a sparse list with undefined", () => {
+    const sparse = [1];
+    sparse[3] = 4;
+    expect(roundTrip(sparse)).toStrictEqual([1, undefined, undefined, 4]);
+  });
+
+  it("changes no prototype through __proto__", () => {
+    const plain = JSON.parse('{"__proto__":{"polluted":true}}');
+    const special = JSON.parse('{"__proto__":{"polluted":true}}');
+    special.at = new Date(0);
+    for (const value of [plain, special]) {
+      const decoded = roundTrip(value) as Record<string, unknown>;
+      expect(Object.keys(decoded)).toContain("__proto__");
+      expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
+      expect(decoded["polluted"]).toBeUndefined();
+      expect(decoded).toStrictEqual(value);
+    }
+  });
+
+  it("recognises values from another realm", () => {
+    const foreign = runInNewContext(
+      "({ d: new Date(5), m: new Map([[1, 2]]), s: new Set([1]), r: /x/, e: new RangeError('no'), u: new Uint8Array([7]), o: { a: 1 } })",
+    );
+    expect(roundTrip(foreign)).toEqual({
+      d: new Date(5),
+      m: new Map([[1, 2]]),
+      s: new Set([1]),
+      r: /x/,
+      e: new RangeError("no"),
+      u: new Uint8Array([7]),
+      o: { a: 1 },
+    });
+  });
+});
+
+describe("errors", () => {
+  it("keep class, name, message, stack, cause and fields", () => {
+    const cause = new RangeError("inner");
+    const error = Object.assign(new TypeError("outer", { cause }), { code: "X", at: new Date(0) });
+    const decoded = roundTrip(error) as TypeError & Record<string, unknown>;
+    expect(decoded).toBeInstanceOf(TypeError);
+    expect(decoded).not.toBe(error);
+    expect(decoded).toMatchObject({
+      name: "TypeError",
+      message: "outer",
+      stack: error.stack,
+      code: "X",
+      at: new Date(0),
+    });
+    expect(decoded.cause).toBeInstanceOf(RangeError);
+    expect((decoded.cause as Error).stack).toBe(cause.stack);
+    expect(Object.keys(decoded)).toEqual(["code", "at"]);
+  });
+
+  it("of a class of the user's keep their name", () => {
+    class CardError extends Error {
+      override name = "CardError";
+      readonly card = "visa";
+    }
+    const decoded = roundTrip(new CardError("refused"));
+    expect(decoded).toBeInstanceOf(Error);
+    expect(decoded).toMatchObject({ name: "CardError", message: "refused", card: "visa" });
+    expect(String(decoded)).toBe("CardError: refused");
+  });
+
+  it("with several members keep them", () => {
+    const decoded = roundTrip(new AggregateError([new Error("a"), 2], "both")) as AggregateError;
+    expect(decoded).toBeInstanceOf(AggregateError);
+    expect(decoded.errors).toEqual([new Error("a"), 2]);
+    const custom = roundTrip(Object.assign(new Error("x"), { errors: { a: "required" } }));
+    expect(custom).toMatchObject({ errors: { a: "required" } });
+  });
+
+  it("of Holdfast are recognised again", () => {
+    const error = new RetryableError("busy", { after: "5s", data: { at: new Date(0) }, cause: new Error("503") });
+    const decoded: unknown = roundTrip({ error });
+    const restored = (decoded as { error: unknown }).error;
+    expect(isHoldfastError(restored, "retryable")).toBe(true);
+    expect(restored).toMatchObject({
+      name: "RetryableError",
+      message: "busy",
+      kind: "ServiceUnavailable",
+      afterMs: 5_000,
+      data: { at: new Date(0), afterMs: 5_000 },
+      stack: error.stack,
+      cause: { message: "503" },
+    });
+  });
+
+  it("leave behind what cannot be stored", () => {
+    const request: Record<string, unknown> = { path: "/x" };
+    request["self"] = { request };
+    const error = Object.assign(new Error("x"), { request, retry: () => 1, status: 503 });
+    expect(Object.keys(roundTrip({ error, after: request["path"] }) as object)).toEqual(["error", "after"]);
+    expect(Object.keys((roundTrip({ error }) as { error: object }).error)).toEqual(["status"]);
+    const selfCaused = new Error("round");
+    selfCaused.cause = selfCaused;
+    expect(roundTrip(selfCaused)).toEqual(new Error("round"));
+  });
+});
+
+describe("objects of classes", () => {
+  it("become their own enumerable properties", () => {
+    class Point {
+      readonly x = 1;
+      readonly at = new Date(0);
+      #hidden = 3;
+      get sum(): number {
+        return this.x + this.#hidden;
+      }
+    }
+    expect(roundTrip(new Point())).toStrictEqual({ x: 1, at: new Date(0) });
+  });
+
+  it("become what their toJSON returns", () => {
+    class Money {
+      readonly cents: bigint;
+      constructor(cents: bigint) {
+        this.cents = cents;
+      }
+      toJSON(key: string): unknown {
+        return { key, cents: this.cents, toJSON: 5 };
+      }
+    }
+    expect(roundTrip({ price: new Money(5n) })).toStrictEqual({ price: { key: "price", cents: 5n, toJSON: 5 } });
+    expect(roundTrip({ toJSON: () => "short" })).toBe("short");
+    expect(roundTrip({ toJSON: () => new Date(0) })).toStrictEqual(new Date(0));
+    const itself: Record<string, unknown> = { a: 1 };
+    Object.defineProperty(itself, "toJSON", { value: () => itself });
+    expect(roundTrip(itself)).toStrictEqual({ a: 1 });
+  });
+
+  it("lose their boxes", () => {
+    expect(roundTrip([Object(1), Object("a"), Object(true), Object(-0)])).toStrictEqual([1, "a", true, -0]);
+  });
+
+  it("are not taken for what they only claim to be", () => {
+    const fake = (tag: string) => ({ a: 1, [Symbol.toStringTag]: tag });
+    for (const tag of ["Date", "Map", "Set", "RegExp", "URL", "Promise", "ArrayBuffer", "Number", "Error"]) {
+      const value = Object.assign(Object.create({ [Symbol.toStringTag]: tag }), { a: 1 });
+      expect(roundTrip([value, fake(tag)]), tag).toEqual([{ a: 1 }, { a: 1 }]);
+    }
+  });
+});
+
+describe("what cannot be stored", () => {
+  it.each<[string, unknown, string]>([
+    ["a function", { items: [0, 1, 2, { fn: () => 1 }] }, "input.items[3].fn is a function: it cannot be stored"],
+    ["a symbol", { "x-id": Symbol("s") }, 'input["x-id"] is a symbol: it cannot be stored'],
+    ["a promise", [Promise.resolve()], "input[0] is a promise (is an await missing?): it cannot be stored"],
+    [
+      "a Response",
+      { r: new Response("x") },
+      "input.r is a fetch Response (store what .json() or .text() gives): it cannot be stored",
+    ],
+    ["a WeakMap", { w: new WeakMap() }, "input.w is a WeakMap, which cannot be listed: it cannot be stored"],
+    ["the value itself", () => 1, "input is a function: it cannot be stored"],
+    [
+      "something in a Map",
+      { m: new Map([["k", { f: () => 1 }]]) },
+      'input.m.get("k").f is a function: it cannot be stored',
+    ],
+    ["a key of a Map", new Map([[() => 1, 1]]), "input.keys()[0] is a function: it cannot be stored"],
+    ["something in a Set", new Set([1, () => 1]), "input.values()[1] is a function: it cannot be stored"],
+  ])("names the path of %s", (_, value, message) => {
+    expect(refusal(value).message).toBe(message);
+  });
+
+  it("names the path in a place with a longer name", () => {
+    const error = refusal({ a: { b: () => 1 } }, 'input of workflow "order"');
+    expect(error.message).toBe('a.b in input of workflow "order" is a function: it cannot be stored');
+    expect(error.data).toEqual({ where: 'input of workflow "order"', path: "a.b" });
+    expect(error.kind).toBe("ValidationError");
+  });
+
+  it("names both ends of a cycle", () => {
+    const order: Record<string, unknown> = { lines: [{}] };
+    (order["lines"] as Record<string, unknown>[])[0]!["order"] = order;
+    expect(refusal({ order }).message).toBe(
+      "input.order.lines[0].order is a cycle, it leads back to order: it cannot be stored",
+    );
+    const self: unknown[] = [];
+    self.push(self, self);
+    expect(refusal(self).message).toBe("input[0] is a cycle, it leads back to the whole value: it cannot be stored");
+    const map = new Map<string, unknown>();
+    map.set("me", map);
+    expect(refusal(map).message).toContain('input.get("me") is a cycle');
+  });
+
+  it("does not take the same object in two places for a cycle", () => {
+    const shared = { at: new Date(0) };
+    expect(roundTrip([shared, shared, { shared }])).toStrictEqual([shared, shared, { shared }]);
+  });
+
+  it.each<[string, (inner: unknown) => unknown]>([
+    ["lists", (inner) => [inner]],
+    ["objects", (inner) => ({ a: inner })],
+    ["Maps", (inner) => new Map([["a", inner]])],
+    ["errors", (inner) => ({ $hf: inner })],
+  ])("allows 500 levels of %s and refuses more", (_, wrap) => {
+    expect(roundTrip(nested(500, wrap))).toStrictEqual(nested(500, wrap));
+    expect(refusal(nested(501, wrap)).message).toContain("is nested more than 500 levels deep");
+    expect(refusal(nested(100_000, wrap)).message.length).toBeLessThan(500);
+  });
+
+  it("says which getter or toJSON threw what", () => {
+    const broken = () => {
+      throw new TypeError("bug");
+    };
+    const error = refusal({ a: { toJSON: broken } });
+    expect(error.message).toBe("input.a cannot be read, it throws TypeError: bug: it cannot be stored");
+    expect(error.cause).toBeInstanceOf(TypeError);
+    expect(refusal([Object.defineProperty({}, "x", { get: broken, enumerable: true })]).message).toContain(
+      "input[0].x cannot",
+    );
+  });
+});
+
+describe("decoding", () => {
+  it.each([
+    "{",
+    "nope",
+    '{"$hf":"Widget","v":1}',
+    '{"$hf":5}',
+    '{"$hf":"Date"}',
+    '{"$hf":"BigInt","v":"x"}',
+    '{"$hf":"Map","v":[[1]]}',
+    '{"$hf":"RegExp","v":["(","g"]}',
+    '{"$hf":"URL","v":"::"}',
+    '{"$hf":"Error","v":null}',
+    '{"$hf":"constructor","v":"x"}',
+    `${'{"$hf":"Set","v":['.repeat(5_000)}${"]}".repeat(5_000)}`,
+  ])("refuses %.40s with a code", (json) => {
+    expect(() => jsonCodec.decode(bytes(json))).toThrow(expect.objectContaining({ code: "codec_failed" }));
+  });
+
+  it("notices damaged text and other encodings", () => {
+    const failed = expect.objectContaining({ code: "codec_failed" });
+    expect(() => jsonCodec.decode(new Uint8Array([0x22, 0xff, 0x22]))).toThrow(failed);
+    expect(() => jsonCodec.decode(new Uint8Array([3, 1, 2]))).toThrow(/binary-3/);
+    expect(() => jsonCodec.decode(new Uint8Array([0]))).toThrow(failed);
+  });
+
+  it("reads plain JSON that somebody else wrote", () => {
+    expect(jsonCodec.decode(bytes('\n { "a" : [1, "$hf"] }'))).toStrictEqual({ a: [1, "$hf"] });
+  });
+
+  it("tells encodings apart by the first byte", () => {
+    expect([0x01, 0x08].map((mark) => payloadEncoding(new Uint8Array([mark, 0x7b])))).toEqual(["binary-1", "binary-8"]);
+    expect(["{}", "\t1", "\n1", '"a"', ""].map((json) => payloadEncoding(bytes(json)))).toEqual(Array(5).fill("json"));
+  });
+});

@@ -1,0 +1,109 @@
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
+import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
+import { decodeTags } from "./tag-decoder.ts";
+import { encodeTags } from "./tag-encoder.ts";
+
+/** Self-describing bytes: see `payloadEncoding`. */
+export type Encoded = Payload;
+
+/** The highest first byte that stands for another encoding than JSON. JSON text starts with 0x09 or above. */
+const BINARY_MARK_MAX = 0x08;
+
+const textEncoder = new TextEncoder();
+// Fatal: damaged bytes must be noticed, not turned into question marks.
+const textDecoder = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
+ * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Class instances become plain objects with their own enumerable
+ * properties, or what their `toJSON` returns. `undefined` alone is zero bytes.
+ */
+export const jsonCodec: {
+  readonly name: "json";
+  encode(value: unknown, where: string): Encoded;
+  decode(bytes: Encoded): unknown;
+} = { name: "json", encode, decode };
+
+/** Which encoding a payload says it has. */
+export function payloadEncoding(bytes: Encoded): "json" | `binary-${number}` {
+  const mark = bytes[0];
+  return mark !== undefined && mark >= 1 && mark <= BINARY_MARK_MAX ? `binary-${mark}` : "json";
+}
+
+function encode(value: unknown, where: string): Encoded {
+  if (value === undefined) return EMPTY_PAYLOAD;
+  const wire = isPlain(value) ? value : encodeTags(value, where);
+  try {
+    return textEncoder.encode(JSON.stringify(wire));
+  } catch (cause) {
+    // Longer than a string can be.
+    throw new HoldfastError("unserializable_value", `${where} cannot be stored: ${String(cause)}`, {
+      data: { where },
+      cause,
+    });
+  }
+}
+
+function decode(bytes: Encoded): unknown {
+  if (bytes.length === 0) return undefined;
+  const encoding = payloadEncoding(bytes);
+  if (encoding !== "json") {
+    throw new HoldfastError(
+      "codec_failed",
+      `A stored value has the encoding ${encoding}; the JSON codec cannot read it`,
+      {
+        data: { encoding },
+      },
+    );
+  }
+  try {
+    const text = textDecoder.decode(bytes);
+    const parsed: unknown = JSON.parse(text);
+    return text.includes(TAG_KEY_JSON) ? decodeTags(parsed) : parsed;
+  } catch (cause) {
+    if (isHoldfastError(cause)) throw cause;
+    throw new HoldfastError("codec_failed", `A stored value of ${bytes.length} bytes cannot be read as JSON`, {
+      cause,
+    });
+  }
+}
+
+function isPlain(value: unknown): boolean {
+  try {
+    return isPlainJson(value, 0);
+  } catch {
+    return false; // a getter that throws; the slow way says where
+  }
+}
+
+/** Whether JSON.stringify alone would do. A cycle runs into the depth limit and is left to the slow way. */
+function isPlainJson(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return Number.isFinite(value) && !Object.is(value, -0);
+    case "object":
+      if (value === null) return true;
+      if (depth >= DEPTH_MAX || (value as { toJSON?: unknown }).toJSON !== undefined) return false;
+      return Array.isArray(value) ? isPlainList(value, depth + 1) : isPlainObject(value, depth + 1);
+    default:
+      return false;
+  }
+}
+
+function isPlainList(values: readonly unknown[], depth: number): boolean {
+  for (let index = 0; index < values.length; index++) if (!isPlainJson(values[index], depth)) return false;
+  return true;
+}
+
+function isPlainObject(value: object, depth: number): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const key of Object.keys(value)) {
+    if (key === TAG_KEY || !isPlainJson((value as Record<string, unknown>)[key], depth)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,294 @@
+import { Buffer } from "node:buffer";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { formatPath, type PathSegment } from "../model/value-path.ts";
+import { DEPTH_MAX, isBinaryViewName, TAG_KEY, type Tagged, type WireError } from "./tag.ts";
+
+const ERROR_FIELDS: ReadonlySet<string> = new Set(["name", "message", "stack", "cause"]);
+const SIMPLE_NAME = /^[\w$.[\]]+$/;
+// A path of 500 segments helps nobody; its two ends do.
+const PATH_HEAD = 12;
+const PATH_TAIL = 4;
+
+// Objects whose content is not in their properties. Without this they would silently be stored as {}.
+const OPAQUE: ReadonlyMap<string, string> = new Map([
+  ["Promise", "is a promise (is an await missing?)"],
+  ["Generator", "is a generator"],
+  ["AsyncGenerator", "is an async generator"],
+  ["Response", "is a fetch Response (store what .json() or .text() gives)"],
+  ...[
+    "Request",
+    "Headers",
+    "FormData",
+    "Blob",
+    "ReadableStream",
+    "WritableStream",
+    "DataView",
+    "SharedArrayBuffer",
+  ].map((name) => [name, `is a ${name}`] as const),
+  ...["WeakMap", "WeakSet", "WeakRef"].map((name) => [name, `is a ${name}, which cannot be listed`] as const),
+]);
+
+/**
+ * Turns any value into one that JSON can hold, or says which part of it cannot be stored. `where` is the name of the
+ * value in the message.
+ */
+export function encodeTags(value: unknown, where: string): unknown {
+  const encoder = new TagEncoder(where);
+  try {
+    return encoder.encode(value);
+  } catch (error) {
+    if (isHoldfastError(error, "unserializable_value")) throw error;
+    // A getter, a proxy or a toJSON of the user's.
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    throw encoder.refusal(`cannot be read, it throws ${what}`, error);
+  }
+}
+
+class TagEncoder {
+  readonly #where: string;
+  readonly #path: PathSegment[] = [];
+  /** The containers that enclose the current value, with the length of the path to each. */
+  readonly #ancestors = new Map<object, number>();
+
+  constructor(where: string) {
+    this.#where = where;
+  }
+
+  encode(value: unknown): unknown {
+    switch (typeof value) {
+      case "string":
+      case "boolean":
+        return value;
+      case "number":
+        return Number.isFinite(value) && !Object.is(value, -0) ? value : tagged("Number", numberText(value));
+      case "bigint":
+        return tagged("BigInt", String(value));
+      case "undefined":
+        return { [TAG_KEY]: "undefined" };
+      case "function":
+        throw this.refusal("is a function");
+      case "symbol":
+        throw this.refusal("is a symbol");
+      case "object":
+        return value === null ? null : this.#enclosed(value);
+    }
+  }
+
+  /** Only called while the path still points at the culprit: nobody shortens it when an error passes. */
+  refusal(what: string, cause?: unknown): HoldfastError {
+    const path = formatPath(this.#path);
+    return new HoldfastError("unserializable_value", `${this.#location()} ${what}: it cannot be stored`, {
+      data: { where: this.#where, path },
+      cause,
+    });
+  }
+
+  #location(): string {
+    const { length } = this.#path;
+    if (length === 0) return this.#where;
+    const isLong = length > PATH_HEAD + PATH_TAIL;
+    const path = isLong
+      ? `${formatPath(this.#path.slice(0, PATH_HEAD))} … ${formatPath(this.#path.slice(-PATH_TAIL))}`
+      : formatPath(this.#path);
+    if (!SIMPLE_NAME.test(this.#where)) return `${path} in ${this.#where}`;
+    return `${this.#where}${/^[[.]/.test(path) ? "" : "."}${path}`;
+  }
+
+  #enclosed(value: object): unknown {
+    const earlier = this.#ancestors.get(value);
+    if (earlier !== undefined) {
+      const target = formatPath(this.#path.slice(0, earlier)) || "the whole value";
+      throw this.refusal(`is a cycle, it leads back to ${target}`);
+    }
+    if (this.#ancestors.size >= DEPTH_MAX) throw this.refusal(`is nested more than ${DEPTH_MAX} levels deep`);
+    this.#ancestors.set(value, this.#path.length);
+    const encoded = this.#container(value);
+    this.#ancestors.delete(value);
+    return encoded;
+  }
+
+  #container(value: object): unknown {
+    if (Array.isArray(value)) return this.#list(value);
+    const prototype: unknown = Object.getPrototypeOf(value);
+    const isPlain = prototype === Object.prototype || prototype === null;
+    const special = isPlain ? undefined : this.#special(value);
+    if (special !== undefined) return special;
+    const toJson: unknown = (value as { toJSON?: unknown }).toJSON;
+    if (typeof toJson !== "function") return this.#fields(value);
+    const stands: unknown = toJson.call(value, this.#lastKey());
+    // Like JSON.stringify, what toJSON returned is not asked for its own toJSON.
+    if (typeof stands !== "object" || stands === null) return this.encode(stands);
+    if (Array.isArray(stands)) return this.#list(stands);
+    return this.#special(stands) ?? this.#fields(stands);
+  }
+
+  #special(value: object): unknown {
+    const tag = Object.prototype.toString.call(value).slice(8, -1);
+    if (isError(value, tag)) return tagged("Error", this.#error(value));
+    if (isMap(value, tag)) return tagged("Map", this.#mapEntries(value));
+    if (isSet(value, tag)) return tagged("Set", this.#setValues(value));
+    const leaf = leafOf(value, tag);
+    if (leaf !== undefined) return leaf;
+    const opaque = OPAQUE.get(tag);
+    // A class of the user's may carry any of these names; then it has fields.
+    if (opaque !== undefined && Object.keys(value).length === 0) throw this.refusal(opaque);
+    return undefined;
+  }
+
+  #list(values: readonly unknown[]): unknown[] {
+    // By index: a hole becomes undefined, which forEach and map would leave out.
+    const encoded = new Array<unknown>(values.length);
+    for (let index = 0; index < values.length; index++) encoded[index] = this.#at(index, values[index]);
+    return encoded;
+  }
+
+  #fields(value: object): unknown {
+    const keys = Object.keys(value);
+    const read = (key: string): unknown => {
+      this.#path.push(key);
+      const encoded = this.encode((value as Record<string, unknown>)[key]);
+      this.#path.pop();
+      return encoded;
+    };
+    // A user's own "$hf" must not be taken for a tag.
+    if (keys.includes(TAG_KEY))
+      return tagged(
+        "Object",
+        keys.map((key) => [key, read(key)]),
+      );
+    const fields: Record<string, unknown> = {};
+    for (const key of keys) {
+      if (key === "__proto__") Object.defineProperty(fields, key, { value: read(key), enumerable: true });
+      else fields[key] = read(key);
+    }
+    return fields;
+  }
+
+  #mapEntries(map: Map<unknown, unknown>): unknown[] {
+    return [...map].map(([key, value], index) => {
+      const text = typeof key === "string" ? `.get(${JSON.stringify(key)})` : `.values()[${index}]`;
+      return [this.#at({ text: `.keys()[${index}]` }, key), this.#at({ text }, value)];
+    });
+  }
+
+  #setValues(set: Set<unknown>): unknown[] {
+    return [...set].map((value, index) => this.#at({ text: `.values()[${index}]` }, value));
+  }
+
+  #error(error: Error): WireError {
+    const own: Record<string, unknown> = {};
+    for (const key of Object.keys(error)) if (!ERROR_FIELDS.has(key)) this.#offer(own, key, error);
+    const parts: Record<string, unknown> = {};
+    if (Object.hasOwn(error, "cause")) this.#offer(parts, "cause", error);
+    // An AggregateError's members are not enumerable; a field of that name in other errors is one of their own.
+    if (Object.hasOwn(error, "errors") && !Object.hasOwn(own, "errors")) this.#offer(parts, "errors", error);
+    return {
+      name: String(error.name),
+      message: String(error.message),
+      ...(typeof error.stack === "string" ? { stack: error.stack } : {}),
+      ...parts,
+      ...(Object.keys(own).length > 0 ? { own } : {}),
+      ...(isHoldfastError(error) ? { holdfast: true } : {}),
+    };
+  }
+
+  /**
+   * Errors of libraries drag sockets, requests and functions along, which their receiver did not choose. What cannot
+   * be stored is left out, instead of failing the run that only wanted to return the error.
+   */
+  #offer(target: Record<string, unknown>, key: string, source: object): void {
+    const pathLength = this.#path.length;
+    const depth = this.#ancestors.size;
+    try {
+      const value = this.#at(key, (source as unknown as Record<string, unknown>)[key]);
+      Object.defineProperty(target, key, { value, enumerable: true });
+    } catch {
+      this.#path.length = pathLength;
+      for (const stranger of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(stranger);
+    }
+  }
+
+  #at(segment: PathSegment, value: unknown): unknown {
+    this.#path.push(segment);
+    const encoded = this.encode(value);
+    this.#path.pop();
+    return encoded;
+  }
+
+  #lastKey(): string {
+    const last = this.#path.at(-1);
+    return typeof last === "string" || typeof last === "number" ? String(last) : "";
+  }
+}
+
+/** Objects without parts of their own. `tag` can be forged; the methods of the prototype then throw. */
+function leafOf(value: object, tag: string): unknown {
+  try {
+    if (ArrayBuffer.isView(value)) return isBinaryViewName(tag) ? tagged(tag, base64(value)) : undefined;
+    switch (tag) {
+      case "Date":
+        return tagged("Date", dateText(Date.prototype.getTime.call(value)));
+      case "RegExp":
+        return typeof (value as RegExp).source === "string"
+          ? tagged("RegExp", [(value as RegExp).source, (value as RegExp).flags])
+          : undefined;
+      case "URL":
+        return typeof (value as URL).href === "string" ? tagged("URL", (value as URL).href) : undefined;
+      case "ArrayBuffer":
+        return tagged("ArrayBuffer", base64(new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0))));
+      case "Number":
+      case "String":
+      case "Boolean":
+        return unboxed(value, tag);
+      default:
+        return undefined;
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** `new Number(5)` is stored as 5, as JSON.stringify would. */
+function unboxed(value: object, tag: "Number" | "String" | "Boolean"): unknown {
+  if (tag === "String") return String.prototype.valueOf.call(value);
+  if (tag === "Boolean") return Boolean.prototype.valueOf.call(value);
+  return new TagEncoder("number").encode(Number.prototype.valueOf.call(value));
+}
+
+// Not by `instanceof` alone: that fails for values from another realm, such as a test runner's sandbox.
+function isError(value: object, tag: string): value is Error {
+  return value instanceof Error || (tag === "Error" && typeof (value as Error).message === "string");
+}
+
+function isMap(value: object, tag: string): value is Map<unknown, unknown> {
+  return value instanceof Map || (tag === "Map" && succeeds(() => Map.prototype.has.call(value, 0)));
+}
+
+function isSet(value: object, tag: string): value is Set<unknown> {
+  return value instanceof Set || (tag === "Set" && succeeds(() => Set.prototype.has.call(value, 0)));
+}
+
+function succeeds(probe: () => unknown): boolean {
+  try {
+    probe();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function tagged(tag: string, v: unknown): Tagged {
+  return { [TAG_KEY]: tag, v };
+}
+
+function numberText(value: number): string {
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+function dateText(ms: number): string | null {
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+function base64(view: ArrayBufferView): string {
+  return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
+}

@@ -1,0 +1,112 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { Duration } from "../model/duration.ts";
+import { nameFault } from "../model/names.ts";
+import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
+import type { Context, SignalDefinition } from "../replay/context.ts";
+import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
+
+export type WorkflowFunction<I, O> = (ctx: Context, input: I) => O | PromiseLike<O>;
+
+/** The version of a workflow that does not name one. */
+export const DEFAULT_VERSION = "1";
+export const DEFAULT_QUEUE = "default";
+
+export interface WorkflowOptions {
+  readonly name: string;
+  readonly version?: string;
+  readonly input?: StandardSchemaV1;
+  readonly output?: StandardSchemaV1;
+  readonly queue?: string;
+  /** Of the whole run: off unless asked for. */
+  readonly retry?: RetryOption;
+  /** From start to `timed_out`. */
+  readonly timeout?: Duration;
+  /** Larger is sooner. */
+  readonly priority?: number;
+}
+
+/** A named, versioned async function. `I` is what callers pass, `O` what they get back. */
+export interface WorkflowDefinition<I = unknown, O = unknown> {
+  readonly kind: "workflow";
+  readonly name: string;
+  readonly version: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly timeoutMs: number | undefined;
+  readonly inputSchema: StandardSchemaV1 | undefined;
+  readonly outputSchema: StandardSchemaV1 | undefined;
+  readonly fn: WorkflowFunction<never, O>;
+  /** Carry the types; never set. */
+  readonly inputType?: I;
+  readonly outputType?: O;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the bound for "whatever definition"; user code never sees the any
+export type AnyWorkflow = WorkflowDefinition<any, any>;
+export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
+export type OutputOf<D> = D extends WorkflowDefinition<never, infer O> ? O : never;
+
+type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
+type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;
+
+export function workflow<I = undefined, O = unknown>(
+  name: string,
+  fn: WorkflowFunction<I, O>,
+): WorkflowDefinition<I, Awaited<O>>;
+export function workflow<S extends StandardSchemaV1, O>(
+  options: WorkflowOptions & { readonly input: S },
+  fn: WorkflowFunction<SchemaOutput<S>, O>,
+): WorkflowDefinition<SchemaInput<S>, Awaited<O>>;
+export function workflow<I = undefined, O = unknown>(
+  options: WorkflowOptions,
+  fn: WorkflowFunction<I, O>,
+): WorkflowDefinition<I, Awaited<O>>;
+export function workflow(
+  nameOrOptions: string | WorkflowOptions,
+  fn: WorkflowFunction<never, unknown>,
+): WorkflowDefinition {
+  const options: WorkflowOptions = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+  const where = `workflow(${JSON.stringify(options.name)})`;
+  requireName(options.name, "workflow name");
+  if (typeof fn !== "function")
+    throw new HoldfastError("invalid_option", `${where}: the second argument is not a function.`);
+  const version = options.version ?? DEFAULT_VERSION;
+  const queue = options.queue ?? DEFAULT_QUEUE;
+  requireName(version, `version of workflow "${options.name}"`);
+  requireName(queue, `queue of workflow "${options.name}"`);
+  const priority = options.priority ?? 0;
+  requirePriority(priority, where);
+  if (options.retry !== undefined) resolveRetry(options.retry, where);
+  return {
+    kind: "workflow",
+    name: options.name,
+    version,
+    queue,
+    priority,
+    timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
+    inputSchema: options.input,
+    outputSchema: options.output,
+    fn,
+  };
+}
+
+/** A typed name for messages that a workflow receives. */
+export function signal<T = null>(name: string): SignalDefinition<T> {
+  requireName(name, "signal name");
+  return { kind: "signal", name };
+}
+
+export function requireName(name: string, what: string): void {
+  const fault = nameFault(name);
+  if (fault)
+    throw new HoldfastError("invalid_name", `The ${what} ${JSON.stringify(name)} ${fault}.`, { data: { name } });
+}
+
+export function requirePriority(priority: number, where: string): void {
+  if (Number.isInteger(priority) && priority >= PRIORITY_MIN && priority <= PRIORITY_MAX) return;
+  throw new HoldfastError(
+    "invalid_option",
+    `${where}: priority is ${priority}; it must be a whole number from ${PRIORITY_MIN} to ${PRIORITY_MAX}, larger is sooner.`,
+  );
+}

@@ -1,0 +1,36 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { formatPath } from "../model/value-path.ts";
+
+export interface SchemaIssue {
+  /** Where in the value, like `items[3].price`; empty for the value as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type SchemaOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
+
+/**
+ * Checks a value against a schema of any library that follows Standard Schema. The value that comes back may differ
+ * from the one that was given: schemas fill in defaults and convert. A promise only if the schema is asynchronous.
+ */
+export function validateWith(schema: StandardSchemaV1, value: unknown): SchemaOutcome | Promise<SchemaOutcome> {
+  const result = schema["~standard"].validate(value);
+  return isPromise(result) ? result.then(outcomeOf) : outcomeOf(result);
+}
+
+function outcomeOf(result: StandardSchemaV1.Result<unknown>): SchemaOutcome {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return { ok: false, issues: Array.from(result.issues, (issue) => ({ path: pathOf(issue), message: issue.message })) };
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  // Array.from, not map: arktype's path is a subclass of Array whose `map` puts the length into the copy.
+  return formatPath(Array.from(issue.path ?? [], (segment) => (typeof segment === "object" ? segment.key : segment)));
+}
+
+/** By its `then`: a promise of another realm or library is no instance of ours. */
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as { then?: unknown } | null)?.then === "function";
+}

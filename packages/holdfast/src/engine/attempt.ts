@@ -1,0 +1,126 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { formatDuration } from "../model/duration.ts";
+import type { Run } from "../model/run.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { Op, StepWork } from "../replay/op.ts";
+import type { StepFunction, StepInfo } from "../replay/step-options.ts";
+
+export type AttemptResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown };
+
+export interface AttemptHost {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly steps: StepInterceptor | undefined;
+}
+
+/** One execution of a step's function: abortable, with a time limit, reported exactly once. */
+export class Attempt implements StepInfo {
+  readonly op: Op;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly startedAt: number;
+  /** Whether history says that it has started. */
+  recorded = false;
+  /** Writes down that this attempt has started; called by the watch when it takes long. */
+  readonly noteStarted: (attempt: Attempt) => void;
+  readonly #run: Run;
+  readonly #host: AttemptHost;
+  #controller: AbortController | undefined;
+  #abortReason: unknown;
+  #aborted = false;
+  #timer: Timer | undefined;
+  #done: ((attempt: Attempt, result: AttemptResult) => void) | undefined;
+
+  constructor(op: Op, run: Run, host: AttemptHost, noteStarted: (attempt: Attempt) => void) {
+    const work = op.step as StepWork;
+    this.op = op;
+    this.attempt = work.failedAttempts + 1;
+    this.idempotencyKey = work.idempotencyKey;
+    this.#run = run;
+    this.#host = host;
+    this.startedAt = host.clock.monotonic();
+    this.noteStarted = noteStarted;
+  }
+
+  /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
+  get log(): Logger {
+    const about = { runId: this.#run.runId, op: this.op.id, attempt: this.attempt };
+    const write = (level: keyof Logger) => (fields: object, message: string) =>
+      this.#host.log[level]({ ...about, ...fields }, message);
+    return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  }
+
+  /** Made when first asked for: most steps never look at it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  run(done: (attempt: Attempt, result: AttemptResult) => void): void {
+    const { fn, options } = this.op.step as StepWork;
+    this.#done = done;
+    if (options.timeoutMs !== undefined)
+      this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
+    this.#execute(fn).then(
+      (value) => this.finish({ ok: true, value }),
+      (error) => this.finish({ ok: false, error }),
+    );
+  }
+
+  #execute(fn: StepFunction<unknown>): Promise<unknown> {
+    const { steps } = this.#host;
+    if (!steps) return holdfastStepFrame(fn, this);
+    const { runId, workflow } = this.#run;
+    return steps.around({ runId, workflow, op: this.op.id, attempt: this.attempt }, () => holdfastStepFrame(fn, this));
+  }
+
+  /** Replaces the time limit. */
+  limit(ms: number, onLimit: () => void): void {
+    this.#timer?.cancel();
+    this.#timer = this.#host.clock.setTimer(ms, onLimit);
+  }
+
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** Reports the result, unless one was reported before. */
+  finish(result: AttemptResult): void {
+    this.#timer?.cancel();
+    const done = this.#done;
+    this.#done = undefined;
+    done?.(this, result);
+  }
+
+  /** Nobody wants the result any more. */
+  discard(reason: unknown): void {
+    this.#done = undefined;
+    this.#timer?.cancel();
+    this.abort(reason);
+  }
+
+  #timeOut(timeoutMs: number): void {
+    const error = new HoldfastError(
+      "step_timeout",
+      `Attempt ${this.attempt} of step "${this.op.id}" took longer than ${formatDuration(timeoutMs)}.`,
+      { kind: "Timeout" },
+    );
+    this.abort(error);
+    this.finish({ ok: false, error });
+  }
+}
+
+// The name of this function shows in asynchronous stacks; see calledInsideStep.
+async function holdfastStepFrame(fn: StepFunction<unknown>, info: StepInfo): Promise<unknown> {
+  return await fn(info);
+}

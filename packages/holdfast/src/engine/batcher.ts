@@ -1,0 +1,59 @@
+import type { Clock } from "../ports/clock.ts";
+import { isTransient, type StorePatience, untilAnswered } from "./store-retry.ts";
+
+export interface BatcherParams<T, R> extends StorePatience {
+  readonly clock: Clock;
+  readonly sizeMax: number;
+  /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
+  readonly send: (items: readonly T[]) => Promise<readonly R[]>;
+  readonly giveUp: (failures: number) => boolean;
+}
+
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly resolve: (result: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Natural batching for calls that many callers make at once: while one batch travels, the next one fills. */
+export class Batcher<T, R> {
+  readonly #params: BatcherParams<T, R>;
+  #waiting: Waiting<T, R>[] = [];
+  #busy = false;
+
+  constructor(params: BatcherParams<T, R>) {
+    this.#params = params;
+  }
+
+  add(item: T): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#busy || this.#waiting.length === 0) return;
+    this.#busy = true;
+    this.#params.clock.immediate(() => void this.#sendNext());
+  }
+
+  async #sendNext(): Promise<void> {
+    await this.#send(this.#waiting.splice(0, this.#params.sizeMax));
+    this.#busy = false;
+    this.#schedule();
+  }
+
+  async #send(batch: readonly Waiting<T, R>[]): Promise<void> {
+    const { send, giveUp } = this.#params;
+    try {
+      const items = batch.map((waiting) => waiting.item);
+      const results = await untilAnswered(this.#params, () => send(items), giveUp);
+      for (const [i, waiting] of batch.entries()) waiting.resolve(results[i] as R);
+    } catch (error) {
+      // A refused item must not take its neighbours along.
+      if (batch.length > 1 && !isTransient(error)) for (const waiting of batch) await this.#send([waiting]);
+      else for (const waiting of batch) waiting.reject(error);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The claimer: keeps the worker's free slots filled. It asks the store when a slot is free and something may be due: on a
+ * hint, when the earliest known due time comes, and now and then as the safety net for hints that were lost.
+ */
+
+import { uuidV7 } from "../model/ids.ts";
+import type { Message } from "../model/message.ts";
+import type { Run } from "../model/run.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
+import type { ClaimRunsParams, ClaimRunsResult, Store } from "../ports/store.ts";
+import { isTransient, untilAnswered } from "./store-retry.ts";
+import type { StoreTime } from "./store-time.ts";
+
+/** Due runs that could not be taken are locked by somebody: do not spin. */
+const CONTENDED_MS = 20;
+
+export interface ClaimerParams {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly storeTime: StoreTime;
+  readonly log: Logger;
+  readonly fallbackMs: number;
+  readonly base: () => Pick<ClaimRunsParams, "workerId" | "namespace" | "queues" | "handlers">;
+  readonly freeSlots: () => number;
+  /** Whether the worker is empty, and so may take a suspect alone. */
+  readonly mayTakeSuspect: () => boolean;
+  readonly onSuspectDue: () => void;
+  readonly onClaimed: (run: Run, messages: readonly Message[]) => void;
+  /** A claim for a suspect was answered; undefined: there was none left. */
+  readonly onSoloAnswered: (runId: string | undefined) => void;
+  readonly onDead: () => void;
+}
+
+export class Claimer {
+  readonly #params: ClaimerParams;
+  #running = false;
+  #busy = false;
+  #wanted = false;
+  #timer: Timer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(params: ClaimerParams) {
+    this.#params = params;
+  }
+
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  start(): void {
+    this.#running = true;
+    this.poke();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#wanted = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Something may be due, or a slot has become free. */
+  poke(): void {
+    this.#wanted = true;
+    if (!this.#running || this.#busy || !this.#hasRoom()) return;
+    this.#busy = true;
+    this.#params.clock.immediate(() => void this.#claim());
+  }
+
+  /** A slot has become free: go on if there was more to take. */
+  slotFreed(): void {
+    if (this.#wanted) this.poke();
+  }
+
+  /** Something of ours becomes due at this store time. */
+  noteDueAt(storeAt: number): void {
+    const { clock, storeTime } = this.#params;
+    this.#wakeIn(storeAt - storeTime.now(), clock);
+  }
+
+  #hasRoom(): boolean {
+    return this.#params.freeSlots() > 0 || this.#params.mayTakeSuspect();
+  }
+
+  async #claim(): Promise<void> {
+    const { clock, random, store, storeTime, log } = this.#params;
+    this.#wanted = false;
+    const solo = this.#params.mayTakeSuspect();
+    const limit = solo ? 1 : this.#params.freeSlots();
+    if (limit > 0 && this.#running) {
+      const claimId = uuidV7(clock.now(), random.bytes(16));
+      let sentAt = clock.monotonic();
+      try {
+        const result = await untilAnswered(
+          { clock, random },
+          (again) => {
+            sentAt = clock.monotonic();
+            return store.claimRuns({ ...this.#params.base(), claimId, again, limit, solo });
+          },
+          () => !this.#running,
+        );
+        storeTime.observe(result.now, sentAt);
+        this.#take(result, limit, solo);
+      } catch (error) {
+        if (!isTransient(error)) log.error({ error: String(error) }, "claiming runs failed");
+        this.#wakeIn(this.#params.fallbackMs, clock);
+      }
+    }
+    this.#busy = false;
+    if (this.#wanted) this.poke();
+  }
+
+  #take(result: ClaimRunsResult, limit: number, solo: boolean): void {
+    const { clock, storeTime } = this.#params;
+    if (!result.live) return this.#params.onDead();
+    if (solo) this.#params.onSoloAnswered(result.runs[0]?.runId);
+    for (const run of result.runs) {
+      const messages = result.messages.filter((message) => message.runId === run.runId);
+      this.#params.onClaimed(run, messages);
+    }
+    if (result.suspectDue) this.#params.onSuspectDue();
+    this.#timer?.cancel();
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const full = result.runs.length >= limit;
+    if (full && !solo) this.#wanted = true;
+    else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);
+    else {
+      const delayMs = Math.max(
+        result.nextDueAt - storeTime.now(),
+        result.runs.length === 0 && result.nextDueAt <= result.now ? CONTENDED_MS : 0,
+      );
+      this.#wakeIn(Math.min(delayMs, this.#params.fallbackMs), clock);
+    }
+  }
+
+  #wakeIn(delayMs: number, clock: Clock): void {
+    if (!this.#running) return;
+    const at = clock.monotonic() + Math.max(0, delayMs);
+    if (at >= this.#timerAt) return;
+    this.#timer?.cancel();
+    this.#timerAt = at;
+    this.#timer = clock.setTimer(Math.max(0, delayMs), () => {
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      this.poke();
+    });
+  }
+}

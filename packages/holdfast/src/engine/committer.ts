@@ -1,0 +1,153 @@
+/**
+ * The committer: one per worker. It gathers what all live runs want written and sends it as one call of the store.
+ *
+ * Invariants
+ *  C1. Never two flushes of one run in flight: a run is taken only when its last commit has been answered.
+ *  C2. A batch whose outcome is unknown is sent again unchanged until there is an answer. Only the fence may discard it.
+ *  C3. No timers: while flushes are in flight the next batch fills by itself; when idle, a flush leaves in the next macrotask.
+ *  C4. A run is gathered between turns only, so history always ends at the end of a turn.
+ * What it does not own: what a run wants written, and what happens once it is durable (the executor does).
+ */
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { Message } from "../model/message.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../ports/store.ts";
+import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
+import type { StoreTime } from "./store-time.ts";
+
+export interface Committable {
+  /** What to write now, if anything. Called between turns, and not again before the answer. */
+  takeCommit(): RunCommit | undefined;
+  /** The store's answer, with messages that kept the run from being let go of, if there were any. */
+  committed(outcome: CommitOutcome, messages: readonly Message[]): void;
+  /** The store refuses the data, whatever the batch: the run cannot go on with it. */
+  refused(error: unknown): void;
+}
+
+export interface CommitterParams extends StorePatience {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly storeTime: StoreTime;
+  readonly workerId: () => string;
+  readonly flushesInFlightMax: number;
+  readonly runsPerFlushMax: number;
+  readonly eventsPerFlushMax: number;
+}
+
+interface Entry {
+  readonly target: Committable;
+  readonly commit: RunCommit;
+}
+
+export class Committer {
+  readonly #params: CommitterParams;
+  readonly #dirty = new Set<Committable>();
+  #again: Entry[] = [];
+  #inFlight = 0;
+  #scheduled = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(params: CommitterParams) {
+    this.#params = params;
+  }
+
+  request(target: Committable): void {
+    this.#dirty.add(target);
+    this.#schedule();
+  }
+
+  forget(target: Committable): void {
+    this.#dirty.delete(target);
+  }
+
+  get idle(): boolean {
+    return this.#inFlight === 0 && this.#dirty.size === 0 && this.#again.length === 0;
+  }
+
+  untilIdle(): Promise<void> {
+    if (this.idle) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight >= this.#params.flushesInFlightMax) return;
+    if (this.#dirty.size === 0 && this.#again.length === 0) return;
+    this.#scheduled = true;
+    this.#params.clock.immediate(this.#gather);
+  }
+
+  readonly #gather = (): void => {
+    this.#scheduled = false;
+    const { runsPerFlushMax, eventsPerFlushMax } = this.#params;
+    const batch = this.#again.splice(0, runsPerFlushMax);
+    let events = 0;
+    for (const target of this.#dirty) {
+      if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax) break;
+      this.#dirty.delete(target);
+      const commit = target.takeCommit();
+      if (!commit) continue;
+      events += commit.events.length;
+      batch.push({ target, commit });
+    }
+    if (batch.length > 0) void this.#flush(batch);
+    else this.#settleIdle();
+    this.#schedule();
+  };
+
+  async #flush(batch: readonly Entry[]): Promise<void> {
+    this.#inFlight += 1;
+    await this.#send(batch);
+    this.#inFlight -= 1;
+    this.#schedule();
+    this.#settleIdle();
+  }
+
+  async #send(batch: readonly Entry[]): Promise<void> {
+    const { store, storeTime, clock } = this.#params;
+    for (let failures = 0; ; ) {
+      const sentAt = clock.monotonic();
+      try {
+        const commits = batch.map((entry) => entry.commit);
+        const result = await store.commitRuns({ workerId: this.#params.workerId(), commits });
+        storeTime.observe(result.now, sentAt);
+        return this.#answer(batch, result);
+      } catch (error) {
+        if (!isTransient(error)) return this.#isolate(batch, error);
+        failures += 1;
+        await backoff(this.#params, failures);
+      }
+    }
+  }
+
+  #answer(batch: readonly Entry[], result: CommitRunsResult): void {
+    batch.forEach((entry, i) => {
+      const outcome = result.outcomes[i] as CommitOutcome;
+      if (outcome.outcome === "busy") this.#again.push(entry);
+      else entry.target.committed(outcome, messagesFor(result, entry.commit.runId));
+    });
+  }
+
+  /** One run's data is refused: halve the batch until it stands alone, so that it alone pays for it. */
+  async #isolate(batch: readonly Entry[], error: unknown): Promise<void> {
+    if (batch.length > 1 && isHoldfastError(error, "store_refused")) {
+      const half = batch.length >> 1;
+      await this.#send(batch.slice(0, half));
+      await this.#send(batch.slice(half));
+      return;
+    }
+    for (const entry of batch) entry.target.refused(error);
+  }
+
+  #settleIdle(): void {
+    if (!this.idle) return;
+    const waiters = this.#idleWaiters;
+    this.#idleWaiters = [];
+    for (const resolve of waiters) resolve();
+  }
+}
+
+const NO_MESSAGES: readonly Message[] = [];
+
+function messagesFor(result: CommitRunsResult, runId: string): readonly Message[] {
+  return result.messages.length === 0 ? NO_MESSAGES : result.messages.filter((message) => message.runId === runId);
+}

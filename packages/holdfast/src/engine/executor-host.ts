@@ -1,0 +1,43 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
+import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { Transition } from "../ports/store.ts";
+import type { TurnLoop } from "../replay/turn-loop.ts";
+import type { Committer } from "./committer.ts";
+import type { InboxReader } from "./inbox-reader.ts";
+import type { Lease } from "./lease.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import type { StepWatch } from "./step-watch.ts";
+import type { StoreTime } from "./store-time.ts";
+
+/** What a run executor has from the worker that it lives on. */
+export interface ExecutorHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly storeTime: StoreTime;
+  readonly loop: TurnLoop;
+  readonly committer: Committer;
+  readonly lease: Lease;
+  readonly inbox: InboxReader;
+  readonly steps: StepInterceptor | undefined;
+  readonly watch: StepWatch;
+  readonly opsMax: number;
+  /** How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own. */
+  readonly windUpMs: number;
+  /** After this many events in one hold a run is given back, so that others get their turn. */
+  readonly eventsPerHoldMax: number;
+  draining(): boolean;
+  /** Events of the run became durable. */
+  progressed(executor: RunExecutor): void;
+  /** The executor no longer holds its run. */
+  left(executor: RunExecutor, leaving: Leaving): void;
+}
+
+export type Leaving =
+  | { readonly how: "suspended"; readonly availableAt: number | null }
+  | { readonly how: "closed"; readonly transition: Transition }
+  | { readonly how: "lost" };

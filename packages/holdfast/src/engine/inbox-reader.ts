@@ -1,0 +1,44 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Store } from "../ports/store.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
+
+/** Fetches messages for held runs that are behind: one call for all of them, one call at a time. */
+export class InboxReader {
+  readonly #params: StorePatience & { readonly clock: Clock; readonly store: Store; readonly log: Logger };
+  readonly #wanted = new Set<RunExecutor>();
+  #busy = false;
+
+  constructor(params: StorePatience & { readonly clock: Clock; readonly store: Store; readonly log: Logger }) {
+    this.#params = params;
+  }
+
+  pull(executor: RunExecutor): void {
+    this.#wanted.add(executor);
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#params.clock.immediate(() => void this.#readAll());
+  }
+
+  async #readAll(): Promise<void> {
+    for (let failures = 0; this.#wanted.size > 0; ) {
+      const executors = [...this.#wanted].filter((executor) => executor.state === "held");
+      this.#wanted.clear();
+      const runs = executors.map((executor) => ({ runId: executor.runId, after: executor.queuedMessages }));
+      if (runs.length === 0) continue;
+      try {
+        const messages = await this.#params.store.readInbox({ runs });
+        failures = 0;
+        for (const executor of executors)
+          executor.takeMessages(messages.filter((message) => message.runId === executor.runId));
+      } catch (error) {
+        if (!isTransient(error)) this.#params.log.error({ error: String(error) }, "reading inboxes failed");
+        for (const executor of executors) this.#wanted.add(executor);
+        failures += 1;
+        await backoff(this.#params, failures);
+      }
+    }
+    this.#busy = false;
+  }
+}

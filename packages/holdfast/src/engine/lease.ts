@@ -1,0 +1,107 @@
+/**
+ * The lease: one heartbeat keeps everything that a worker holds.
+ *
+ * Invariants
+ *  L1. The deadline counts from when the heartbeat was sent, not from when it was answered.
+ *  L2. Time is the further advanced of the monotonic and the wall clock: a machine that slept has lost its lease.
+ *  L3. Past the deadline no effect may start; what is held is kept, because only the fence may discard it.
+ *  L4. A worker that the store calls dead never comes back under its old id.
+ */
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { HeartbeatResult, Store } from "../ports/store.ts";
+import { isTransient } from "./store-retry.ts";
+import type { StoreTime } from "./store-time.ts";
+
+export interface LeaseParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly storeTime: StoreTime;
+  readonly log: Logger;
+  readonly leaseMs: number;
+  readonly draining: () => boolean;
+  readonly onHeartbeat: (result: HeartbeatResult) => void;
+  /** The store did not answer. */
+  readonly onOutage: () => void;
+  /** The deadline had passed and has been moved on: effects may start again. */
+  readonly onRegained: () => void;
+  readonly onDead: () => void;
+}
+
+export class Lease {
+  readonly #params: LeaseParams;
+  #workerId = "";
+  #monotonicDeadline = 0;
+  #wallDeadline = 0;
+  #timer: Timer | undefined;
+  #blocked = false;
+
+  constructor(params: LeaseParams) {
+    this.#params = params;
+  }
+
+  get workerId(): string {
+    return this.#workerId;
+  }
+
+  /** Whether an effect may start now. */
+  active(): boolean {
+    const { clock } = this.#params;
+    const active = clock.monotonic() < this.#monotonicDeadline && clock.now() < this.#wallDeadline;
+    if (!active) this.#blocked = true;
+    return active;
+  }
+
+  /** The worker was registered by a call sent at these times. */
+  begin(workerId: string, sentMonotonic: number, sentWall: number): void {
+    this.#workerId = workerId;
+    this.#renew(sentMonotonic, sentWall);
+    this.#schedule(this.#params.leaseMs / 3);
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#workerId = "";
+    this.#monotonicDeadline = 0;
+  }
+
+  #renew(sentMonotonic: number, sentWall: number): void {
+    this.#monotonicDeadline = sentMonotonic + this.#params.leaseMs;
+    this.#wallDeadline = sentWall + this.#params.leaseMs;
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    this.#params.onRegained();
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#params.clock.setTimer(delayMs, () => void this.#beat());
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, store, storeTime, leaseMs } = this.#params;
+    const workerId = this.#workerId;
+    const sentMonotonic = clock.monotonic();
+    const sentWall = clock.now();
+    try {
+      const result = await store.heartbeatWorker({ workerId, leaseMs, draining: this.#params.draining() });
+      if (this.#workerId !== workerId) return;
+      storeTime.observe(result.now, sentMonotonic);
+      if (!result.live) return this.#params.onDead();
+      this.#renew(sentMonotonic, sentWall);
+      this.#params.onHeartbeat(result);
+      this.#schedule(leaseMs / 3);
+    } catch (error) {
+      if (this.#workerId !== workerId) return;
+      if (isTransient(error)) this.#params.onOutage();
+      else
+        this.#params.log.error(
+          { workerId, code: isHoldfastError(error) ? error.code : undefined, error: String(error) },
+          "heartbeat failed",
+        );
+      this.#schedule(leaseMs / 10);
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Notifier } from "../ports/notifier.ts";
+import type { Random } from "../ports/random.ts";
+import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { Store } from "../ports/store.ts";
+
+/** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) makes one. */
+export interface PortsBundle {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly notifier: Notifier;
+  readonly steps?: StepInterceptor;
+}

@@ -1,0 +1,80 @@
+import { toErrorRecord } from "../errors/error-record.ts";
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { uuidV7 } from "../model/ids.ts";
+import type { Transition } from "../ports/store.ts";
+import type { Outcome, RunMachine } from "../replay/run-machine.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+
+type EndHost = Pick<ExecutorHost, "codec" | "random" | "storeTime">;
+
+/** What the outcome of the workflow function means for the run. */
+export function endTransition(machine: RunMachine, outcome: Outcome, host: EndHost): Transition {
+  if (machine.cancelCause === "deadline") {
+    const compensation = outcome.type === "failed" ? outcome.compensation : null;
+    return {
+      type: "end",
+      status: "timed_out",
+      unlessBehind: true,
+      output: null,
+      error: toErrorRecord(machine.root.canceled),
+      compensation,
+    };
+  }
+  try {
+    if (outcome.type === "completed") {
+      const output = host.codec.encode(outcome.value, `output of workflow "${machine.run.workflow}"`);
+      return { type: "end", status: "completed", unlessBehind: true, output, error: null, compensation: null };
+    }
+    if (outcome.type === "continued") return continueTransition(machine, outcome.input, host);
+  } catch (error) {
+    return {
+      type: "end",
+      status: "failed",
+      unlessBehind: true,
+      output: null,
+      error: toErrorRecord(error),
+      compensation: null,
+    };
+  }
+  const canceled = machine.cancelCause === "cancel" && isCancellation(outcome.error);
+  return {
+    type: "end",
+    status: canceled ? "canceled" : "failed",
+    unlessBehind: true,
+    output: null,
+    error: toErrorRecord(outcome.error),
+    compensation: outcome.compensation,
+  };
+}
+
+/** The cancellation itself, or an error that was thrown because of it. */
+function isCancellation(error: unknown): boolean {
+  for (let current = error, depth = 0; current && depth < 5; current = (current as Error).cause, depth++) {
+    if (isHoldfastError(current, "run_canceled")) return true;
+  }
+  return false;
+}
+
+function continueTransition(machine: RunMachine, input: unknown, host: EndHost): Transition {
+  const { run } = machine;
+  const runId = uuidV7(host.storeTime.now(), host.random.bytes(16));
+  const { namespace, id, workflow, version, queue, priority, attributes } = run;
+  const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
+  return {
+    type: "continue",
+    next: {
+      namespace,
+      runId,
+      id,
+      workflow,
+      version,
+      queue,
+      priority,
+      attributes: { ...attributes, ...machine.freshAttributes },
+      input: host.codec.encode(input, `input of the run that continues "${id}"`),
+      seed: runId,
+      ...timeoutMs,
+    },
+    carried: machine.signals.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
+  };
+}

@@ -1,0 +1,360 @@
+/**
+ * The run executor: one live run on one worker. It drives the run machine, starts what the code asks for, and tells the
+ * committer what to write.
+ *
+ * Invariants
+ *  E1. An effect starts only when every event that the code had seen when it asked is durable (op.gate ≤ durableSeq), the
+ *      lease is active, and nothing is left to deliver. The code itself runs ahead of the store.
+ *  E2. What happens to the run (results, timers, messages) goes through one queue and gets its seq when it is delivered.
+ *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
+ *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
+ */
+import { toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
+import { eventRole, type HistoryEvent } from "../model/event.ts";
+import type { Message } from "../model/message.ts";
+import type { Run } from "../model/run.ts";
+import type { Timer } from "../ports/clock.ts";
+import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
+import { describeDivergence } from "../replay/divergence.ts";
+import { replayHistory } from "../replay/replayer.ts";
+import { type MachineParams, RunMachine, type WorkflowBody } from "../replay/run-machine.ts";
+import type { TurnTaker } from "../replay/turn-loop.ts";
+import type { Committable } from "./committer.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { endTransition } from "./run-end.ts";
+import { StepBoard } from "./step-board.ts";
+
+/** So often a run waits with its end for messages that have just come in; then it ends without them. */
+const ENDS_REFUSED_MAX = 3;
+
+export class RunExecutor implements TurnTaker, Committable {
+  readonly runId: string;
+  readonly machine: RunMachine;
+  run: Run;
+  /** Where the run stands with this worker; `gone` is final. */
+  state: "held" | "suspended" | "gone" = "held";
+  readonly #host: ExecutorHost;
+  readonly #machineParams: MachineParams;
+  readonly #steps: StepBoard;
+  #queue: QueuedDraft[] = [];
+  #commit: number;
+  #consumed: number;
+  #queuedMessages: number;
+  #durableSeq: number;
+  #eventsThisHold = 0;
+  #inFlight: { readonly commit: RunCommit; readonly lastSeq: number } | undefined;
+  #end: Transition | undefined;
+  #parkError: ErrorRecord | undefined;
+  #wake: Timer | undefined;
+  #explaining = false;
+  #endsRefused = 0;
+
+  constructor(
+    host: ExecutorHost,
+    body: WorkflowBody,
+    run: Run,
+    history: readonly HistoryEvent[],
+    messages: readonly Message[],
+  ) {
+    this.#host = host;
+    this.run = run;
+    this.runId = run.runId;
+    this.#commit = run.commit;
+    this.#consumed = run.consumed;
+    this.#queuedMessages = run.consumed;
+    this.#durableSeq = run.eventCount;
+    const { codec, log, opsMax } = host;
+    this.#machineParams = { run, body, codec, log, history, opsMax, onViolation: () => this.#onViolation() };
+    this.machine = new RunMachine(this.#machineParams);
+    this.#steps = new StepBoard(host, this.machine, {
+      push: (event) => this.#push({ event }),
+      mayUse: (op) => op.gate <= this.#durableSeq,
+      yielding: () => this.#yielding(),
+    });
+    this.takeMessages(messages);
+    host.loop.ready(this);
+  }
+
+  /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
+  matches(run: Run): boolean {
+    return this.state === "suspended" && run.epoch === this.run.epoch + 1 && run.commit === this.#commit;
+  }
+
+  /** The run was claimed again and nobody else had it in between: it goes on from memory. */
+  reactivate(run: Run, messages: readonly Message[]): void {
+    this.run = run;
+    this.state = "held";
+    this.#eventsThisHold = 0;
+    this.takeMessages(messages);
+    this.#host.loop.ready(this);
+  }
+
+  takeMessages(messages: readonly Message[]): void {
+    if (this.state !== "held") return;
+    for (const message of messages) {
+      if (message.number !== this.#queuedMessages + 1) continue;
+      this.#queuedMessages = message.number;
+      this.#push(messageDraft(message));
+    }
+  }
+
+  /** The store has more messages than have been taken in. */
+  isBehind(delivered: number): boolean {
+    return this.state === "held" && delivered > this.#queuedMessages && !this.#lettingGo();
+  }
+
+  get queuedMessages(): number {
+    return this.#queuedMessages;
+  }
+
+  /** Something outside has changed (the lease is back, the worker drains): see what can be done. */
+  poke(): void {
+    if (this.state === "held") this.#host.loop.ready(this);
+  }
+
+  /** Memory is needed for others; the run itself is suspended and loses nothing. */
+  evict(): void {
+    this.state = "gone";
+  }
+
+  /** The run belongs to somebody else now: everything that was going on here is stopped and forgotten. */
+  drop(): void {
+    if (this.state === "gone") return;
+    this.state = "gone";
+    const error = new HoldfastError("lease_lost", `This worker no longer holds run ${this.runId}.`);
+    this.#steps.discardAll(error);
+    this.#wake?.cancel();
+    this.#host.committer.forget(this);
+    this.#host.left(this, { how: "lost" });
+  }
+
+  // Turns -------------------------------------------------------------------------------------------------------------
+
+  openTurn(): boolean {
+    // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
+    if (this.state !== "held" || this.#parkError || this.#lettingGo()) return false;
+    const { machine } = this;
+    if (!machine.started) {
+      machine.start();
+      return true;
+    }
+    if (machine.replaying && machine.replayNext()) return true;
+    if (machine.divergence) {
+      this.#parkDivergence();
+      return false;
+    }
+    const now = this.#host.storeTime.now();
+    for (let draft = this.#queue.shift(); draft; draft = this.#queue.shift()) {
+      if (draft.number !== undefined) this.#consumed = draft.number;
+      if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
+      else if (machine.deliverLive(draft.event, now)) return true;
+    }
+    this.#settle();
+    return false;
+  }
+
+  closeTurn(): void {
+    const { machine } = this;
+    machine.close();
+    if (this.state !== "held") return;
+    if (machine.divergence) return this.#parkDivergence();
+    if (machine.violation) return this.#park(machine.violation);
+    this.#steps.takeAsked();
+    if (machine.replaying || this.#queue.length > 0) this.#host.loop.ready(this);
+    else this.#settle();
+  }
+
+  /** Everything has been delivered: do what the code wants, and see to it that it is written. */
+  #settle(): void {
+    const { machine } = this;
+    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held" || this.#parkError)
+      return;
+    this.#steps.stopWithdrawn();
+    if (this.#queue.length > 0) return;
+    if (!machine.outcome) {
+      if (this.#enqueueDue()) return;
+      if (!machine.ops.waiting) {
+        const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
+        return this.#park(new HoldfastError("foreign_await", message));
+      }
+      this.#steps.startDue();
+      if (this.#queue.length > 0) return;
+    }
+    if (this.#inFlight) return;
+    const transition = this.#transition();
+    if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
+      this.#host.committer.request(this);
+    this.#scheduleWake(transition);
+  }
+
+  #push(draft: QueuedDraft): void {
+    this.#queue.push(draft);
+    this.#host.loop.ready(this);
+  }
+
+  /** Timers and the deadline that are due become events. */
+  #enqueueDue(): boolean {
+    const now = this.#host.storeTime.now();
+    const { machine, run } = this;
+    if (run.deadlineAt !== null && now >= run.deadlineAt && machine.cancelCause === undefined) {
+      this.#push({ event: { type: "deadline_reached", op: null } });
+    }
+    const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
+    due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
+    for (const op of due) this.#push({ event: { type: "timer_fired", op: op.id } });
+    return this.#queue.length > 0;
+  }
+
+  /** The earliest of the times after `after` at which something becomes due by itself. */
+  #nextDueAt(after: number): number | null {
+    let dueAt: number | null = null;
+    const consider = (at: number | null | undefined): void => {
+      if (at != null && at > after) dueAt = Math.min(dueAt ?? at, at);
+    };
+    if (this.machine.cancelCause === undefined) consider(this.run.deadlineAt);
+    for (const op of this.machine.ops.timers) consider(op.fireAt);
+    for (const op of this.#steps.idle) consider(op.step?.retryAt);
+    return dueAt;
+  }
+
+  /** While the run is held, its timers are ours to watch; once it is suspended they are the store's. */
+  #scheduleWake(transition: Transition): void {
+    this.#wake?.cancel();
+    this.#wake = undefined;
+    if (transition.type !== "hold") return;
+    const now = this.#host.storeTime.now();
+    const dueAt = this.#nextDueAt(now);
+    if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
+  }
+
+  // Commits -------------------------------------------------------------------------------------------------------------
+
+  takeCommit(): RunCommit | undefined {
+    const { machine } = this;
+    if (this.state !== "held" || this.#inFlight) return undefined;
+    if (machine.inTurn)
+      throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
+    const transition = this.#transition();
+    const events = machine.divergence ? [] : machine.fresh.splice(0);
+    const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
+    machine.freshAttributes = null;
+    if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    const commit: RunCommit = {
+      runId: this.runId,
+      epoch: this.run.epoch,
+      commit: this.#commit,
+      events,
+      consumed: this.#consumed,
+      attributes,
+      transition,
+    };
+    this.#inFlight = { commit, lastSeq: events.at(-1)?.seq ?? this.#durableSeq };
+    this.#eventsThisHold += events.length;
+    return commit;
+  }
+
+  #transition(): Transition {
+    const { machine } = this;
+    const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
+    if (this.#parkError) return { type: "park", error: this.#parkError };
+    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
+    if (machine.outcome) {
+      this.#end ??= endTransition(machine, machine.outcome, this.#host);
+      // Under a stream of messages a run must still be able to end.
+      const patient = this.#endsRefused < ENDS_REFUSED_MAX;
+      return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
+    }
+    if (this.#steps.running > 0) return hold;
+    if (this.#steps.hasStartable()) return this.#yielding() ? { type: "release" } : hold;
+    const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
+    const status = machine.compensating
+      ? "compensating"
+      : ops.some((op) => op.kind === "receive")
+        ? "waiting"
+        : "sleeping";
+    const waitingFor = ops.slice(0, 20).map((op) => op.id);
+    return { type: "suspend", status, availableAt: this.#nextDueAt(0), waitingFor };
+  }
+
+  #yielding(): boolean {
+    return this.#host.draining() || this.#eventsThisHold >= this.#host.eventsPerHoldMax;
+  }
+
+  #lettingGo(): boolean {
+    return this.#inFlight !== undefined && this.#inFlight.commit.transition.type !== "hold";
+  }
+
+  committed(outcome: CommitOutcome, messages: readonly Message[]): void {
+    const flight = this.#inFlight;
+    this.#inFlight = undefined;
+    if (this.state !== "held" || !flight) return;
+    if (outcome.outcome === "lost") return this.drop();
+    this.#commit += 1;
+    this.#durableSeq = flight.lastSeq;
+    if (flight.commit.attributes) this.run = { ...this.run, attributes: flight.commit.attributes };
+    if (flight.commit.events.length > 0) this.#host.progressed(this);
+    const { transition } = flight.commit;
+    if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+    if (transition.type === "end") this.#endsRefused += 1;
+    this.takeMessages(messages);
+    if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
+    if (this.#parkError) this.#host.committer.request(this);
+    else if (this.#queue.length > 0) this.#host.loop.ready(this);
+    else this.#settle();
+  }
+
+  refused(error: unknown): void {
+    this.#inFlight = undefined;
+    if (this.state !== "held") return;
+    this.machine.fresh = [];
+    this.machine.freshAttributes = null;
+    if (this.#parkError) return this.drop();
+    this.#park(error instanceof HoldfastError ? error : new HoldfastError("store_refused", String(error)));
+  }
+
+  #leave(transition: Transition): void {
+    this.#wake?.cancel();
+    if (transition.type === "suspend" || transition.type === "release") {
+      this.state = "suspended";
+      this.#queue = [];
+      this.#queuedMessages = this.#consumed;
+      const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();
+      this.#host.left(this, { how: "suspended", availableAt });
+      return;
+    }
+    this.state = "gone";
+    this.#host.left(this, { how: "closed", transition });
+  }
+
+  // Parking -------------------------------------------------------------------------------------------------------------
+
+  #onViolation(): void {
+    const { violation } = this.machine;
+    // In a turn the closing of the turn finds it.
+    if (violation && this.state === "held" && !this.machine.inTurn) this.#park(violation);
+  }
+
+  /** Says where in the code the two sides part, which takes a second replay that looks, and then parks. */
+  #parkDivergence(): void {
+    if (this.#explaining) return;
+    this.#explaining = true;
+    void replayHistory({ ...this.#machineParams, locate: true }, (callback) =>
+      this.#host.clock.immediate(callback),
+    ).then((machine) => {
+      const divergence = machine.divergence ?? this.machine.divergence;
+      if (divergence)
+        this.#park(new HoldfastError("replay_divergence", describeDivergence(divergence), { data: { ...divergence } }));
+    });
+  }
+
+  #park(error: HoldfastError): void {
+    if (this.#parkError || this.state !== "held") return;
+    this.#parkError = toErrorRecord(error);
+    this.#steps.discardAll(error);
+    this.#wake?.cancel();
+    if (!this.#inFlight) this.#host.committer.request(this);
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The steps of one live run: which were asked for, which run, which wait for their next attempt. It starts attempts, turns
+ * what becomes of them into events, and stops those that nobody waits for.
+ */
+import { classifyError } from "../errors/classify.ts";
+import { toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { shouldRetry } from "../errors/retry-rule.ts";
+import type { EventDraft } from "../model/event.ts";
+import { backoffMs } from "../model/retry-policy.ts";
+import type { Op, StepWork } from "../replay/op.ts";
+import type { RunMachine } from "../replay/run-machine.ts";
+import { Attempt, type AttemptResult } from "./attempt.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+
+export interface StepBoardRun {
+  /** Queues an event of the run. */
+  push(event: EventDraft): void;
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: Op): boolean;
+  /** No new attempt is to start here. */
+  yielding(): boolean;
+}
+
+export class StepBoard {
+  /** Steps that were asked for and are not running: new, gated, or in backoff. */
+  readonly idle = new Set<Op>();
+  readonly #attempts = new Map<Op, Attempt>();
+  readonly #host: ExecutorHost;
+  readonly #machine: RunMachine;
+  readonly #run: StepBoardRun;
+
+  constructor(host: ExecutorHost, machine: RunMachine, run: StepBoardRun) {
+    this.#host = host;
+    this.#machine = machine;
+    this.#run = run;
+  }
+
+  get running(): number {
+    return this.#attempts.size;
+  }
+
+  /** Whether a step could start now but for its gate, the lease, or a worker that drains. */
+  hasStartable(): boolean {
+    const now = this.#host.storeTime.now();
+    for (const op of this.idle) if (isDue(op, now)) return true;
+    return false;
+  }
+
+  takeAsked(): void {
+    for (const op of this.#machine.asked.splice(0)) if (op.pending) this.idle.add(op);
+  }
+
+  startDue(): void {
+    if (this.idle.size === 0) return;
+    const now = this.#host.storeTime.now();
+    for (const op of this.idle) {
+      if (!op.pending) this.idle.delete(op);
+      else if (!this.#failIfCutOff(op) && isDue(op, now) && this.#mayStart(op, now)) this.#start(op);
+    }
+  }
+
+  /** Everything here stops, and nothing of it will be heard of again. */
+  discardAll(reason: unknown): void {
+    for (const attempt of [...this.#attempts.values()]) this.#discard(attempt, reason);
+  }
+
+  stopWithdrawn(): void {
+    const machine = this.#machine;
+    if (machine.withdrawn.length === 0 && machine.closing.length === 0) return;
+    const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Nobody waits for this step any more.");
+    for (const op of machine.withdrawn.splice(0)) {
+      this.idle.delete(op);
+      const attempt = this.#attempts.get(op);
+      if (attempt) this.#discard(attempt, reason);
+    }
+    for (const op of machine.closing.splice(0)) if (op.pending) this.#windUp(op, reason);
+  }
+
+  /** An attempt whose start is recorded but that does not run here was cut off by a crash. */
+  #failIfCutOff(op: Op): boolean {
+    const work = op.step as StepWork;
+    if (!wasCutOff(work) || (work.options.onCrash !== "fail" && !work.closing)) return false;
+    this.idle.delete(op);
+    const attempt = work.startedAttempt;
+    const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; whether it took effect is unknown.`;
+    this.#fail(op, attempt, new HoldfastError("step_crashed", message), true);
+    return true;
+  }
+
+  #mayStart(op: Op, now: number): boolean {
+    const work = op.step as StepWork;
+    if (work.closing || this.#run.yielding()) return false;
+    if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
+      work.preparedAttempt = work.failedAttempts + 1;
+      this.#machine.note(startedDraft(op, work.preparedAttempt), now);
+    }
+    return this.#run.mayUse(op) && this.#host.lease.active();
+  }
+
+  #start(op: Op): void {
+    this.idle.delete(op);
+    const attempt = new Attempt(op, this.#machine.run, this.#host, (a) => {
+      a.recorded = true;
+      this.#run.push(startedDraft(op, a.attempt));
+    });
+    attempt.recorded = (op.step as StepWork).options.recordStart;
+    this.#attempts.set(op, attempt);
+    this.#host.watch.add(attempt);
+    attempt.run((a, result) => this.#done(a, result));
+  }
+
+  #done(attempt: Attempt, result: AttemptResult): void {
+    const { op } = attempt;
+    this.#host.watch.delete(attempt);
+    this.#attempts.delete(op);
+    if (!op.pending) return;
+    if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
+    try {
+      const payload = this.#host.codec.encode(result.value, `result of step "${op.id}"`);
+      const event: EventDraft = { type: "step_completed", op: op.id, ...(payload.length === 0 ? {} : { payload }) };
+      this.#run.push(attempt.attempt === 1 ? event : { ...event, meta: { attempt: attempt.attempt } });
+    } catch (error) {
+      // The work is done and would be done again: only new code can help, so it is not repeated.
+      this.#fail(op, attempt.attempt, error, false);
+    }
+  }
+
+  #failAttempt(op: Op, attempt: number, error: unknown): void {
+    const work = op.step as StepWork;
+    const now = this.#host.storeTime.now();
+    const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
+    const { retry, retryIf } = work.options;
+    if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
+      return this.#fail(op, attempt, error, false);
+    }
+    const delayMs = Math.max(
+      retryAfterMs ?? 0,
+      backoffMs(retry, attempt, () => this.#host.random.next()),
+    );
+    const meta = { attempt, error: toErrorRecord(error, { kind }), retryAt: now + delayMs };
+    this.idle.add(op);
+    this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
+  }
+
+  #fail(op: Op, attempts: number, error: unknown, unknown: boolean): void {
+    const record = toErrorRecord(error, { attempts, op: op.id });
+    const meta = { attempt: attempts, error: record, ...(unknown ? { unknown } : {}) };
+    this.#run.push({ type: "step_failed", op: op.id, meta });
+  }
+
+  /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */
+  #windUp(op: Op, reason: Error): void {
+    const attempt = this.#attempts.get(op);
+    const work = op.step as StepWork;
+    if (attempt) {
+      attempt.abort(reason);
+      attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
+        const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
+        this.#discard(attempt, error);
+        this.#fail(op, attempt.attempt, error, true);
+      });
+    } else if (!wasCutOff(work)) {
+      this.idle.delete(op);
+      this.#fail(op, work.failedAttempts, reason, false);
+    }
+  }
+
+  #discard(attempt: Attempt, reason: unknown): void {
+    this.#host.watch.delete(attempt);
+    this.#attempts.delete(attempt.op);
+    attempt.discard(reason);
+  }
+}
+
+/** History says that an attempt has started, nothing says how it ended, and it was not this process that prepared it. */
+function wasCutOff(work: StepWork): boolean {
+  if (!work.options.recordStart || work.startedAttempt <= work.failedAttempts) return false;
+  return work.preparedAttempt !== work.startedAttempt;
+}
+
+function isDue(op: Op, now: number): boolean {
+  const retryAt = op.step?.retryAt;
+  return retryAt === undefined || retryAt <= now;
+}
+
+function startedDraft(op: Op, attempt: number): EventDraft {
+  return { type: "step_started", op: op.id, ...(attempt === 1 ? {} : { meta: { attempt } }) };
+}

@@ -1,0 +1,41 @@
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Random } from "../ports/random.ts";
+
+const BACKOFF_MS_FIRST = 50;
+const BACKOFF_MS_MAX = 5_000;
+
+export interface StorePatience {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Whether the same call may be sent again: nothing happened, or whatever happened will be recognised. */
+export function isTransient(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
+}
+
+export function backoff({ clock, random }: StorePatience, failures: number): Promise<void> {
+  const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10)) * (0.75 + random.next() / 2);
+  return new Promise((resolve) => void clock.setTimer(ms, resolve));
+}
+
+/**
+ * Repeats an idempotent store call until it has an answer, or until `giveUp` says that nobody wants one any more, and then
+ * throws what the store said last.
+ */
+export async function untilAnswered<T>(
+  patience: StorePatience,
+  call: (again: boolean) => Promise<T>,
+  giveUp: (failures: number) => boolean,
+): Promise<T> {
+  for (let failures = 0; ; ) {
+    try {
+      return await call(failures > 0);
+    } catch (error) {
+      failures += 1;
+      if (!isTransient(error) || giveUp(failures)) throw error;
+      await backoff(patience, failures);
+    }
+  }
+}

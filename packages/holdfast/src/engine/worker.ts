@@ -1,0 +1,377 @@
+/**
+ * A worker: claims runs and executes them. It owns which runs it holds; the parts that it is assembled from own the rest:
+ * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
+ */
+import { uuidV7 } from "../model/ids.ts";
+import { isClosed, type Run } from "../model/run.ts";
+import type { Timer } from "../ports/clock.ts";
+import type { Hint } from "../ports/notifier.ts";
+import type { HeartbeatResult } from "../ports/store.ts";
+import { TurnLoop } from "../replay/turn-loop.ts";
+import { Claimer } from "./claimer.ts";
+import { Committer } from "./committer.ts";
+import type { ExecutorHost, Leaving } from "./executor-host.ts";
+import { HeldRuns } from "./held-runs.ts";
+import { InboxReader } from "./inbox-reader.ts";
+import { Lease } from "./lease.ts";
+import type { PortsBundle } from "./ports-bundle.ts";
+import { reconcileHeld } from "./reconcile.ts";
+import { guardRejections } from "./rejection-guard.ts";
+import type { RunEnds } from "./run-ends.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import { drainOnSignals } from "./shutdown-signals.ts";
+import { SoloRule } from "./solo-rule.ts";
+import { StepWatch } from "./step-watch.ts";
+import { untilAnswered } from "./store-retry.ts";
+import type { StoreTime } from "./store-time.ts";
+import { Sweeper } from "./sweeper.ts";
+import type { ResolvedWorkerOptions } from "./worker-options.ts";
+import { WorkflowRegistry } from "./workflow-registry.ts";
+
+export interface WorkerParams {
+  readonly ports: PortsBundle;
+  readonly namespace: string;
+  readonly options: ResolvedWorkerOptions;
+  readonly storeTime: StoreTime;
+  readonly ends: RunEnds;
+}
+
+export class Worker {
+  readonly name: string;
+  readonly #params: WorkerParams;
+  readonly #registry: WorkflowRegistry;
+  readonly #held: HeldRuns;
+  readonly #lease: Lease;
+  readonly #claimer: Claimer;
+  readonly #committer: Committer;
+  readonly #sweeper: Sweeper;
+  readonly #inbox: InboxReader;
+  readonly #solo: SoloRule;
+  readonly #host: ExecutorHost;
+  #state: "stopped" | "starting" | "running" | "draining" = "stopped";
+  #reserved = 0;
+  #cleanups: (() => void)[] = [];
+
+  constructor(params: WorkerParams) {
+    const { ports, options, storeTime } = params;
+    const { clock, random, store, log } = ports;
+    this.#params = params;
+    this.name = options.name;
+    this.#registry = new WorkflowRegistry(options.workflows);
+    this.#held = new HeldRuns({
+      ports,
+      registry: this.#registry,
+      cacheSize: options.cacheSize,
+      host: () => this.#host,
+      workerId: () => this.#lease.workerId,
+      onLeft: (runId) => this.#onLeft(runId),
+    });
+    this.#solo = new SoloRule(clock);
+    const { leaseMs, tuning } = options;
+    this.#sweeper = new Sweeper({
+      clock,
+      store,
+      log,
+      leaseMs,
+      suspectAfter: tuning.suspectAfter,
+      parkAfter: tuning.parkAfter,
+    });
+    this.#inbox = new InboxReader({ clock, random, store, log });
+    this.#lease = new Lease({
+      clock,
+      store,
+      storeTime,
+      log,
+      leaseMs,
+      draining: () => this.#state === "draining",
+      onHeartbeat: (result) => this.#onHeartbeat(result),
+      onOutage: () => this.#sweeper.noteOutage(),
+      onRegained: () => this.#pokeAll(),
+      onDead: () => void this.#onDead(),
+    });
+    const { flushesInFlightMax, runsPerFlushMax, eventsPerFlushMax } = tuning;
+    this.#committer = new Committer({
+      clock,
+      random,
+      store,
+      storeTime,
+      workerId: () => this.#lease.workerId,
+      flushesInFlightMax,
+      runsPerFlushMax,
+      eventsPerFlushMax,
+    });
+    this.#claimer = this.#makeClaimer();
+    this.#host = this.#makeHost(new TurnLoop((callback) => clock.immediate(callback)), new StepWatch(clock));
+  }
+
+  /** Runs that this worker holds right now. */
+  get activeRuns(): number {
+    return this.#held.count;
+  }
+
+  get workerId(): string {
+    return this.#lease.workerId;
+  }
+
+  // Life --------------------------------------------------------------------------------------------------------------
+
+  async start(): Promise<void> {
+    if (this.#state !== "stopped") return;
+    this.#state = "starting";
+    await this.#register();
+    this.#cleanups.push(guardRejections(this.#params.ports.log));
+    this.#cleanups.push(this.#params.ports.notifier.subscribe((hint) => this.#onHint(hint)));
+    if (this.#params.options.handleSignals)
+      this.#cleanups.push(drainOnSignals(() => this.drain(), this.#params.ports.log));
+    this.#state = "running";
+    this.#sweeper.start();
+    this.#claimer.start();
+  }
+
+  /** Takes nothing new, lets running steps finish (up to `drainTimeout`), gives everything back, and stops. */
+  async drain(): Promise<void> {
+    if (this.#state !== "running") return;
+    this.#state = "draining";
+    this.#claimer.stop();
+    this.#sweeper.stop();
+    this.#pokeAll();
+    const { clock } = this.#params.ports;
+    let timer: Timer | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = clock.setTimer(this.#params.options.drainTimeoutMs, resolve);
+    });
+    await Promise.race([this.#held.untilEmpty(), deadline]);
+    timer?.cancel();
+    await this.#shutDown();
+  }
+
+  /** Aborts running steps, gives everything back at once, and stops. */
+  async stop(): Promise<void> {
+    if (this.#state !== "running") return;
+    this.#state = "draining";
+    this.#claimer.stop();
+    this.#sweeper.stop();
+    await this.#shutDown();
+  }
+
+  async #shutDown(): Promise<void> {
+    const { ports } = this.#params;
+    const workerId = this.#lease.workerId;
+    this.#held.dropAll();
+    // What was on its way before the drop is still written, as far as the fence allows.
+    await this.#committer.untilIdle();
+    this.#lease.end();
+    this.#held.clearCache();
+    this.#solo.reset();
+    for (const cleanup of this.#cleanups.splice(0)) cleanup();
+    await untilAnswered(
+      ports,
+      () => ports.store.stopWorker({ workerId }),
+      (failures) => failures >= 3,
+    ).catch((error) => {
+      ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");
+    });
+    this.#state = "stopped";
+  }
+
+  async #register(): Promise<void> {
+    const { ports, namespace, options, storeTime } = this.#params;
+    const { clock, random, store } = ports;
+    const workflows = this.#registry.all.map((definition) => `${definition.name}@${definition.version}`);
+    const workerId = uuidV7(clock.now(), random.bytes(16));
+    let sentMonotonic = 0;
+    let sentWall = 0;
+    const result = await untilAnswered(
+      ports,
+      () => {
+        sentMonotonic = clock.monotonic();
+        sentWall = clock.now();
+        return store.registerWorker({
+          workerId,
+          namespace,
+          name: this.name,
+          queues: options.queues,
+          workflows,
+          labels: options.labels,
+          leaseMs: options.leaseMs,
+        });
+      },
+      () => this.#state !== "starting" && this.#state !== "running",
+    );
+    storeTime.observe(result.now, sentMonotonic);
+    this.#lease.begin(workerId, sentMonotonic, sentWall);
+  }
+
+  /** The store has declared this worker dead: what it held belongs to others now. It starts over under a new id. */
+  async #onDead(): Promise<void> {
+    if (this.#state !== "running" && this.#state !== "draining") return;
+    this.#params.ports.log.warn(
+      { workerId: this.#lease.workerId, held: this.#held.count },
+      "lease lost; starting over",
+    );
+    this.#lease.end();
+    this.#held.dropAll();
+    this.#solo.reset();
+    if (this.#state !== "running") return;
+    await this.#register();
+    this.#claimer.poke();
+  }
+
+  // Slots ---------------------------------------------------------------------------------------------------------------
+
+  /** A slot for a run that is about to be started here; undefined when there is none. */
+  reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
+    const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
+    if (!fits || this.#state !== "running" || this.#freeSlots() <= 0 || !this.#lease.active()) return undefined;
+    this.#reserved += 1;
+    const workerId = this.#lease.workerId;
+    return {
+      workerId,
+      settle: (run) => {
+        this.#reserved -= 1;
+        if (
+          run &&
+          run.heldBy === workerId &&
+          run.epoch === 1 &&
+          !isClosed(run.status) &&
+          this.#lease.workerId === workerId
+        )
+          this.#held.activate(run, []);
+        else this.#claimer.slotFreed();
+      },
+    };
+  }
+
+  #freeSlots(): number {
+    if (this.#solo.exclusive) return 0;
+    return this.#params.options.concurrency - this.activeRuns - this.#reserved;
+  }
+
+  #left(executor: RunExecutor, leaving: Leaving): void {
+    const { runId, run } = executor;
+    this.#held.left(executor);
+    if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
+    if (leaving.how !== "closed") return;
+    const { ends, ports } = this.#params;
+    const { transition } = leaving;
+    if (transition.type === "end") {
+      const { status, output, error } = transition;
+      ends.publish({ runId, status, output, error, continuedAs: null });
+    } else if (transition.type === "continue") {
+      ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
+    } else if (transition.type === "park") {
+      const { code, message } = transition.error;
+      ports.log.error({ runId, id: run.id, workflow: run.workflow, code }, `run parked: ${message}`);
+    }
+  }
+
+  #onLeft(runId: string): void {
+    if (this.#solo.cleared(runId) || (this.#solo.wanted && this.#held.count === 0)) this.#claimer.poke();
+    this.#claimer.slotFreed();
+  }
+
+  // Hints and heartbeats ------------------------------------------------------------------------------------------------
+
+  #onHint(hint: Hint): void {
+    const { namespace, options } = this.#params;
+    if (hint.type === "due") {
+      if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#claimer.poke();
+    } else if (hint.type === "inbox") {
+      const executor = this.#held.get(hint.runId);
+      if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#inbox.pull(executor);
+    } else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.get(hint.runId)?.drop();
+  }
+
+  #onHeartbeat(result: HeartbeatResult): void {
+    for (const runId of result.behind) {
+      const executor = this.#held.get(runId);
+      if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#inbox.pull(executor);
+    }
+    if (result.heldCount !== this.activeRuns && this.#isQuiet()) void this.#reconcile();
+  }
+
+  /** Nothing is on its way that would explain a difference between what we hold and what the store thinks we hold. */
+  #isQuiet(): boolean {
+    return this.#reserved === 0 && !this.#claimer.busy && this.#committer.idle && !this.#held.loading;
+  }
+
+  async #reconcile(): Promise<void> {
+    const { ports } = this.#params;
+    const { workerId } = this.#lease;
+    const before = this.#held.all();
+    await reconcileHeld(ports, {
+      workerId,
+      knows: (runId) => this.#held.has(runId),
+      quiet: () => this.#isQuiet() && this.#lease.workerId === workerId,
+      drop: (held) => {
+        for (const executor of before) if (executor.state === "held" && !held.has(executor.runId)) executor.drop();
+      },
+    });
+  }
+
+  #pokeAll(): void {
+    for (const executor of this.#held.all()) executor.poke();
+  }
+
+  // Assembly --------------------------------------------------------------------------------------------------------------
+
+  #makeClaimer(): Claimer {
+    const { ports, namespace, options, storeTime } = this.#params;
+    const { clock, random, store, log } = ports;
+    const handlers = this.#registry.all.map(({ name, version }) => ({ workflow: name, version }));
+    return new Claimer({
+      clock,
+      random,
+      store,
+      storeTime,
+      log,
+      fallbackMs: options.tuning.claimFallbackMs,
+      base: () => ({
+        workerId: this.#lease.workerId,
+        namespace,
+        queues: options.queues,
+        handlers,
+      }),
+      freeSlots: () => this.#freeSlots(),
+      mayTakeSuspect: () => this.#solo.wanted && this.activeRuns === 0 && this.#reserved === 0,
+      onSuspectDue: () => this.#solo.want(),
+      onClaimed: (run, messages) => this.#held.activate(run, messages),
+      onSoloAnswered: (runId) => this.#solo.claimed(runId),
+      onDead: () => void this.#onDead(),
+    });
+  }
+
+  #makeHost(loop: TurnLoop, watch: StepWatch): ExecutorHost {
+    const { ports, options, storeTime } = this.#params;
+    const { clock, random, codec, log } = ports;
+    const { opsMax, windUpMs, eventsPerHoldMax } = options.tuning;
+    return {
+      clock,
+      random,
+      codec,
+      log,
+      storeTime,
+      loop,
+      watch,
+      committer: this.#committer,
+      lease: this.#lease,
+      inbox: this.#inbox,
+      steps: ports.steps,
+      opsMax,
+      windUpMs,
+      eventsPerHoldMax,
+      draining: () => this.#state === "draining",
+      progressed: (executor) => {
+        if (this.#solo.cleared(executor.runId)) this.#claimer.poke();
+      },
+      left: (executor, leaving) => this.#left(executor, leaving),
+    };
+  }
+}
+
+/** A slot that is kept free while a start travels to the store. */
+export interface SlotReservation {
+  readonly workerId: string;
+  /** The store's answer, or undefined when there is none. */
+  settle(run: Run | undefined): void;
+}

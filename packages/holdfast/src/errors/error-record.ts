@@ -1,0 +1,219 @@
+import { type ErrorKind, isErrorKind } from "../model/error-kind.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
+import { classifyError } from "./classify.ts";
+import { isHoldfastError } from "./holdfast-error.ts";
+import { isSecretKey, MASK, redactText } from "./redact.ts";
+import { RecordedError } from "./run-errors.ts";
+import { readProperty, readText } from "./safe-read.ts";
+
+const MESSAGE_BYTES_MAX = 8 * 1024;
+const STACK_BYTES_MAX = 4 * 1024;
+const NAME_BYTES_MAX = 200;
+const DATA_TEXT_BYTES_MAX = 1024;
+/** All texts in the data of one record, its causes included, in UTF-16 units. */
+const DATA_LENGTH_MAX = 16 * 1024;
+const CAUSE_DEPTH_MAX = 5;
+const DATA_DEPTH_MAX = 4;
+const DATA_ENTRIES_MAX = 200;
+// Longer texts are cut before they are searched for credentials: one error must not cost seconds.
+const SEARCHED_LENGTH_MAX = 64 * 1024;
+const CUT_MARK = " … [cut]";
+
+// Fields of an error that have their own place in the record.
+const OWN_FIELDS: ReadonlySet<string> = new Set(["name", "message", "stack", "cause", "code"]);
+
+export interface ErrorRecordOptions {
+  /** Instead of classifying the error. */
+  readonly kind?: ErrorKind;
+  readonly attempts?: number;
+  readonly op?: string;
+  /** Applied to every text after Holdfast's own masking. */
+  readonly redact?: (text: string) => string;
+}
+
+/**
+ * What history keeps of anything that was thrown. Credentials are masked, sizes are bounded, and text is made fit for
+ * every store (no NUL, no half surrogate pairs). Never throws.
+ */
+export function toErrorRecord(error: unknown, options: ErrorRecordOptions = {}): ErrorRecord {
+  const { kind, attempts, op } = options;
+  return {
+    ...recordOf(error, new Recorder(options.redact), 0, kind),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(op === undefined ? {} : { op }),
+  };
+}
+
+export function fromErrorRecord(record: ErrorRecord): RecordedError {
+  return new RecordedError(record);
+}
+
+/** The state of making one record: the caller's redaction, and what is left of the budget for data. */
+class Recorder {
+  readonly #redact: ((text: string) => string) | undefined;
+  #entriesLeft = DATA_ENTRIES_MAX;
+  #dataLengthLeft = DATA_LENGTH_MAX;
+
+  constructor(redact: ((text: string) => string) | undefined) {
+    this.#redact = redact;
+  }
+
+  text(raw: string, bytesMax: number): string {
+    return cut(storable(this.#mask(raw.slice(0, SEARCHED_LENGTH_MAX))), bytesMax, raw.length > SEARCHED_LENGTH_MAX);
+  }
+
+  dataText(raw: string): string {
+    if (this.#dataLengthLeft <= 0) return CUT_MARK.trim();
+    const text = this.text(raw, DATA_TEXT_BYTES_MAX);
+    this.#dataLengthLeft -= text.length;
+    return text;
+  }
+
+  takeEntry(): boolean {
+    return this.#entriesLeft-- > 0;
+  }
+
+  #mask(text: string): string {
+    const masked = redactText(text);
+    if (this.#redact === undefined) return masked;
+    try {
+      return String(this.#redact(masked));
+    } catch {
+      return MASK; // what could not be cleaned is not kept
+    }
+  }
+}
+
+function recordOf(error: unknown, recorder: Recorder, depth: number, givenKind?: ErrorKind): ErrorRecord {
+  try {
+    const kind = givenKind ?? classifyError(error).kind;
+    if (typeof error !== "object" || error === null) {
+      return { name: "ThrownValue", message: recorder.text(describePrimitive(error), MESSAGE_BYTES_MAX), kind };
+    }
+    return recordOfObject(error, recorder, depth, kind);
+  } catch {
+    // A proxy can make even `instanceof` throw. The failure itself must still be recorded.
+    return { name: "ThrownValue", message: "a value that cannot be read", kind: givenKind ?? "Unknown" };
+  }
+}
+
+function recordOfObject(error: object, recorder: Recorder, depth: number, kind: ErrorKind): ErrorRecord {
+  const recorded = isHoldfastError(error) && "recordedCode" in error;
+  const code = readProperty(error, recorded ? "recordedCode" : "code");
+  const rawName = readText(error, "name") ?? (error instanceof Error ? "Error" : "ThrownValue");
+  const rawMessage = readProperty(error, "message");
+  const name = recorder.text(rawName, NAME_BYTES_MAX);
+  const message = recorder.text(typeof rawMessage === "string" ? rawMessage : describeObject(error), MESSAGE_BYTES_MAX);
+  const rawStack = readText(error, "stack");
+  const attempts = recorded ? readProperty(error, "attempts") : undefined;
+  const op = recorded ? readText(error, "op") : undefined;
+  const data = dataOf(error, recorder);
+  const cause = readProperty(error, "cause");
+  return {
+    name,
+    message,
+    kind,
+    ...(typeof code === "string" || typeof code === "number" ? { code: recorder.text(`${code}`, NAME_BYTES_MAX) } : {}),
+    // A stack that only repeats the message is that of an error restored without one.
+    ...(rawStack === undefined || rawStack === `${rawName}: ${String(rawMessage)}`
+      ? {}
+      : { stack: recorder.text(rawStack, STACK_BYTES_MAX) }),
+    ...(typeof attempts === "number" ? { attempts } : {}),
+    ...(op === undefined ? {} : { op }),
+    ...(data === undefined ? {} : { data }),
+    ...(cause === undefined || cause === null || depth >= CAUSE_DEPTH_MAX
+      ? {}
+      : { cause: recordOf(cause, recorder, depth + 1) }),
+  };
+}
+
+/** `data` of a HoldfastError; of any other error its own enumerable fields, and the members of an AggregateError. */
+function dataOf(error: object, recorder: Recorder): Record<string, unknown> | undefined {
+  const source = isHoldfastError(error) ? error.data : error;
+  const data: Record<string, unknown> = {};
+  const members = readProperty(error, "errors");
+  if (Array.isArray(members)) putEntry(data, "errors", members.map(memberSummary), recorder, 1);
+  for (const key of ownKeys(source)) {
+    if (Object.hasOwn(data, key)) continue;
+    const value = readProperty(source, key);
+    if (source === error && (OWN_FIELDS.has(key) || (key === "kind" && isErrorKind(value)))) continue;
+    putEntry(data, key, value, recorder, 1);
+  }
+  return Object.keys(data).length === 0 ? undefined : data;
+}
+
+function memberSummary(member: unknown): unknown {
+  if (!(member instanceof Error)) return member;
+  return { name: readText(member, "name"), message: readText(member, "message"), kind: classifyError(member).kind };
+}
+
+function putEntry(target: Record<string, unknown>, key: string, value: unknown, recorder: Recorder, depth: number) {
+  const plain = isSecretKey(key) && value !== undefined ? MASK : plainValue(value, recorder, depth);
+  if (plain === undefined || !recorder.takeEntry()) return;
+  const safeKey = recorder.text(key, NAME_BYTES_MAX);
+  // An assignment to "__proto__" would change the object's prototype instead.
+  Object.defineProperty(target, safeKey, { value: plain, enumerable: true, configurable: true, writable: true });
+}
+
+/** The part of a value that is plain data; undefined for functions, class instances and whatever lies too deep. */
+function plainValue(value: unknown, recorder: Recorder, depth: number): unknown {
+  if (typeof value === "string") return recorder.dataText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : String(value); // + 0: JSON has no -0
+  if (typeof value === "boolean" || value === null) return value;
+  if (typeof value === "bigint") return recorder.dataText(String(value));
+  if (typeof value !== "object" || depth > DATA_DEPTH_MAX) return undefined;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+  if (value instanceof URL) return recorder.dataText(value.href);
+  if (Array.isArray(value)) return plainList(value, recorder, depth);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
+  const plain: Record<string, unknown> = {};
+  for (const key of ownKeys(value)) putEntry(plain, key, readProperty(value, key), recorder, depth + 1);
+  return plain;
+}
+
+function plainList(values: readonly unknown[], recorder: Recorder, depth: number): unknown[] {
+  const plain: unknown[] = [];
+  for (const value of values) {
+    if (!recorder.takeEntry()) break;
+    plain.push(plainValue(value, recorder, depth + 1) ?? null);
+  }
+  return plain;
+}
+
+function ownKeys(value: object): string[] {
+  try {
+    return Object.keys(value);
+  } catch {
+    return [];
+  }
+}
+
+function describePrimitive(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "function") return "a function was thrown";
+  return `${String(value)} was thrown`;
+}
+
+/** For thrown objects without a message. Their fields are in `data`; this only says what it was. */
+function describeObject(value: object): string {
+  const constructorName = readText(readProperty(value, "constructor"), "name");
+  const what = Array.isArray(value) ? "an array" : `an object of class ${constructorName ?? "unknown"}`;
+  return `${what} was thrown`;
+}
+
+/** PostgreSQL refuses NUL in text and jsonb, and no UTF-8 can hold half a surrogate pair. */
+function storable(text: string): string {
+  return text.replace(/\u0000|\p{Surrogate}/gu, "\ufffd");
+}
+
+/** Cuts to a number of UTF-8 bytes, the mark included, never inside a character. */
+function cut(text: string, bytesMax: number, alreadyCut: boolean): string {
+  // No UTF-16 unit takes more than three bytes.
+  if (!alreadyCut && text.length * 3 <= bytesMax) return text;
+  const bytes = new TextEncoder().encode(text);
+  if (!alreadyCut && bytes.length <= bytesMax) return text;
+  const room = new Uint8Array(bytesMax - new TextEncoder().encode(CUT_MARK).length);
+  const { read } = new TextEncoder().encodeInto(text, room);
+  return text.slice(0, read) + CUT_MARK;
+}

@@ -1,0 +1,78 @@
+import type { ErrorKind } from "../model/error-kind.ts";
+import { ERROR_CODES, type ErrorCode } from "./codes.ts";
+
+// From the global symbol registry, so that errors made by another copy of this package carry the same mark:
+// `instanceof` fails between two copies, and names are easily minified or shared.
+const BRAND = Symbol.for("holdfast.error");
+const JSON_CAUSE_DEPTH_MAX = 5;
+
+export interface HoldfastErrorOptions {
+  /** Overrides the kind that the code stands for. */
+  readonly kind?: ErrorKind;
+  /** Machine-readable details: ids, limits, paths. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+/** What `JSON.stringify` and structured loggers see. Without the stack: this may reach an API's caller. */
+export interface ErrorJson {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly kind?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly cause?: ErrorJson;
+}
+
+/** The base of every error that Holdfast throws. Tell them apart by `code`. */
+export class HoldfastError extends Error {
+  static {
+    // On the prototype, not on each instance, so that an inspected error does not list its name as data.
+    nameOf(this.prototype, "HoldfastError");
+    Object.defineProperty(this.prototype, BRAND, { value: true });
+  }
+
+  readonly code: ErrorCode;
+  readonly kind: ErrorKind;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.kind = options.kind ?? ERROR_CODES[code].kind;
+    this.data = Object.freeze({ ...options.data });
+  }
+
+  toJSON(): ErrorJson {
+    return errorJson(this, 0);
+  }
+}
+
+/** Recognises Holdfast's errors, also those of another copy of the package. */
+export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+  if (typeof error !== "object" || error === null) return false;
+  try {
+    const candidate = error as { [BRAND]?: unknown; code?: unknown };
+    return (
+      candidate[BRAND] === true && (code === undefined ? typeof candidate.code === "string" : candidate.code === code)
+    );
+  } catch {
+    return false; // a proxy or getter that throws is not one of ours
+  }
+}
+
+/** Gives an error class or object its `name` the way built-in errors have theirs: not enumerable. */
+export function nameOf(target: object, name: string): void {
+  Object.defineProperty(target, "name", { value: name, configurable: true, writable: true });
+}
+
+function errorJson(error: Error, depth: number): ErrorJson {
+  const ours = isHoldfastError(error) ? { code: error.code, kind: error.kind, data: error.data } : {};
+  const cause = depth < JSON_CAUSE_DEPTH_MAX && error.cause instanceof Error ? error.cause : undefined;
+  return {
+    name: error.name,
+    message: error.message,
+    ...ours,
+    ...(cause === undefined ? {} : { cause: errorJson(cause, depth + 1) }),
+  };
+}

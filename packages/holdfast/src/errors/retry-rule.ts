@@ -1,0 +1,54 @@
+import { type ErrorKind, isRetryableKind } from "../model/error-kind.ts";
+import { isHoldfastError } from "./holdfast-error.ts";
+
+export interface RetryInfo {
+  readonly kind: ErrorKind;
+  /** The execution that failed, counted from 1. */
+  readonly attempt: number;
+}
+
+/**
+ * Which errors are worth another attempt:
+ * - `"default"`: all but the kinds NotFound, Unauthorized, BadRequest and ValidationError;
+ * - `"retryable"`: only the five retryable kinds, so not Unknown;
+ * - `"any"`, `"never"`;
+ * - a list of kinds, or a function.
+ */
+export type RetryIf =
+  | "default"
+  | "retryable"
+  | "any"
+  | "never"
+  | readonly ErrorKind[]
+  | ((error: unknown, info: RetryInfo) => boolean);
+
+const PERMANENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  "NotFound",
+  "Unauthorized",
+  "BadRequest",
+  "ValidationError",
+]);
+
+/**
+ * Whether the rule allows another attempt; how many there may be is the policy's business. NonRetryableError stops
+ * under every rule, RetryableError goes on under every rule but `"never"`: whoever throws them knows better than a
+ * rule that was written before.
+ */
+export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo): boolean {
+  if (rule === "never" || isHoldfastError(error, "non_retryable")) return false;
+  if (rule === "any" || isHoldfastError(error, "retryable")) return true;
+  if (rule === "retryable") return isRetryableKind(info.kind);
+  if (typeof rule === "function") return askFunction(rule, error, info);
+  if (rule === "default") return !PERMANENT.has(info.kind);
+  return rule.includes(info.kind);
+}
+
+function askFunction(rule: (error: unknown, info: RetryInfo) => boolean, error: unknown, info: RetryInfo): boolean {
+  try {
+    // Compared with true, because an async function's promise is truthy whatever it resolves to.
+    return rule(error, info) === true;
+  } catch {
+    // It gave no answer. Its own fault must neither hide the step's error nor stop the worker.
+    return shouldRetry("default", error, info);
+  }
+}

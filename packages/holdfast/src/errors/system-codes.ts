@@ -1,0 +1,61 @@
+import type { ErrorCodeInfo } from "./code-info.ts";
+
+/** What happens below a program: stores, leases, stored bytes, Holdfast itself. */
+export const SYSTEM_CODES = {
+  store_unavailable: {
+    group: "event_store",
+    caller: "unavailable",
+    kind: "DatabaseError",
+    summary: "The store cannot be reached or does not answer. Nothing was written.",
+    advice: "Bring the database back; workers go on by themselves, a client call may simply be repeated.",
+  },
+  store_refused: {
+    group: "event_store",
+    caller: "inspect",
+    kind: "BadRequest",
+    summary: "The store is there but refuses what was written, and would refuse it again.",
+    advice: "cause is the driver's error: missing migration, missing permission, or data that it cannot keep.",
+  },
+  store_outcome_unknown: {
+    group: "event_store",
+    caller: "retry_later",
+    kind: "DatabaseError",
+    summary: "The connection broke while a write was on its way; it may or may not have happened.",
+    advice: "Repeat the same call with the same ids: every write is idempotent.",
+  },
+  lease_lost: {
+    group: "concurrency",
+    caller: "lost_lease",
+    kind: "Unknown",
+    summary: "Another worker holds the run now; the write was refused.",
+    advice: "Nothing to do: the run goes on there. If it happens often, workers stall for longer than their lease.",
+  },
+  worker_not_running: {
+    group: "task_queue",
+    caller: "unavailable",
+    kind: "ServiceUnavailable",
+    summary: "This needs a running worker, and there is none.",
+    advice: "Call worker.start(), or start a worker that has this workflow.",
+  },
+  client_closed: {
+    group: "configuration",
+    caller: "unavailable",
+    kind: "ServiceUnavailable",
+    summary: "The client was used after hf.close().",
+    advice: "Close the client last, or connect again.",
+  },
+  codec_failed: {
+    group: "codec",
+    caller: "inspect",
+    kind: "Unknown",
+    summary: "Stored bytes cannot be read: another codec wrote them, a newer version did, or they are damaged.",
+    advice: "Connect with the codec that wrote them; update Holdfast if a newer version wrote them.",
+  },
+  invariant_broken: {
+    group: "unknown",
+    caller: "bug",
+    kind: "Unknown",
+    summary: "Holdfast found itself in a state that cannot be. The worker stops rather than guess.",
+    advice: "Report it with the message and the run's history.",
+  },
+} as const satisfies Record<string, ErrorCodeInfo>;

@@ -1,0 +1,54 @@
+import type { Message } from "../model/message.ts";
+import type { ClaimRunsParams, ClaimRunsResult } from "../ports/store.ts";
+import { unconsumed } from "./inbox.ts";
+import { isLive } from "./starts.ts";
+import { hold, type MemoryState, type RunRecord } from "./state.ts";
+
+export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: number): ClaimRunsResult {
+  if (!isLive(state, params.workerId)) {
+    return { live: false, runs: [], messages: [], now, nextDueAt: null, suspectDue: false };
+  }
+  const already = params.again ? takenUnder(state, params) : [];
+  if (already.length > 0) return answer(state, already, now, null, false);
+
+  const handlers = new Set(params.handlers.map((h) => `${h.workflow}\n${h.version}`));
+  const queues = new Set(params.queues);
+  const due: RunRecord[] = [];
+  let nextDueAt: number | null = null;
+  let suspectDue = false;
+  for (const runId of state.queued) {
+    const row = state.runs.get(runId) as RunRecord;
+    if (row.namespace !== params.namespace || !queues.has(row.queue)) continue;
+    if (!handlers.has(`${row.workflow}\n${row.version}`)) continue;
+    const availableAt = row.availableAt as number;
+    const { suspect } = row;
+    if (availableAt > now) nextDueAt = Math.min(nextDueAt ?? availableAt, availableAt);
+    else if (suspect !== params.solo) suspectDue ||= suspect;
+    else due.push(row);
+  }
+  due.sort((a, b) => b.priority - a.priority || (a.availableAt as number) - (b.availableAt as number));
+  const taken = due.slice(0, params.solo ? Math.min(1, params.limit) : params.limit);
+  for (const row of taken) {
+    hold(state, row, params.workerId, params.claimId, now);
+    row.alone = params.solo;
+  }
+  // More is due than was taken: ask again at once.
+  if (due.length > taken.length) nextDueAt = now;
+  return answer(state, taken, now, nextDueAt, suspectDue);
+}
+
+function takenUnder(state: MemoryState, params: ClaimRunsParams): RunRecord[] {
+  const runIds = [...(state.held.get(params.workerId) ?? [])];
+  return runIds.map((runId) => state.runs.get(runId) as RunRecord).filter((row) => row.claimId === params.claimId);
+}
+
+function answer(
+  state: MemoryState,
+  rows: RunRecord[],
+  now: number,
+  nextDueAt: number | null,
+  suspectDue: boolean,
+): ClaimRunsResult {
+  const messages: Message[] = rows.flatMap((row) => unconsumed(state, row.runId, row.consumed));
+  return { live: true, runs: rows.map((row) => ({ ...row })), messages, now, nextDueAt, suspectDue };
+}

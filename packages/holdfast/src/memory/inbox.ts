@@ -1,0 +1,51 @@
+import type { Message } from "../model/message.ts";
+import { isClosed } from "../model/run.ts";
+import type {
+  CarriedMessage,
+  DeliverMessage,
+  DeliverMessagesParams,
+  DeliverMessagesResult,
+  DeliverOutcome,
+  ReadInboxParams,
+} from "../ports/store.ts";
+import { addTo, findRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+
+export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
+  return { outcomes: params.messages.map((message) => deliver(state, message, params.inboxMax, now)) };
+}
+
+function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
+  let row = findRun(state, message.to);
+  while (row?.continuedAs != null) row = state.runs.get(row.continuedAs);
+  if (!row) return { outcome: "not_found", runId: null, status: null };
+  if (state.messageIds.get(row.firstRunId)?.has(message.messageId)) return outcome("duplicate", row);
+  if (isClosed(row.status)) return outcome("closed", row);
+  if (message.kind !== "cancel" && row.delivered - row.consumed >= inboxMax) return outcome("full", row);
+  appendMessage(state, row, message, now);
+  if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
+  else if (row.status !== "parked") setAvailable(state, row, Math.min(row.availableAt ?? now, now), now);
+  return outcome("delivered", row);
+}
+
+function outcome(kind: DeliverOutcome["outcome"], row: RunRecord): DeliverOutcome {
+  return { outcome: kind, runId: row.runId, status: row.status };
+}
+
+/** The counter and the message's number are one act: the holder compares the counter when it lets the run go. */
+export function appendMessage(state: MemoryState, row: RunRecord, message: CarriedMessage, now: number): void {
+  row.delivered += 1;
+  const { kind, name, messageId, payload } = message;
+  addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
+  const ids = state.messageIds.get(row.firstRunId);
+  if (ids) ids.add(messageId);
+  else state.messageIds.set(row.firstRunId, new Set([messageId]));
+}
+
+/** Messages in an inbox are numbered from 1 without gaps, so the position is the number. */
+export function unconsumed(state: MemoryState, runId: string, after: number): Message[] {
+  return state.inbox.get(runId)?.slice(after) ?? [];
+}
+
+export function readInbox(state: MemoryState, params: ReadInboxParams): Message[] {
+  return params.runs.flatMap(({ runId, after }) => unconsumed(state, runId, after));
+}

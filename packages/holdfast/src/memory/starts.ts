@@ -1,0 +1,38 @@
+import { isClosed } from "../model/run.ts";
+import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../ports/store.ts";
+import { endRun, findRun, hold, insertRun, leanRow, type MemoryState } from "./state.ts";
+
+export function startRuns(state: MemoryState, params: StartRunsParams, now: number): StartRunsResult {
+  return { outcomes: params.starts.map((start) => startRun(state, start, params, now)), now };
+}
+
+function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, now: number): StartOutcome {
+  const { run, ifRunning, ifClosed } = start;
+  const mine = state.runs.get(run.runId);
+  if (mine) return { outcome: "created", run: leanRow(mine) };
+  const other = findRun(state, { namespace: run.namespace, id: run.id });
+  if (other) {
+    const policy = isClosed(other.status) ? ifClosed : ifRunning;
+    if (policy === "return") return { outcome: "returned", run: leanRow(other) };
+    if (policy === "fail") return { outcome: "exists", run: leanRow(other) };
+    if (policy === "replace") {
+      const holder = other.heldBy;
+      other.epoch += 1;
+      endRun(state, other, { status: "terminated", output: null, error: params.replaceError }, now);
+      if (holder !== null) state.hints.push({ type: "taken", runId: other.runId, workerId: holder });
+    }
+  }
+  const row = insertRun(state, run, now, null);
+  const dueNow = row.availableAt !== null && row.availableAt <= now;
+  const { holdBy } = params;
+  if (start.hold && holdBy && dueNow && isLive(state, holdBy.workerId)) {
+    hold(state, row, holdBy.workerId, holdBy.claimId, now);
+  }
+  return { outcome: "created", run: leanRow(row) };
+}
+
+/** Not offline. A lease that has run out counts only once a sweep has noticed it. */
+export function isLive(state: MemoryState, workerId: string): boolean {
+  const worker = state.workers.get(workerId);
+  return worker !== undefined && worker.status !== "offline";
+}

@@ -1,0 +1,165 @@
+import type { HistoryEvent } from "../model/event.ts";
+import type { Message } from "../model/message.ts";
+import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
+import type { WorkerRow } from "../model/worker-row.ts";
+import type { Hint } from "../ports/notifier.ts";
+import type { RunRef } from "../ports/store.ts";
+
+/** A run as the memory store keeps it: row and data in one. */
+export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
+export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
+
+/** Everything the memory store knows. Each transition is a synchronous function over it, and so atomic. */
+export interface MemoryState {
+  readonly runs: Map<string, RunRecord>;
+  /** namespace + id → runIds, oldest first. */
+  readonly byId: Map<string, string[]>;
+  readonly events: Map<string, HistoryEvent[]>;
+  readonly inbox: Map<string, Message[]>;
+  /** Message ids ever delivered to a chain of runs, by its first runId. */
+  readonly messageIds: Map<string, Set<string>>;
+  readonly workers: Map<string, WorkerState>;
+  /** Runs with a due time, so that a claim does not look at every run there ever was. */
+  readonly queued: Set<string>;
+  readonly held: Map<string, Set<string>>;
+  /** Open runs with a deadline. */
+  readonly deadlines: Set<string>;
+  /** Hints of the call in progress; published once it has taken effect. */
+  hints: Hint[];
+}
+
+export function emptyState(): MemoryState {
+  return {
+    runs: new Map(),
+    byId: new Map(),
+    events: new Map(),
+    inbox: new Map(),
+    messageIds: new Map(),
+    workers: new Map(),
+    queued: new Set(),
+    held: new Map(),
+    deadlines: new Set(),
+    hints: [],
+  };
+}
+
+export function idKey(namespace: string, id: string): string {
+  return `${namespace}\n${id}`;
+}
+
+export function findRun(state: MemoryState, ref: RunRef): RunRecord | undefined {
+  if ("runId" in ref) return state.runs.get(ref.runId);
+  const newest = state.byId.get(idKey(ref.namespace, ref.id))?.at(-1);
+  return newest === undefined ? undefined : state.runs.get(newest);
+}
+
+export function insertRun(state: MemoryState, run: NewRun, now: number, from: RunRecord | null): RunRecord {
+  const previous = findRun(state, { namespace: run.namespace, id: run.id });
+  const createdAt = previous ? Math.max(now, previous.createdAt + 1) : now;
+  const row: RunRecord = {
+    namespace: run.namespace,
+    runId: run.runId,
+    id: run.id,
+    firstRunId: from?.firstRunId ?? run.runId,
+    workflow: run.workflow,
+    version: run.version,
+    queue: run.queue,
+    priority: run.priority,
+    seed: run.seed,
+    status: "pending",
+    epoch: 0,
+    commit: 0,
+    heldBy: null,
+    claimId: null,
+    availableAt: null,
+    eventCount: 0,
+    delivered: 0,
+    consumed: 0,
+    deaths: 0,
+    aloneDeaths: 0,
+    alone: false,
+    suspect: false,
+    createdAt,
+    startedAt: null,
+    endedAt: null,
+    deadlineAt: run.timeoutMs === undefined ? null : now + run.timeoutMs,
+    attributes: run.attributes,
+    waitingFor: [],
+    input: run.input,
+    output: null,
+    error: null,
+    compensation: null,
+    continuedFrom: from?.runId ?? null,
+    continuedAs: null,
+  };
+  state.runs.set(row.runId, row);
+  if (row.deadlineAt !== null) state.deadlines.add(row.runId);
+  addTo(state.byId, idKey(row.namespace, row.id), row.runId);
+  setAvailable(state, row, Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0)), now);
+  return row;
+}
+
+/** Sets the due time (not after the deadline), keeps the queue in step, and announces a run that is due now. */
+export function setAvailable(state: MemoryState, row: RunRecord, dueAt: number | null, now: number): void {
+  const availableAt = dueAt === null || row.deadlineAt === null ? dueAt : Math.min(dueAt, row.deadlineAt);
+  row.availableAt = availableAt;
+  if (availableAt === null) {
+    state.queued.delete(row.runId);
+    return;
+  }
+  state.queued.add(row.runId);
+  if (availableAt <= now) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue });
+}
+
+export function hold(state: MemoryState, row: RunRecord, workerId: string, claimId: string, now: number): void {
+  row.epoch += 1;
+  row.heldBy = workerId;
+  row.claimId = claimId;
+  row.startedAt ??= now;
+  if (row.status !== "compensating") row.status = "running";
+  row.waitingFor = [];
+  row.availableAt = null;
+  state.queued.delete(row.runId);
+  const runIds = state.held.get(workerId);
+  if (runIds) runIds.add(row.runId);
+  else state.held.set(workerId, new Set([row.runId]));
+}
+
+export function letGo(state: MemoryState, row: RunRecord): void {
+  if (row.heldBy !== null) state.held.get(row.heldBy)?.delete(row.runId);
+  row.heldBy = null;
+  row.claimId = null;
+  row.alone = false;
+}
+
+type RunEnd = Pick<RunRecord, "status" | "output" | "error"> & { readonly compensation?: CompensationOutcome | null };
+
+export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: number): void {
+  letGo(state, row);
+  row.status = end.status;
+  row.output = end.output;
+  row.error = end.error;
+  row.compensation = end.compensation ?? null;
+  row.endedAt = now;
+  row.waitingFor = [];
+  state.deadlines.delete(row.runId);
+  setAvailable(state, row, null, now);
+  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+}
+
+export function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+/** The row without the payloads. */
+export function leanRow(run: RunRecord): RunRow {
+  const { input: _input, output: _output, error: _error, ...row } = run;
+  return row;
+}
+
+export function openRun(state: MemoryState, runId: string): RunRecord | undefined {
+  const row = state.runs.get(runId);
+  return row && !isClosed(row.status) ? row : undefined;
+}

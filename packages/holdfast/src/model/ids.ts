@@ -1,0 +1,31 @@
+/** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
+export function uuidV7(nowMs: number, random: Uint8Array): string {
+  const bytes = Uint8Array.from(random.subarray(0, 16));
+  let time = nowMs;
+  for (let i = 5; i >= 0; i--) {
+    bytes[i] = time % 256;
+    time = Math.floor(time / 256);
+  }
+  return formatUuid(bytes, 7);
+}
+
+/** Stamps version and variant into sixteen bytes and prints them as a UUID. */
+export function formatUuid(bytes: Uint8Array, version: number): string {
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  let hex = "";
+  for (let i = 0; i < 16; i++) hex += HEX[bytes[i] ?? 0];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
+
+/** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
+export function opId(name: string, occurrence: number): string {
+  return occurrence === 1 ? name : `${name}#${occurrence}`;
+}
+
+/** A key that stays the same for every attempt of one op of one run, on whichever worker. */
+export function idempotencyKey(runId: string, op: string): string {
+  return `${runId}:${op}`;
+}

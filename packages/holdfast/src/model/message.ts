@@ -1,0 +1,18 @@
+import type { Payload } from "./payload.ts";
+
+export type MessageKind = "signal" | "cancel";
+
+/** Something from outside for a run. The world writes the inbox; only the holder of the run moves it into history. */
+export interface Message {
+  readonly runId: string;
+  /** 1, 2, 3… per run, in the order of delivery. */
+  readonly number: number;
+  readonly kind: MessageKind;
+  /** Signal name; empty for kinds that need none. */
+  readonly name: string;
+  /** Made by the sender: delivering the same id twice is one message. */
+  readonly messageId: string;
+  readonly payload: Payload;
+  /** Store time of the delivery. */
+  readonly at: number;
+}

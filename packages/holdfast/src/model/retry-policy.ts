@@ -1,0 +1,41 @@
+import { DURATION_MS_MAX } from "./duration.ts";
+
+export interface RetryPolicy {
+  /** Executions in all, the first one included. */
+  readonly attempts: number;
+  /** Delay before the second execution. */
+  readonly initialMs: number;
+  /** Each further delay is this many times the one before; 1 is a fixed interval. */
+  readonly factor: number;
+  /** No delay grows beyond this, before jitter. */
+  readonly maxMs: number;
+  /** Share by which a delay is spread to both sides: 0.25 is ±25 %. */
+  readonly jitter: number;
+}
+
+export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
+  attempts: 3,
+  initialMs: 1_000,
+  factor: 2,
+  maxMs: 60_000,
+  jitter: 0.25,
+});
+
+export const NO_RETRY: RetryPolicy = Object.freeze({ attempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 });
+
+/**
+ * How long to wait after `failedAttempts` executions have failed: `initial × factor^(failedAttempts − 1)`, capped at
+ * `maxMs`, then spread by jitter.
+ *
+ * The cap comes before the jitter and is not applied again. If it were, half of all the delays that have grown to
+ * the cap would be cut to exactly the cap, and the crowd that jitter is there to scatter would come back together.
+ * So a delay lies within `cap × (1 ± jitter)`, and never beyond.
+ */
+export function backoffMs(policy: RetryPolicy, failedAttempts: number, random: () => number): number {
+  const exponent = Math.max(0, failedAttempts - 1);
+  // 0 × Infinity is NaN: with no initial delay the power must not be asked for.
+  const grown = policy.initialMs === 0 ? 0 : policy.initialMs * policy.factor ** exponent;
+  const capped = Math.min(grown, policy.maxMs);
+  const spread = policy.jitter === 0 ? 0 : policy.jitter * (2 * random() - 1);
+  return Math.min(Math.max(0, Math.round(capped * (1 + spread))), DURATION_MS_MAX);
+}

@@ -1,0 +1,120 @@
+import type { ErrorRecord } from "./error-record.ts";
+import type { Attributes, HistoryEvent } from "./event.ts";
+import type { Payload } from "./payload.ts";
+
+export const OPEN_STATUSES = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
+export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
+export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
+
+export type OpenStatus = (typeof OPEN_STATUSES)[number];
+export type ClosedStatus = (typeof CLOSED_STATUSES)[number];
+export type RunStatus = OpenStatus | ClosedStatus;
+
+export function isClosed(status: RunStatus): status is ClosedStatus {
+  return (CLOSED_STATUSES as readonly string[]).includes(status);
+}
+
+export type CompensationOutcome = "compensated" | "compensation_failed";
+
+/** What is fixed when a run is created. */
+export interface NewRun {
+  readonly namespace: string;
+  /** Made by the caller, so that a repeated start is recognised. */
+  readonly runId: string;
+  /** The id that users know it by; several runs of one id follow each other, at most one is open. */
+  readonly id: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
+  /** Larger is sooner. */
+  readonly priority: number;
+  readonly input: Payload;
+  /** Source of `ctx.random` and `ctx.uuid`. */
+  readonly seed: string;
+  readonly attributes: Attributes;
+  /** Delay from creation until the run may first be claimed, by the store's clock; or an absolute time. */
+  readonly startDelayMs?: number;
+  readonly startAt?: number;
+  /** From creation to `timed_out`, by the store's clock. */
+  readonly timeoutMs?: number;
+}
+
+/** The least and the greatest priority; larger is sooner. */
+export const PRIORITY_MIN = -9;
+export const PRIORITY_MAX = 9;
+
+/** What a run was given and what came of it: apart from the row, so that polling and listing move no payloads. */
+export interface RunData {
+  readonly input: Payload;
+  readonly output: Payload | null;
+  /** Why it failed, was terminated or parked. */
+  readonly error: ErrorRecord | null;
+}
+
+export type Run = RunRow & RunData;
+
+/** The run row: the projection of a run's history that is written in the same commit. */
+export interface RunRow {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly id: string;
+  /** The first run of a chain of continue-as-new; its own runId outside of one. Message ids are unique per chain. */
+  readonly firstRunId: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly seed: string;
+  readonly status: RunStatus;
+  /** +1 at every claim and every operator action: the fence. */
+  readonly epoch: number;
+  /** +1 at every flush that touches the run: the other half of the fence. */
+  readonly commit: number;
+  readonly heldBy: string | null;
+  /** Which claim call took it; lets a claim whose reply was lost be read again. */
+  readonly claimId: string | null;
+  /** The one timestamp that makes a run claimable; null while nothing is due or while it is held. */
+  readonly availableAt: number | null;
+  /** History rows so far; the next seq is this plus one, because seq 0 is the start. */
+  readonly eventCount: number;
+  /** Messages ever delivered to this run; the newest has this number. */
+  readonly delivered: number;
+  /** Messages 1…n that the holder has moved into history. */
+  readonly consumed: number;
+  /** Worker deaths since the last progress, and those of them in which it ran alone. */
+  readonly deaths: number;
+  readonly aloneDeaths: number;
+  readonly alone: boolean;
+  /** It has seen too many deaths: it is claimed alone until it makes progress. */
+  readonly suspect: boolean;
+  /** Strictly increasing per (namespace, id): the newest run of an id is well defined. */
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly deadlineAt: number | null;
+  readonly attributes: Attributes;
+  /** Ids of the ops a suspended run waits for, for people to read. */
+  readonly waitingFor: readonly string[];
+  /** What became of the compensations, if there were any to run. */
+  readonly compensation: CompensationOutcome | null;
+  readonly continuedFrom: string | null;
+  readonly continuedAs: string | null;
+}
+
+/** seq 0 of every history is the run row itself. */
+export function startEvent(run: Run): HistoryEvent {
+  return { seq: 0, type: "run_started", op: null, at: run.startedAt ?? run.createdAt, payload: run.input };
+}
+
+/** The last event of a closed run is the run row as well. */
+export function endEvent(run: Run): HistoryEvent | undefined {
+  if (!isClosed(run.status)) return undefined;
+  return {
+    seq: run.eventCount + 1,
+    type: `run_${run.status}`,
+    op: null,
+    at: run.endedAt ?? run.createdAt,
+    ...(run.output === null ? {} : { payload: run.output }),
+    ...(run.error === null ? {} : { meta: { error: run.error } }),
+  };
+}

@@ -1,0 +1,25 @@
+import type { EventDraft, HistoryEvent } from "../model/event.ts";
+import type { OpKind, StepWork } from "./op.ts";
+
+/** What an op is asked for with, beside its kind and name. */
+export interface AskInit {
+  readonly step?: (id: string) => StepWork;
+  readonly fireAt?: number;
+  readonly signalName?: string;
+}
+
+/** Nobody may await it: that must not count as an unhandled rejection. */
+export function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+/** Whether it came from outside, and not from an op. */
+export function isMessage(event: EventDraft): boolean {
+  return event.type === "signal_received" || event.type === "cancel_requested" || event.type === "deadline_reached";
+}
+
+/** Whether an op of that kind can end with such an event. */
+export function fits(kind: OpKind, type: HistoryEvent["type"]): boolean {
+  return kind === "step" ? type === "step_completed" || type === "step_failed" : type === "timer_fired";
+}

@@ -1,0 +1,133 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { type Context, runInScope } from "./context.ts";
+import type { RunMachine } from "./run-machine.ts";
+import { Scope } from "./scope.ts";
+
+/** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */
+export type Branch<T = unknown> = (ctx: Context) => T | PromiseLike<T>;
+export type Branches = readonly Branch[] | Readonly<Record<string, Branch>>;
+
+type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
+/** Results in the shape of the branches. */
+export type Outcomes<B extends Branches> = { -readonly [K in keyof B]: ResultOf<B[K]> };
+/** Every outcome in the shape of the branches, as `Promise.allSettled` gives it. */
+export type Settled<B extends Branches> = { -readonly [K in keyof B]: PromiseSettledResult<ResultOf<B[K]>> };
+
+export interface ParallelOptions {
+  /** `"fail-fast"` (default): the first error rejects and cancels the others. `"collect-all"`: waits for all. */
+  readonly onError?: "fail-fast" | "collect-all";
+  /** How many branches may be under way at once. */
+  readonly limit?: number;
+}
+
+/** Which branch won: its key, or its position as a number when the branches are a list. */
+export type RaceResult<B extends Branches> = B extends readonly Branch[]
+  ? { readonly winner: number; readonly value: ResultOf<B[number]> }
+  : { [K in keyof B & string]: { readonly winner: K; readonly value: ResultOf<B[K]> } }[keyof B & string];
+
+interface Lane {
+  readonly key: string;
+  readonly fn: Branch;
+  readonly scope: Scope;
+}
+
+export async function runParallel(
+  machine: RunMachine,
+  scope: Scope,
+  branches: Branches,
+  options: ParallelOptions,
+): Promise<unknown> {
+  const limit = options.limit ?? Number.POSITIVE_INFINITY;
+  if (!(limit >= 1)) throw new HoldfastError("invalid_option", "ctx.parallel: limit is not a number from 1 up.");
+  const lanes = lanesOf(machine, scope, branches, "ctx.parallel");
+  const settled = new Map<string, PromiseSettledResult<unknown>>();
+  const collect = options.onError === "collect-all";
+
+  await new Promise<void>((resolve, reject) => {
+    let next = 0;
+    let failed = false;
+    const begin = (): void => {
+      const lane = lanes[next++];
+      if (!lane) return;
+      runInScope(machine, lane.scope, lane.fn).then(
+        (value) => settle(lane, { status: "fulfilled", value }),
+        (reason) => settle(lane, { status: "rejected", reason }),
+      );
+    };
+    const settle = (lane: Lane, result: PromiseSettledResult<unknown>): void => {
+      settled.set(lane.key, result);
+      if (failed) return;
+      if (result.status === "rejected" && !collect) {
+        failed = true;
+        cancelAll(machine, lanes, lane, "another branch of ctx.parallel has failed");
+        reject(result.reason);
+      } else if (settled.size === lanes.length) resolve();
+      else begin();
+    };
+    if (lanes.length === 0) resolve();
+    for (let i = 0; i < Math.min(limit, lanes.length); i++) begin();
+  });
+
+  const value = (key: string): unknown => {
+    const result = settled.get(key) as PromiseSettledResult<unknown>;
+    return collect ? result : (result as PromiseFulfilledResult<unknown>).value;
+  };
+  return Array.isArray(branches)
+    ? lanes.map((lane) => value(lane.key))
+    : Object.fromEntries(lanes.map((lane) => [lane.key, value(lane.key)]));
+}
+
+export async function runRace(machine: RunMachine, scope: Scope, branches: Branches): Promise<unknown> {
+  const lanes = lanesOf(machine, scope, branches, "ctx.race");
+  if (lanes.length === 0) throw new HoldfastError("invalid_option", "ctx.race: there is no branch to wait for.");
+  const errors = new Map<string, unknown>();
+  return new Promise((resolve, reject) => {
+    let over = false;
+    for (const lane of lanes) {
+      runInScope(machine, lane.scope, lane.fn).then(
+        (value) => {
+          if (over) return;
+          over = true;
+          cancelAll(machine, lanes, lane, "another branch of ctx.race was first");
+          resolve({ winner: Array.isArray(branches) ? Number(lane.key) : lane.key, value });
+        },
+        (error) => {
+          if (over) return;
+          errors.set(lane.key, error);
+          if (errors.size < lanes.length) return;
+          over = true;
+          // A race that was canceled from outside must still look canceled.
+          const outer = scope.cancellation() ?? machine.root.canceled;
+          const all = lanes.map((l) => errors.get(l.key));
+          reject(
+            outer ??
+              new HoldfastError(
+                "race_failed",
+                `Every branch of ctx.race failed; the first: ${String((all[0] as Error)?.message ?? all[0])}`,
+                { cause: new AggregateError(all) },
+              ),
+          );
+        },
+      );
+    }
+  });
+}
+
+function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: string): Lane[] {
+  const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
+  return Object.entries(branches).map(([key, fn]) => {
+    if (typeof fn !== "function")
+      throw new HoldfastError(
+        "invalid_option",
+        `${call}: branch "${key}" is not a function. Write () => ctx.step(…), not the promise itself.`,
+      );
+    return { key, fn, scope: new Scope(parent) };
+  });
+}
+
+function cancelAll(machine: RunMachine, lanes: readonly Lane[], except: Lane, why: string): void {
+  for (const lane of lanes) {
+    if (lane === except || !lane.scope.open) continue;
+    machine.cancelScope(lane.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
+  }
+}

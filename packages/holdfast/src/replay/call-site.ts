@@ -1,0 +1,42 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+
+const OWN_FOLDER = new URL("..", import.meta.url).href;
+const OWN_PATH = new URL("..", import.meta.url).pathname;
+
+/** The first line of the stack that is not Holdfast's own: where the user's code called. Slow; for error paths only. */
+export function callSite(): string | undefined {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 30;
+  const stack = new Error().stack ?? "";
+  Error.stackTraceLimit = limit;
+  for (const line of stack.split("\n").slice(1)) {
+    const own = line.includes(OWN_FOLDER) || line.includes(OWN_PATH);
+    if ((own && !line.includes(".test.")) || line.includes("node:internal")) continue;
+    const place = /\(?((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/.exec(line.trim())?.[1];
+    if (place) return place.replace(/^file:\/\//, "");
+  }
+  return undefined;
+}
+
+/** Name of the function in which steps run; it shows in asynchronous stacks and so betrays a ctx call inside a step. */
+const STEP_FRAME = "holdfastStepFrame";
+
+/** What to say to a ctx call that comes while the run has no turn. */
+export function outsideTurnError(call: string): HoldfastError {
+  if (calledInsideStep()) {
+    const message = `${call} was called inside a step. Steps do the work; call ctx from the workflow function only.`;
+    return new HoldfastError("inside_step", message, { data: { call } });
+  }
+  const message =
+    `${call} was called after the workflow had waited for something that is not a ctx operation (a bare await of fetch, ` +
+    "a timer, an event). Put that work into ctx.step, so that it is recorded and can be replayed.";
+  return new HoldfastError("outside_turn", message, { data: { call, location: callSite() } });
+}
+
+function calledInsideStep(): boolean {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const stack = new Error().stack ?? "";
+  Error.stackTraceLimit = limit;
+  return stack.includes(STEP_FRAME);
+}

@@ -1,0 +1,113 @@
+import type { CompensationOutcome } from "../model/run.ts";
+import type { Op } from "./op.ts";
+import { stepWork } from "./op.ts";
+import type { RunMachine } from "./run-machine.ts";
+import { Scope } from "./scope.ts";
+import { type Compensation, type CompensationInfo, resolveStepOptions } from "./step-options.ts";
+
+interface Entry {
+  readonly name: string;
+  readonly undo: Compensation<unknown>;
+  readonly idempotencyKey: string;
+  /** The step it undoes; none for `ctx.compensate`. */
+  readonly op: Op | undefined;
+  outcome: CompensationInfo["outcome"] | undefined;
+  result: unknown;
+  onSettled: (() => void) | undefined;
+}
+
+const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any" }, "compensation");
+
+/**
+ * What to undo when the run fails or is canceled: in reverse order, as durable steps of their own, shielded from cancel.
+ * Only what began is undone; each compensation is told what is known of its step.
+ */
+export class Compensations {
+  readonly #machine: RunMachine;
+  readonly #entries: Entry[] = [];
+  readonly #byOp = new Map<Op, Entry>();
+
+  constructor(machine: RunMachine) {
+    this.#machine = machine;
+  }
+
+  /** For a step that was just asked for. */
+  addForStep(name: string, op: Op, undo: Compensation<unknown>): void {
+    const key = op.step?.idempotencyKey as string;
+    const entry: Entry = {
+      name,
+      undo,
+      idempotencyKey: key,
+      op,
+      outcome: undefined,
+      result: undefined,
+      onSettled: undefined,
+    };
+    this.#entries.push(entry);
+    this.#byOp.set(op, entry);
+  }
+
+  /** By hand: whatever the code has done up to here. */
+  addByHand(name: string, key: string, undo: Compensation<unknown>): void {
+    this.#entries.push({
+      name,
+      undo,
+      idempotencyKey: key,
+      op: undefined,
+      outcome: "completed",
+      result: undefined,
+      onSettled: undefined,
+    });
+  }
+
+  settled(op: Op, outcome: CompensationInfo["outcome"], result: unknown): void {
+    const entry = this.#byOp.get(op);
+    if (!entry) return;
+    entry.outcome = outcome;
+    entry.result = result;
+    entry.onSettled?.();
+  }
+
+  async run(): Promise<CompensationOutcome | null> {
+    const machine = this.#machine;
+    const begun = this.#entries.filter((entry) => entry.op === undefined || (entry.op.step?.startedAttempt ?? 0) > 0);
+    if (begun.length === 0) return null;
+    machine.compensating = true;
+    const shield = new Scope(machine.root, true);
+    await this.#windUp(begun);
+    let failures = 0;
+    for (const entry of begun.reverse()) {
+      await this.#undo(entry, entry.outcome ?? "unknown", shield).catch(() => {
+        failures += 1;
+      });
+    }
+    return failures === 0 ? "compensated" : "compensation_failed";
+  }
+
+  /** Whether the outcome of this step matters even when the code no longer waits for it. */
+  mustLearn(op: Op): boolean {
+    return this.#byOp.has(op) && (op.step?.startedAttempt ?? 0) > 0;
+  }
+
+  /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
+  async #windUp(begun: readonly Entry[]): Promise<void> {
+    const machine = this.#machine;
+    const reason = machine.root.canceled ?? new Error("the run has failed");
+    for (const op of machine.ops.pending()) if (!op.step?.closing) machine.withdraw(op, reason);
+    const open = begun.filter((entry) => entry.op?.pending);
+    await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));
+  }
+
+  #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
+    const { undo, result, idempotencyKey } = entry;
+    return this.#machine.ask("step", `compensate:${entry.name}`, shield, {
+      step: (id) =>
+        stepWork(
+          this.#machine.run.runId,
+          id,
+          (info) => undo(result, { outcome, idempotencyKey, signal: info.signal, attempt: info.attempt }),
+          UNDO_OPTIONS,
+        ),
+    });
+  }
+}

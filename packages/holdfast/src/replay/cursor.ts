@@ -1,0 +1,59 @@
+import { type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
+
+/** Commands that may come and go between versions of the code without changing what the code does. */
+const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
+
+/** A position in a recorded history. Events before it have been delivered, consumed or noted. */
+export class Cursor {
+  readonly #events: readonly HistoryEvent[];
+  #position = 0;
+
+  constructor(events: readonly HistoryEvent[]) {
+    this.#events = events;
+  }
+
+  /** Whether recorded events are still to come: what the code does now has been done before. */
+  get replaying(): boolean {
+    return this.#position < this.#events.length;
+  }
+
+  get last(): HistoryEvent | undefined {
+    return this.#events.at(-1);
+  }
+
+  peek(): HistoryEvent | undefined {
+    return this.#events[this.#position];
+  }
+
+  next(): HistoryEvent | undefined {
+    return this.#events[this.#position++];
+  }
+
+  remaining(): readonly HistoryEvent[] {
+    return this.#events.slice(this.#position);
+  }
+
+  all(): readonly HistoryEvent[] {
+    return this.#events;
+  }
+
+  /**
+   * Takes the command that the code has just given, if it was recorded in this turn. Commands stand right behind the event
+   * of their turn, in the order in which they were given; lenient ones that the code no longer gives are passed over.
+   */
+  takeCommand(type: EventType, op: string | null, skip: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
+    for (let i = this.#position; i < this.#events.length; i++) {
+      const event = this.#events[i] as HistoryEvent;
+      if (event.type === type && event.op === op) {
+        this.#position = i + 1;
+        return event;
+      }
+      if (eventRole(event.type) !== "command" || !(LENIENT.has(event.type) || skip(event))) return undefined;
+    }
+    return undefined;
+  }
+
+  static isLenient(type: EventType): boolean {
+    return LENIENT.has(type);
+  }
+}

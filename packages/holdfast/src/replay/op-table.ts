@@ -1,0 +1,87 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { HistoryEvent } from "../model/event.ts";
+import { opId } from "../model/ids.ts";
+import { nameFault } from "../model/names.ts";
+import { type Divergence, recordedNotAsked } from "./divergence.ts";
+import type { Op } from "./op.ts";
+
+/** The ops of one run: those that are pending, and how often each name has been asked for. */
+export class OpTable {
+  /** Pending ops with a due time. */
+  readonly timers = new Set<Op>();
+  readonly #opsMax: number;
+  readonly #pending = new Map<string, Op>();
+  readonly #occurrences = new Map<string, number>();
+  #count = 0;
+
+  constructor(opsMax: number) {
+    this.#opsMax = opsMax;
+  }
+
+  /** The id of the next op of that name. */
+  nextId(name: string): string {
+    const occurrence = (this.#occurrences.get(name) ?? 0) + 1;
+    const fault = occurrence === 1 ? nameFault(name) : undefined;
+    if (fault) {
+      throw new HoldfastError("invalid_name", `The op name ${JSON.stringify(name)} ${fault}.`, { data: { name } });
+    }
+    this.#count += 1;
+    if (this.#count > this.#opsMax) {
+      const message = `The run has asked for more than ${this.#opsMax} ops. Go on in a fresh one with ctx.continueAsNew(input).`;
+      throw new HoldfastError("too_many_ops", message, { data: { opsMax: this.#opsMax } });
+    }
+    this.#occurrences.set(name, occurrence);
+    return opId(name, occurrence);
+  }
+
+  add(op: Op): void {
+    this.#pending.set(op.id, op);
+  }
+
+  get(id: string | null): Op | undefined {
+    return id === null ? undefined : this.#pending.get(id);
+  }
+
+  release(op: Op): void {
+    op.pending = false;
+    this.#pending.delete(op.id);
+    if (op.fireAt !== undefined) this.timers.delete(op);
+  }
+
+  /** A copy, so that the caller may release ops on the way. */
+  pending(): Op[] {
+    return [...this.#pending.values()];
+  }
+
+  /** Whether anything could still wake the code up. */
+  get waiting(): boolean {
+    for (const op of this.#pending.values()) if (op.kind !== "retired") return true;
+    return false;
+  }
+
+  isRetired(id: string | null): boolean {
+    return this.get(id)?.kind === "retired";
+  }
+
+  /** Both sides of a difference between the code and what was recorded from `event` on. */
+  divergence(event: HistoryEvent, fault: string, history: readonly HistoryEvent[]): Divergence {
+    const recorded = new Set(history.map((other) => other.op));
+    const asked = this.pending().filter((op) => op.kind !== "retired" && op.kind !== "receive" && !recorded.has(op.id));
+    return {
+      seq: event.seq,
+      fault,
+      recordedNotAsked: recordedNotAsked(history.slice(event.seq - 1), (id) => this.#wasAsked(id)),
+      askedNotRecorded: asked.map((op) => ({
+        op: op.id,
+        kind: op.kind,
+        ...(op.location ? { location: op.location } : {}),
+      })),
+    };
+  }
+
+  #wasAsked(id: string): boolean {
+    const match = /^(.*)#(\d+)$/s.exec(id);
+    const [name, occurrence] = match ? [match[1] as string, Number(match[2])] : [id, 1];
+    return (this.#occurrences.get(name) ?? 0) >= occurrence;
+  }
+}

@@ -1,0 +1,57 @@
+import { idempotencyKey } from "../model/ids.ts";
+import type { Scope } from "./scope.ts";
+import type { ResolvedStepOptions, StepFunction } from "./step-options.ts";
+
+export type OpKind = "step" | "sleep" | "receive" | "retired";
+
+/** One durable thing that workflow code has asked for and that is not settled yet. */
+export interface Op {
+  readonly id: string;
+  readonly kind: OpKind;
+  readonly scope: Scope;
+  /** Last event that the code had seen when it asked: all up to here must be durable before an effect may start. */
+  gate: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Where in the code it was asked for; only known when the machine was told to look. */
+  readonly location: string | undefined;
+  /** False once the code has stopped waiting for it: completed, failed, or canceled. */
+  pending: boolean;
+
+  // Steps
+  readonly step: StepWork | undefined;
+  // Sleeps, and receives with a timeout
+  fireAt: number | undefined;
+  // Receives
+  signalName: string | undefined;
+}
+
+export const UNSET = { fireAt: undefined, signalName: undefined };
+
+export interface StepWork {
+  readonly fn: StepFunction<unknown>;
+  readonly options: ResolvedStepOptions;
+  readonly idempotencyKey: string;
+  /** Executions that are known to have failed. */
+  failedAttempts: number;
+  /** The newest attempt whose start is in history. */
+  startedAttempt: number;
+  /** The attempt whose start this process has written down: if it does not run, it has not begun. */
+  preparedAttempt: number;
+  retryAt: number | undefined;
+  /** The run is being wound up: no new attempt; an attempt in flight is aborted and its outcome recorded. */
+  closing: boolean;
+}
+
+export function stepWork(runId: string, op: string, fn: StepFunction<unknown>, options: ResolvedStepOptions): StepWork {
+  return {
+    fn,
+    options,
+    idempotencyKey: idempotencyKey(runId, op),
+    failedAttempts: 0,
+    startedAttempt: 0,
+    preparedAttempt: 0,
+    retryAt: undefined,
+    closing: false,
+  };
+}

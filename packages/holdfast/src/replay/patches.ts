@@ -1,0 +1,25 @@
+import type { RunMachine } from "./run-machine.ts";
+
+/**
+ * `ctx.patched(id)`: false where history was written by code without the patch, true from the first call that runs for the
+ * first time. The marker says from which call on, so that a loop half done under old code stays exact.
+ */
+export class Patches {
+  readonly #machine: RunMachine;
+  readonly #calls = new Map<string, number>();
+  readonly #trueFrom = new Map<string, number>();
+
+  constructor(machine: RunMachine) {
+    this.#machine = machine;
+  }
+
+  isPatched(id: string): boolean {
+    const call = (this.#calls.get(id) ?? 0) + 1;
+    this.#calls.set(id, call);
+    if (this.#trueFrom.has(id)) return true;
+    const marker = this.#machine.command({ type: "patched", op: id, ...(call === 1 ? {} : { meta: { from: call } }) });
+    if (!marker) return false;
+    this.#trueFrom.set(id, call);
+    return true;
+  }
+}

@@ -1,0 +1,27 @@
+import { type MachineParams, RunMachine } from "./run-machine.ts";
+import { TurnLoop } from "./turn-loop.ts";
+
+/** Drives a run through its recorded history and stops there; nothing is executed. Look at the machine for what came of it. */
+export function replayHistory(params: MachineParams, immediate: (callback: () => void) => void): Promise<RunMachine> {
+  const loop = new TurnLoop(immediate);
+  const machine = new RunMachine(params);
+  return new Promise((resolve) => {
+    const taker = {
+      openTurn(): boolean {
+        if (!machine.started) {
+          machine.start();
+          return true;
+        }
+        if (machine.replayNext()) return true;
+        resolve(machine);
+        return false;
+      },
+      closeTurn(): void {
+        machine.close();
+        if (machine.divergence || machine.violation || !machine.replaying) resolve(machine);
+        else loop.ready(taker);
+      },
+    };
+    loop.ready(taker);
+  });
+}

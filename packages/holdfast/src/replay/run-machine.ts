@@ -1,0 +1,395 @@
+/**
+ * The run machine: one run of one workflow, as a deterministic function of its history.
+ *
+ * It owns the ops that the code has asked for, the order in which events reach the code, and the check of code against
+ * history. It does no I/O and knows no clock: its driver (the run executor, or the replayer) tells it when to open and close
+ * a turn, performs what was asked for, and writes down what is `fresh`.
+ *
+ * Invariants
+ *  M1. Giving an event its seq and delivering it are one act. What the code has seen is exactly events 0…seenSeq.
+ *  M2. Commands get their seq during the turn that gave them, so they stand right behind the event of that turn.
+ *  M3. With unchanged code a recorded completion finds its op asked for and pending. Whatever does not is a divergence:
+ *      the machine stops there, and nothing it has asked for may be executed.
+ *  M4. The code runs only between open and close. A ctx call at any other time is refused.
+ */
+
+import { fromErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { RunCanceledError, RunTimedOutError } from "../errors/run-errors.ts";
+import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
+import type { CompensationOutcome, Run } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import { type AskInit, fits, isMessage, quiet } from "./ask.ts";
+import { callSite, outsideTurnError } from "./call-site.ts";
+import { Compensations } from "./compensations.ts";
+import { type Context, ContinueAsNew, createContext } from "./context.ts";
+import { Cursor } from "./cursor.ts";
+import type { Divergence } from "./divergence.ts";
+import { type Op, type OpKind, UNSET } from "./op.ts";
+import { OpTable } from "./op-table.ts";
+import { Patches } from "./patches.ts";
+import { Scope } from "./scope.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import { SignalBuffer } from "./signal-buffer.ts";
+
+export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
+
+export interface MachineParams {
+  readonly run: Run;
+  readonly body: WorkflowBody;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly history: readonly HistoryEvent[];
+  /** Most ops that one run may ask for. */
+  readonly opsMax: number;
+  /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
+  readonly locate?: boolean;
+  /** Called when the code breaks M4 while no turn is open. */
+  readonly onViolation?: () => void;
+}
+
+export type Outcome =
+  | { readonly type: "completed"; readonly value: unknown }
+  | { readonly type: "continued"; readonly input: unknown }
+  | { readonly type: "failed"; readonly error: unknown; readonly compensation: CompensationOutcome | null };
+
+export class RunMachine {
+  readonly run: Run;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly root = new Scope(null);
+  readonly ops: OpTable;
+  readonly signals = new SignalBuffer();
+  readonly patches = new Patches(this);
+  readonly compensations = new Compensations(this);
+  readonly context: Context;
+
+  /** Events that are not in the store yet, and attributes set by them. */
+  fresh: HistoryEvent[] = [];
+  freshAttributes: Attributes | null = null;
+  /** Step ops asked for, and ops that the code has stopped waiting for, since the driver last looked. */
+  asked: Op[] = [];
+  withdrawn: Op[] = [];
+  /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
+  closing: Op[] = [];
+  outcome: Outcome | undefined;
+  divergence: Divergence | undefined;
+  /** The code did something that cannot be replayed. */
+  violation: HoldfastError | undefined;
+  /** Why the run is being wound up from outside. */
+  cancelCause: "cancel" | "deadline" | undefined;
+  compensating = false;
+  started = false;
+  inTurn = false;
+  nextSeq: number;
+  seenSeq = 0;
+  /** Time of the event that opened this turn: what `ctx.now()` says. */
+  turnAt: number;
+  currentScope: Scope = this.root;
+
+  readonly #params: MachineParams;
+  readonly #cursor: Cursor;
+  #lastAt: number;
+  #random: SeededRandom | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(params: MachineParams) {
+    this.#params = params;
+    this.run = params.run;
+    this.codec = params.codec;
+    this.log = params.log;
+    this.#cursor = new Cursor(params.history);
+    this.ops = new OpTable(params.opsMax);
+    this.nextSeq = params.history.length + 1;
+    this.turnAt = params.run.startedAt ?? params.run.createdAt;
+    this.#lastAt = Math.max(this.turnAt, this.#cursor.last?.at ?? 0);
+    this.context = createContext(this, this.root);
+  }
+
+  get replaying(): boolean {
+    return this.#cursor.replaying;
+  }
+
+  get random(): SeededRandom {
+    this.#random ??= new SeededRandom(this.run.seed);
+    return this.#random;
+  }
+
+  get abortSignal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.root.canceled) this.#abort.abort(this.root.canceled);
+    return this.#abort.signal;
+  }
+
+  // Driving ---------------------------------------------------------------------------------------------------------
+
+  /** First turn: calls the workflow function. */
+  start(): void {
+    this.started = true;
+    this.#enter(this.root, this.turnAt);
+    void this.#main();
+  }
+
+  /** Delivers the next recorded event that the code sees; false when there is none left, or on divergence. */
+  replayNext(): boolean {
+    for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
+      this.seenSeq = event.seq;
+      const role = eventRole(event.type);
+      if (role === "command") {
+        if (Cursor.isLenient(event.type) || this.ops.isRetired(event.op)) continue;
+        return this.#diverge(event, `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`);
+      }
+      if (this.outcome) {
+        if (isMessage(event)) continue;
+        return this.#diverge(event, "the workflow function has ended, but its history goes on.");
+      }
+      if (role === "note") {
+        if (!this.#applyNote(event)) return false;
+        continue;
+      }
+      return this.#deliver(event);
+    }
+    return false;
+  }
+
+  /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
+  deliverLive(draft: EventDraft, now: number): boolean {
+    if (this.outcome && !isMessage(draft)) return false;
+    if (!isMessage(draft) && !this.ops.get(draft.op)) return false;
+    const event = this.append(draft, now);
+    if (this.outcome) return false;
+    return this.#deliver(event);
+  }
+
+  /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
+  note(draft: EventDraft, now: number): void {
+    if (this.outcome || !this.ops.get(draft.op)) return;
+    this.#applyNote(this.append(draft, now));
+  }
+
+  close(): void {
+    this.inTurn = false;
+    this.currentScope = this.root;
+  }
+
+  append(draft: EventDraft, at: number): HistoryEvent {
+    this.#lastAt = Math.max(this.#lastAt, at);
+    const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };
+    this.seenSeq = event.seq;
+    this.fresh.push(event);
+    return event;
+  }
+
+  // For the context ---------------------------------------------------------------------------------------------------
+
+  /** Refuses a ctx call at a moment at which it could not be replayed. */
+  assertInTurn(call: string): void {
+    if (this.inTurn && !this.outcome) return;
+    if (this.outcome) {
+      throw new HoldfastError("run_ended", `${call} was called after run ${this.run.runId} had ended.`, {
+        data: { call },
+      });
+    }
+    const error = outsideTurnError(call);
+    if (error.code === "outside_turn") this.#violate(error);
+    throw error;
+  }
+
+  /** Registers an op; the promise never raises an unhandled rejection, whether or not anybody awaits it. */
+  ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown> {
+    if (this.divergence) return new Promise(() => {});
+    const id = this.ops.nextId(name);
+    const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
+    const canceled = owner.cancellation();
+    if (canceled && kind !== "retired") return quiet(Promise.reject(canceled));
+    const promise = new Promise<unknown>((resolve, reject) => {
+      const location = this.#params.locate ? callSite() : undefined;
+      const step = init.step?.(id);
+      const op: Op = { id, kind, scope: owner, gate: 0, resolve, reject, location, pending: true, step, ...UNSET };
+      op.signalName = init.signalName;
+      this.ops.add(op);
+      if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
+      op.gate = this.nextSeq - 1;
+      if (kind === "step") this.asked.push(op);
+      if (kind === "receive") this.signals.wait(op);
+    });
+    return quiet(promise);
+  }
+
+  /** Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it. */
+  command(draft: EventDraft): HistoryEvent | undefined {
+    if (!this.#cursor.replaying) {
+      return this.divergence ? undefined : this.append(draft, this.turnAt);
+    }
+    const event = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    if (event) this.seenSeq = event.seq;
+    else if (!Cursor.isLenient(draft.type)) {
+      const next = this.#cursor.peek() as HistoryEvent;
+      this.#diverge(
+        next,
+        `the code asked for ${draft.type} of "${draft.op}" where history has ${next.type}${next.op === null ? "" : ` of "${next.op}"`}.`,
+      );
+    }
+    return event;
+  }
+
+  cancelScope(scope: Scope, error: Error): void {
+    scope.canceled = error;
+    for (const op of this.ops.pending()) if (op.scope.isReachedFrom(scope)) this.withdraw(op, error);
+  }
+
+  /** The code stops waiting for the op; an attempt in flight is aborted by the driver and its outcome dropped. */
+  withdraw(op: Op, error: unknown): void {
+    if (op.step && this.compensations.mustLearn(op)) {
+      op.step.closing = true;
+      this.closing.push(op);
+    } else {
+      this.#release(op);
+      this.withdrawn.push(op);
+    }
+    op.reject(error);
+  }
+
+  // Inside --------------------------------------------------------------------------------------------------------------
+
+  async #main(): Promise<void> {
+    try {
+      const input = this.codec.decode(this.run.input);
+      const value = await this.#params.body(this.context, input);
+      this.#finish({ type: "completed", value });
+    } catch (error) {
+      if (error instanceof ContinueAsNew) return this.#finish({ type: "continued", input: error.input });
+      if (!this.inTurn) return this.#settledOutside(error);
+      const compensation = await this.compensations.run();
+      this.#finish({ type: "failed", error, compensation });
+    }
+  }
+
+  #finish(outcome: Outcome): void {
+    if (!this.inTurn) return this.#settledOutside(undefined);
+    this.outcome = outcome;
+    for (const op of this.ops.pending()) {
+      this.#release(op);
+      this.withdrawn.push(op);
+    }
+  }
+
+  #settledOutside(error: unknown): void {
+    if (this.divergence || this.violation) return;
+    if (isHoldfastError(error, "outside_turn")) return this.#violate(error);
+    this.#violate(
+      new HoldfastError(
+        "foreign_await",
+        `The function of workflow "${this.run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`,
+        { cause: error },
+      ),
+    );
+  }
+
+  #violate(error: HoldfastError): void {
+    this.violation ??= error;
+    this.#params.onViolation?.();
+  }
+
+  #enter(scope: Scope, at: number): void {
+    this.inTurn = true;
+    this.currentScope = scope;
+    this.turnAt = at;
+  }
+
+  #deliver(event: HistoryEvent): boolean {
+    switch (event.type) {
+      case "signal_received": {
+        const op = this.signals.receive(event);
+        this.#enter(op?.scope ?? this.root, event.at);
+        if (!op) return true;
+        this.#release(op);
+        op.resolve(this.signals.take(event.op as string, this.codec));
+        return true;
+      }
+      case "cancel_requested":
+      case "deadline_reached":
+        this.#enter(this.root, event.at);
+        this.#cancelRun(event);
+        return true;
+      default:
+        return this.#complete(event);
+    }
+  }
+
+  #complete(event: HistoryEvent): boolean {
+    const op = this.ops.get(event.op);
+    if (!op)
+      return this.#diverge(
+        event,
+        `${event.type} of "${event.op}" was recorded, but the code did not ask for "${event.op}".`,
+      );
+    if (op.kind !== "retired" && !fits(op.kind, event.type)) {
+      return this.#diverge(
+        event,
+        `"${event.op}" was recorded as ${event.type}, but the code asked for it as a ${op.kind}.`,
+      );
+    }
+    this.#release(op);
+    this.#enter(op.scope, event.at);
+    if (event.type === "step_completed") {
+      const result = event.payload === undefined ? undefined : this.codec.decode(event.payload);
+      this.compensations.settled(op, "completed", result);
+      op.resolve(result);
+    } else if (event.type === "step_failed") {
+      const record = event.meta?.error;
+      this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
+      op.reject(record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
+    } else op.resolve(undefined);
+    return true;
+  }
+
+  #applyNote(event: HistoryEvent): boolean {
+    const op = this.ops.get(event.op);
+    if (!op || (op.kind !== "step" && op.kind !== "retired")) {
+      return this.#diverge(
+        event,
+        `${event.type} of "${event.op}" was recorded, but the code did not ask for that step.`,
+      );
+    }
+    if (!op.step) return true;
+    const attempt = event.meta?.attempt ?? 1;
+    if (event.type === "step_started") op.step.startedAttempt = attempt;
+    else {
+      op.step.failedAttempts = attempt;
+      op.step.retryAt = event.meta?.retryAt;
+    }
+    // A later attempt may start only when this is durable: attempt counts survive crashes.
+    op.gate = event.seq;
+    return true;
+  }
+
+  #cancelRun(event: HistoryEvent): void {
+    if (this.root.canceled) return;
+    const { id, runId, workflow } = this.run;
+    const reason = event.meta?.reason;
+    const about = { id, runId, workflow, ...(reason === undefined ? {} : { reason }) };
+    this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
+    const error = this.cancelCause === "deadline" ? new RunTimedOutError(about) : new RunCanceledError(about);
+    this.cancelScope(this.root, error);
+    this.#abort?.abort(error);
+  }
+
+  #createTimer(op: Op, fireAt: number): void {
+    const event = this.command({ type: "timer_created", op: op.id, meta: { fireAt } });
+    // History keeps the time that was promised, whatever the code says now.
+    op.fireAt = event?.meta?.fireAt ?? fireAt;
+    this.ops.timers.add(op);
+  }
+
+  #release(op: Op): void {
+    this.ops.release(op);
+    if (op.kind === "receive") this.signals.stopWaiting(op);
+  }
+
+  #diverge(event: HistoryEvent, fault: string): false {
+    this.divergence ??= this.ops.divergence(event, fault, this.#cursor.all());
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+import type { HistoryEvent } from "../model/event.ts";
+import type { Payload } from "../model/payload.ts";
+import { EMPTY_PAYLOAD } from "../model/payload.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Op } from "./op.ts";
+
+interface BufferedSignal {
+  readonly messageId: string;
+  readonly payload: Payload;
+}
+
+/** Signals that have reached the run and that nobody has received yet, in order, and the receives that wait for one. */
+export class SignalBuffer {
+  readonly #signals = new Map<string, BufferedSignal[]>();
+  readonly #waiting = new Map<string, Op[]>();
+
+  /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
+  receive(event: HistoryEvent): Op | undefined {
+    const name = event.op as string;
+    const signal = { messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
+    const buffered = this.#signals.get(name);
+    if (buffered) buffered.push(signal);
+    else this.#signals.set(name, [signal]);
+    return this.#waiting.get(name)?.[0];
+  }
+
+  has(name: string): boolean {
+    return (this.#signals.get(name)?.length ?? 0) > 0;
+  }
+
+  /** The oldest signal of that name. One that was sent without a payload is null. */
+  take(name: string, codec: Codec): unknown {
+    const signals = this.#signals.get(name);
+    const signal = signals?.shift();
+    if (signals?.length === 0) this.#signals.delete(name);
+    return signal === undefined || signal.payload.length === 0 ? null : codec.decode(signal.payload);
+  }
+
+  wait(op: Op): void {
+    const name = op.signalName as string;
+    const waiting = this.#waiting.get(name);
+    if (waiting) waiting.push(op);
+    else this.#waiting.set(name, [op]);
+  }
+
+  stopWaiting(op: Op): void {
+    const name = op.signalName as string;
+    const left = (this.#waiting.get(name) ?? []).filter((other) => other !== op);
+    if (left.length > 0) this.#waiting.set(name, left);
+    else this.#waiting.delete(name);
+  }
+
+  /** What a run that continues as new hands on to its successor. */
+  unreceived(): { name: string; messageId: string; payload: Payload }[] {
+    return [...this.#signals].flatMap(([name, signals]) => signals.map((signal) => ({ name, ...signal })));
+  }
+}

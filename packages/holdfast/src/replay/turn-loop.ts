@@ -1,0 +1,74 @@
+/**
+ * The turn loop: hands events to runs, one at a time each, and knows when their code has nothing left to do.
+ *
+ * Invariants
+ *  T1. A turn is opened in one macrotask and closed in the next one of the same batch; between the two only microtasks run.
+ *      So when a turn closes, the code of that run has come to rest, and nothing but that code ran in between.
+ *  T2. A run is never in two turns at once, and one tick opens at most one turn of each run.
+ *  T3. Opening never throws into its neighbours: a taker deals with its own errors.
+ * What it does not own: which event is next (the taker does) and when things are written (the committer does).
+ */
+export interface TurnTaker {
+  /** Delivers the next event, if there is one; false when there was nothing to deliver. */
+  openTurn(): boolean;
+  closeTurn(): void;
+}
+
+/** How many deliveries are lined up in one pass of the event loop before others get their say. */
+const TICKS_PER_BATCH = 8;
+
+let openTurns = 0;
+
+/** Whether any run of this process is in a turn right now: a rejection seen at such a moment is workflow code's. */
+export function anyTurnOpen(): boolean {
+  return openTurns > 0;
+}
+
+export class TurnLoop {
+  readonly #immediate: (callback: () => void) => void;
+  #ready = new Set<TurnTaker>();
+  #open: TurnTaker[] = [];
+  #scheduled = false;
+
+  constructor(immediate: (callback: () => void) => void) {
+    this.#immediate = immediate;
+  }
+
+  /** The taker has something to deliver; asking twice is asking once. */
+  ready(taker: TurnTaker): void {
+    this.#ready.add(taker);
+    if (!this.#scheduled) this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#scheduled = true;
+    for (let i = 1; i < TICKS_PER_BATCH; i++) this.#immediate(this.#tick);
+    this.#immediate(this.#lastTick);
+  }
+
+  readonly #tick = (): void => {
+    this.#closeAll();
+    if (this.#ready.size === 0) return;
+    const takers = this.#ready;
+    this.#ready = new Set();
+    for (const taker of takers) {
+      if (!taker.openTurn()) continue;
+      this.#open.push(taker);
+      openTurns += 1;
+    }
+  };
+
+  readonly #lastTick = (): void => {
+    this.#closeAll();
+    this.#scheduled = false;
+    if (this.#ready.size > 0) this.#schedule();
+  };
+
+  #closeAll(): void {
+    if (this.#open.length === 0) return;
+    const open = this.#open;
+    this.#open = [];
+    openTurns -= open.length;
+    for (const taker of open) taker.closeTurn();
+  }
+}

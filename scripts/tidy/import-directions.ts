@@ -1,0 +1,144 @@
+// Imports point downwards only. Type-only imports count too: a type that reaches upwards is a dependency all the same.
+//
+// - Inside packages/holdfast/src a layer imports itself and the layers below it.
+// - The core has no runtime dependencies; an adapter is loaded with a dynamic import, by the URL resolver.
+// - An adapter package sees the core through "holdfast/adapter", and its own driver; never another adapter.
+// - No file reaches into another package by a relative path.
+import path from "node:path";
+import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
+
+/** The layers of the core, from bottom to top. */
+export const LAYERS = ["model", "errors", "ports", "codec", "replay", "define", "engine", "client"] as const;
+
+/** Folders and files beside the layers, and the layers that each of them may import. */
+const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
+  memory: ["memory", "model", "errors", "ports"],
+  testing: [...LAYERS, "memory", "testing", "index.ts", "adapter.ts"],
+  "index.ts": [...LAYERS, "memory"],
+  "adapter.ts": [...LAYERS, "memory"],
+};
+
+/** Files that assemble the product, and what they may import besides what their layer may. */
+const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
+  "packages/holdfast/src/client/connect.ts": ["memory"],
+};
+
+const CORE_DEPENDENCIES = ["@standard-schema/spec"];
+
+/** Layers that must stay free of I/O, and the only Node built-ins (with the names) that they may import. */
+const PURE_LAYERS = ["model", "replay"];
+const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = { "node:crypto": ["createHash"] };
+
+/** The adapter packages, and the drivers that each may import. */
+const ADAPTER_DRIVERS: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ["@photostructure/sqlite"],
+  postgres: ["pg"],
+  redis: ["ioredis"],
+  nats: ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
+};
+
+export function checkImportDirections(source: Source): Finding[] {
+  const packageName = /^packages\/([^/]+)\//.exec(source.path)?.[1];
+  if (packageName === undefined || !isCodeFile(source.path)) return [];
+  const findings: Finding[] = [];
+  for (const imported of parseSource(source).imports) {
+    const message = isRelative(imported.specifier)
+      ? wrongRelativeImport(source.path, packageName, imported)
+      : wrongPackageImport(source.path, packageName, imported);
+    if (message !== undefined) findings.push({ path: source.path, line: imported.line, message });
+  }
+  const unknown = unknownPlace(source.path);
+  if (unknown !== undefined) findings.push({ path: source.path, line: 1, message: unknown });
+  return findings;
+}
+
+function wrongRelativeImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
+  const target = path.posix.join(path.posix.dirname(file), imported.specifier);
+  if (!target.startsWith(`packages/${packageName}/`)) {
+    return `"${imported.specifier}" leaves packages/${packageName}; import the other package by its name`;
+  }
+  const from = placeInCore(file);
+  const to = placeInCore(target);
+  if (from === undefined || to === undefined) return undefined;
+  const allowed = allowedPlaces(from, file);
+  if (allowed === undefined || allowed.includes(to)) return undefined;
+  return `${from} must not import ${to}; it may import ${allowed.join(", ")}. Move the code down, or pass it in from above`;
+}
+
+function allowedPlaces(from: string, file: string): readonly string[] | undefined {
+  const layer = LAYERS.indexOf(from as (typeof LAYERS)[number]);
+  const own = layer === -1 ? BESIDE_THE_LAYERS[from] : LAYERS.slice(0, layer + 1);
+  if (own === undefined) return undefined;
+  const extra = isTestFile(file) ? ["memory", "testing"] : (COMPOSITION_ROOTS[file] ?? []);
+  return [...new Set([...own, ...extra])];
+}
+
+function wrongPackageImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
+  if (packageName === "holdfast") return wrongImportInCore(file, imported);
+  if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
+  return undefined;
+}
+
+function wrongImportInCore(file: string, imported: ImportedModule): string | undefined {
+  const { specifier, dynamic } = imported;
+  const adapter = adapterNamedBy(specifier);
+  if (adapter !== undefined && !dynamic) {
+    return `the core must not import the ${adapter} adapter; load it with a dynamic import in the URL resolver`;
+  }
+  const place = placeInCore(file);
+  if (isTestFile(file) || place === undefined) return undefined;
+  if (specifier.startsWith("node:")) return wrongBuiltin(place, imported);
+  if (PURE_LAYERS.includes(place) && dynamic) return `${place} does no I/O, so it must not load "${specifier}"`;
+  if (dynamic || CORE_DEPENDENCIES.includes(specifier)) return undefined;
+  if (specifier === "holdfast" || specifier.startsWith("holdfast/")) {
+    return `"${specifier}" is the package itself; import the file by its relative path`;
+  }
+  return `the core has no dependency on "${specifier}"; do without it, or add it to CORE_DEPENDENCIES with a reason`;
+}
+
+function wrongBuiltin(place: string, imported: ImportedModule): string | undefined {
+  if (!PURE_LAYERS.includes(place)) return undefined;
+  const names = PURE_BUILTINS[imported.specifier];
+  if (names === undefined) return `${place} does no I/O, so it must not import "${imported.specifier}"; use a port`;
+  const wrong = imported.values.find((name) => !names.includes(name));
+  if (wrong === undefined) return undefined;
+  return `${place} may import only ${names.join(", ")} from "${imported.specifier}", not ${wrong}; use a port`;
+}
+
+function wrongImportInAdapter(file: string, packageName: string, imported: ImportedModule): string | undefined {
+  const { specifier } = imported;
+  const other = adapterNamedBy(specifier);
+  if (other !== undefined && other !== packageName) {
+    return `an adapter must not import another adapter ("${specifier}"); share the code through the core`;
+  }
+  if (isTestFile(file) || specifier.startsWith("node:") || specifier === "holdfast/adapter") return undefined;
+  if (specifier === "holdfast/testing") return `"holdfast/testing" is for tests; use "holdfast/adapter" here`;
+  if (specifier === "holdfast" || specifier.startsWith("holdfast/")) {
+    return `an adapter sees the core through "holdfast/adapter", not "${specifier}"`;
+  }
+  const drivers = ADAPTER_DRIVERS[packageName] ?? [];
+  if (drivers.some((driver) => specifier === driver || specifier.startsWith(`${driver}/`))) return undefined;
+  return `"${specifier}" is not a driver of ${packageName} (${drivers.join(", ")}); do without it, or add it to ADAPTER_DRIVERS`;
+}
+
+function unknownPlace(file: string): string | undefined {
+  const place = placeInCore(file);
+  if (place === undefined || Object.hasOwn(BESIDE_THE_LAYERS, place) || LAYERS.some((layer) => layer === place))
+    return undefined;
+  if (isTestFile(file)) return undefined;
+  return `${place} is not a layer; move the file into one of ${LAYERS.join(", ")}, or name it in LAYERS`;
+}
+
+/** `model` for packages/holdfast/src/model/run.ts, `index.ts` for packages/holdfast/src/index.ts. */
+function placeInCore(file: string): string | undefined {
+  return /^packages\/holdfast\/src\/([^/]+)/.exec(file)?.[1];
+}
+
+function adapterNamedBy(specifier: string): string | undefined {
+  const name = /^(?:@holdfast\/|holdfast-)([a-z]+)/.exec(specifier)?.[1];
+  return name !== undefined && Object.hasOwn(ADAPTER_DRIVERS, name) ? name : undefined;
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith("./") || specifier.startsWith("../") || specifier === "." || specifier === "..";
+}

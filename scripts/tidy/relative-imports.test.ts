@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { checkRelativeImports } from "./relative-imports.ts";
+
+function check(text: string): string[] {
+  return checkRelativeImports({ path: "examples/order/main.ts", text }).map(
+    ({ line, message }) => `${line}: ${message}`,
+  );
+}
+
+test.each([
+  `import { a } from "./a.ts";`,
+  `import { a } from "holdfast";`,
+  `import a from "./a.json" with { type: "json" };`,
+])("%j is fine", (text) => {
+  expect(check(text)).toEqual([]);
+});
+
+test.each([
+  `import { a } from "./a";`,
+  `import { a } from "./a.js";`,
+  `import type { A } from "..";`,
+  `export * from "../a/index";`,
+  `await import("./a.mjs");`,
+])("%j must end in .ts", (text) => {
+  expect(check(text)).toEqual([expect.stringContaining("ending in .ts")]);
+});

@@ -1,0 +1,13 @@
+// Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the ending in the build.
+import { type Finding, parseSource, type Source } from "./source.ts";
+
+export function checkRelativeImports(source: Source): Finding[] {
+  if (!/\.(?:ts|tsx)$/.test(source.path)) return [];
+  return parseSource(source)
+    .imports.filter(({ specifier }) => /^\.{1,2}(?:\/|$)/.test(specifier) && !/\.(?:ts|tsx|json)$/.test(specifier))
+    .map(({ specifier, line }) => ({
+      path: source.path,
+      line,
+      message: `the relative import "${specifier}" must name the source file, ending in .ts`,
+    }));
+}

@@ -1,0 +1,18 @@
+import { defaultServerConditions } from "vite";
+import { defineConfig } from "vitest/config";
+
+// "holdfast-source" makes `import "holdfast"` load packages/holdfast/src, so tests need no build.
+const conditions = ["holdfast-source", ...defaultServerConditions];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ["holdfast-source", "node"] } },
+  test: {
+    include: ["packages/**/src/**/*.test.ts", "packages/**/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "**/dist/**"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
