@@ -1,8 +1,12 @@
 export { Client, type RunPage, type StartArguments, type StartRequest } from "./client/client.ts";
 export type { ConnectOptions, ListFilter, ListOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
+export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
+export type { Versions } from "./client/versions.ts";
+export type { Why } from "./client/why.ts";
+export type { Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {
   type InputOf,
@@ -31,6 +35,8 @@ export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
 export type { RunStatus } from "./model/run.ts";
+export type { VersionRow } from "./model/version-row.ts";
+export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
 export { type Logger, silentLogger } from "./ports/logger.ts";
 export type { Branch, Branches, ParallelOptions } from "./replay/branches.ts";

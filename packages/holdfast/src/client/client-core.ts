@@ -113,6 +113,12 @@ export class ClientCore {
     );
   }
 
+  /** The same for a call about one run whose row somebody else may have locked. */
+  async untilNotBusy<R extends { readonly outcome: string }>(send: (store: Store) => Promise<R>): Promise<R> {
+    const [result] = await this.#untilNotBusy([send], async ([call]) => [await this.call(call as typeof send)]);
+    return result as R;
+  }
+
   assertOpen(): void {
     if (this.#closed) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
   }

@@ -3,8 +3,9 @@ import type { Attributes, AttributeValue } from "../model/event.ts";
 import type { RunStatus } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { StoreOptions } from "../ports/open-store.ts";
 
-export interface ConnectOptions {
+export interface ConnectOptions extends StoreOptions {
   /** Tenant: runs, ids and workers of different namespaces never see each other. Default `"default"`. */
   readonly namespace?: string;
   readonly codec?: Codec;

@@ -7,7 +7,7 @@ import {
   requireName,
   requirePriority,
 } from "../define/definitions.ts";
-import { validateWith } from "../define/standard-schema.ts";
+import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
 import { StoreTime } from "../engine/store-time.ts";
@@ -16,14 +16,17 @@ import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-optio
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idFault } from "../model/names.ts";
 import type { NewRun, Run } from "../model/run.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
 import type { ListRunsParams, RunFilter, StartOutcome } from "../ports/store.ts";
 import { assertAttributes } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
 import { ClientCore } from "./client-core.ts";
 import type { ListFilter, ListOptions, StartOptions } from "./client-options.ts";
+import { checkHealth, type Health } from "./health.ts";
 import { RunHandle } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
+import { Versions } from "./versions.ts";
+import { explainRun, type Why } from "./why.ts";
+import { Workers } from "./workers.ts";
 
 /** How often results that are waited for are looked up, for ends that no hint announced. */
 const RESULT_LOOK_MS = 2_000;
@@ -51,6 +54,8 @@ export interface RunPage {
 /** The way in: starts runs, finds them, talks to them, makes workers. Made by `connect`. */
 export class Client {
   readonly namespace: string;
+  readonly versions: Versions;
+  readonly workers: Workers;
   readonly #core: ClientCore;
   readonly #ends = new RunEnds();
   readonly #storeTime: StoreTime;
@@ -61,6 +66,8 @@ export class Client {
   constructor(ports: PortsBundle, namespace: string, onClose: () => Promise<void>, lookMs = RESULT_LOOK_MS) {
     this.namespace = namespace;
     this.#core = new ClientCore(ports, namespace, this.#ends, lookMs);
+    this.versions = new Versions(this.#core);
+    this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
     this.#onClose = onClose;
   }
@@ -80,6 +87,7 @@ export class Client {
           ifRunning: options.ifRunning ?? "return",
           ifClosed: options.ifClosed ?? "return",
           hold: slot !== undefined,
+          pick: options.version === undefined ? this.#core.ports.random.next() : null,
         },
         holdBy: slot?.workerId,
       });
@@ -142,9 +150,14 @@ export class Client {
     return this.#core.call((store) => store.countRuns({ ...this.#filter(filter), atMost: null }));
   }
 
-  /** Workers that have ever signed on in this namespace, with their state. */
-  workers(): Promise<readonly WorkerRow[]> {
-    return this.#core.call((store) => store.listWorkers({ namespace: this.namespace }));
+  /** Is everything well: the store, and each worker by the age of its heartbeat. */
+  health(): Promise<Health> {
+    return checkHealth(this.#core);
+  }
+
+  /** What a run is waiting for, in words for people on call. */
+  why(id: string): Promise<Why> {
+    return explainRun(this.#core, id);
   }
 
   worker(options: WorkerOptions): Worker {
@@ -169,13 +182,22 @@ export class Client {
     await this.#onClose();
   }
 
+  /** A workflow that a worker made here offers: a start by name gets its schema, queue and version from it. */
+  #known(name: string, version: string | undefined): AnyWorkflow | undefined {
+    for (const worker of this.#workers) {
+      const found = worker.workflows.find((w) => w.name === name && (version === undefined || w.version === version));
+      if (found) return found;
+    }
+    return undefined;
+  }
+
   /** The test engine makes handles whose waiting moves its clock. */
   protected makeHandle(core: ClientCore, id: string, runId: string | undefined): RunHandle {
     return new RunHandle(core, id, runId);
   }
 
   async #newRun(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<NewRun> {
-    const definition = typeof workflow === "string" ? undefined : workflow;
+    const definition = typeof workflow === "string" ? this.#known(workflow, options.version) : workflow;
     const name = typeof workflow === "string" ? workflow : workflow.name;
     const where = `start of workflow "${name}"`;
     if (!definition) requireName(name, "workflow name");
@@ -254,12 +276,7 @@ export class Client {
 async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unknown> {
   const result = await validateWith(definition.inputSchema as NonNullable<AnyWorkflow["inputSchema"]>, input);
   if (result.ok) return result.value;
-  const faults = result.issues
-    .map((issue) => `  - ${issue.path === "" ? "(input)" : issue.path}: ${issue.message}`)
-    .join("\n");
-  throw new HoldfastError("invalid_input", `The input of workflow "${definition.name}" is not valid:\n${faults}`, {
-    data: { workflow: definition.name, issues: result.issues },
-  });
+  throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
 }
 
 function writeCursor(run: Pick<Run, "createdAt" | "runId">): string {

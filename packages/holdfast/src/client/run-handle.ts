@@ -1,3 +1,5 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { readWholeHistory } from "../engine/history-reader.ts";
 import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
@@ -9,11 +11,12 @@ import { idFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
-import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef, TerminateOutcome } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf } from "./result-waiter.ts";
+import { retryEvent } from "./retry-event.ts";
 import {
   describeRun,
   type EventView,
@@ -131,12 +134,12 @@ export class RunHandle<T = unknown> {
   }
 
   /** Resolves when the signal is durable. The same `id` twice is one signal. */
-  async signal<P>(signal: SignalDefinition<P>, ...rest: SignalArguments<P>): Promise<void> {
-    const [payload, options] = rest as [unknown, { readonly id?: string } | undefined];
-    const encoded =
-      payload === undefined || payload === null
-        ? EMPTY_PAYLOAD
-        : this.#core.ports.codec.encode(payload, `payload of signal "${signal.name}"`);
+  async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<P>): Promise<void> {
+    const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
+    const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
+    const { codec } = this.#core.ports;
+    const empty = payload === undefined || payload === null;
+    const encoded = empty ? EMPTY_PAYLOAD : codec.encode(payload, `payload of signal "${signal.name}"`);
     await this.#deliver({ kind: "signal", name: signal.name, payload: encoded }, options?.id);
   }
 
@@ -150,10 +153,25 @@ export class RunHandle<T = unknown> {
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
       data: reason === undefined ? {} : { reason },
     });
-    const [outcome] = await this.#core.call((store) =>
-      store.terminateRuns({ runs: [this.#ref()], error: toErrorRecord(cause) }),
-    );
-    if (outcome?.outcome === "not_found") throw this.#notFound();
+    const params = { runs: [this.#ref()], error: toErrorRecord(cause) };
+    const { outcome } = await this.#core.untilNotBusy(async (store) => {
+      const [answer] = await store.terminateRuns(params);
+      return answer as TerminateOutcome;
+    });
+    if (outcome === "not_found") throw this.#notFound();
+  }
+
+  /** A failed run continues at the op that failed; what is recorded stays. A compensation that failed is tried again. */
+  async retry(): Promise<void> {
+    const { run, events } = await this.#readHistory();
+    const event = retryEvent(run, events);
+    const params = { run: { runId: run.runId }, eventCount: run.eventCount, event };
+    const { outcome, status } = await this.#core.untilNotBusy((store) => store.reopenRunIfFailed(params));
+    if (outcome === "reopened") return;
+    const why = outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`;
+    throw new HoldfastError("run_closed", `Run "${this.id}" cannot be retried: ${why}.`, {
+      data: { id: this.id, status },
+    });
   }
 
   /** Lets a parked run go on, usually with fixed code. */
@@ -213,6 +231,13 @@ export class RunHandle<T = unknown> {
       data: { id: this.id, namespace: this.#core.namespace },
     });
   }
+}
+
+/** Refuses a bad payload before anything is written, with the path of every fault. */
+async function checkedPayload(name: string, schema: StandardSchemaV1, payload: unknown): Promise<unknown> {
+  const result = await validateWith(schema, payload);
+  if (result.ok) return result.value;
+  throw invalidValue("invalid_signal", `payload of signal "${name}"`, result.issues);
 }
 
 /** A payload is asked for unless the signal has none. */

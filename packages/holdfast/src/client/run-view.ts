@@ -1,5 +1,5 @@
 import type { ErrorRecord } from "../model/error-record.ts";
-import { type Attributes, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
+import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
@@ -38,15 +38,14 @@ export interface RunSummary {
   readonly continuedAs: string | null;
 }
 
-export interface EventView {
+/** An event as people and programs outside see it; enough to replay it elsewhere. */
+export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly seq: number;
   readonly type: EventType;
   readonly category: string;
   readonly op: string | null;
   readonly at: Date;
   readonly value?: unknown;
-  readonly attempt?: number;
-  readonly error?: ErrorRecord;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
 }
@@ -102,6 +101,7 @@ export function wholeHistory(run: Run, events: readonly HistoryEvent[]): History
 
 export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
+  const { fireAt: _fireAt, retryAt: _retryAt, ...rest } = meta ?? {};
   return {
     seq: event.seq,
     type: event.type,
@@ -109,8 +109,7 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     op: event.op,
     at: new Date(event.at),
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
-    ...(meta?.attempt === undefined ? {} : { attempt: meta.attempt }),
-    ...(meta?.error === undefined ? {} : { error: meta.error }),
+    ...rest,
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
   };

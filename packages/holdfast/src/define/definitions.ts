@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { RetryIf } from "../errors/retry-rule.ts";
 import type { Duration } from "../model/duration.ts";
 import { nameFault } from "../model/names.ts";
+import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
 import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
@@ -20,6 +22,7 @@ export interface WorkflowOptions {
   readonly queue?: string;
   /** Of the whole run: off unless asked for. */
   readonly retry?: RetryOption;
+  readonly retryIf?: RetryIf;
   /** From start to `timed_out`. */
   readonly timeout?: Duration;
   /** Larger is sooner. */
@@ -34,6 +37,9 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly queue: string;
   readonly priority: number;
   readonly timeoutMs: number | undefined;
+  /** Of the run as a whole; undefined: a failed run stays failed. */
+  readonly retry: RetryPolicy | undefined;
+  readonly retryIf: RetryIf;
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
@@ -77,7 +83,6 @@ export function workflow(
   requireName(queue, `queue of workflow "${options.name}"`);
   const priority = options.priority ?? 0;
   requirePriority(priority, where);
-  if (options.retry !== undefined) resolveRetry(options.retry, where);
   return {
     kind: "workflow",
     name: options.name,
@@ -85,16 +90,23 @@ export function workflow(
     queue,
     priority,
     timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
+    retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
+    retryIf: options.retryIf ?? "default",
     inputSchema: options.input,
     outputSchema: options.output,
     fn,
   };
 }
 
-/** A typed name for messages that a workflow receives. */
-export function signal<T = null>(name: string): SignalDefinition<T> {
+/** A typed name for messages that a workflow receives; with a schema, payloads are checked before they are sent. */
+export function signal<T = null>(name: string): SignalDefinition<T>;
+export function signal<S extends StandardSchemaV1>(
+  name: string,
+  schema: S,
+): SignalDefinition<SchemaOutput<S>, SchemaInput<S>>;
+export function signal(name: string, schema?: StandardSchemaV1): SignalDefinition {
   requireName(name, "signal name");
-  return { kind: "signal", name };
+  return { kind: "signal", name, ...(schema === undefined ? {} : { schema }) };
 }
 
 export function requireName(name: string, what: string): void {

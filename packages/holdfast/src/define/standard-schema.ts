@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import { formatPath } from "../model/value-path.ts";
 
 export interface SchemaIssue {
@@ -18,6 +19,18 @@ export type SchemaOutcome =
 export function validateWith(schema: StandardSchemaV1, value: unknown): SchemaOutcome | Promise<SchemaOutcome> {
   const result = schema["~standard"].validate(value);
   return isPromise(result) ? result.then(outcomeOf) : outcomeOf(result);
+}
+
+/** What to tell whoever gave the value: every fault with its path. */
+export function invalidValue(
+  code: "invalid_input" | "invalid_output" | "invalid_signal",
+  what: string,
+  issues: readonly SchemaIssue[],
+): HoldfastError {
+  const faults = issues.map(
+    (issue) => `  - ${issue.path === "" ? "(the value itself)" : issue.path}: ${issue.message}`,
+  );
+  return new HoldfastError(code, `The ${what} is not valid:\n${faults.join("\n")}`, { data: { issues } });
 }
 
 function outcomeOf(result: StandardSchemaV1.Result<unknown>): SchemaOutcome {

@@ -4,13 +4,12 @@
  */
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
-import type { WorkflowBody } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { readWholeHistory } from "./history-reader.ts";
 import { LiveCache } from "./live-cache.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { RunExecutor } from "./run-executor.ts";
-import type { WorkflowRegistry } from "./workflow-registry.ts";
+import type { WorkflowCode, WorkflowRegistry } from "./workflow-registry.ts";
 
 export interface HeldRunsParams {
   readonly ports: PortsBundle;
@@ -68,13 +67,13 @@ export class HeldRuns {
       return cached.reactivate(run, messages);
     }
     cached?.evict();
-    const body = this.#params.registry.body(run.workflow, run.version) as WorkflowBody;
+    const code = this.#params.registry.code(run.workflow, run.version) as WorkflowCode;
     if (run.eventCount === 0) {
-      this.#live.set(run.runId, new RunExecutor(this.#params.host(), body, run, [], messages));
+      this.#live.set(run.runId, new RunExecutor(this.#params.host(), code, run, [], messages));
       return;
     }
     this.#loading.add(run.runId);
-    void this.#load(run, body, messages);
+    void this.#load(run, code, messages);
   }
 
   /** The executor has let its run go. */
@@ -94,14 +93,14 @@ export class HeldRuns {
     this.#cache.clear();
   }
 
-  async #load(run: Run, body: WorkflowBody, messages: readonly Message[]): Promise<void> {
+  async #load(run: Run, code: WorkflowCode, messages: readonly Message[]): Promise<void> {
     const { ports } = this.#params;
     const { runId, epoch } = run;
     const workerId = this.#params.workerId();
     const stillOurs = (): boolean => this.#loading.has(runId) && this.#params.workerId() === workerId;
     try {
       const history = await readWholeHistory(ports, run, () => !stillOurs());
-      if (stillOurs()) this.#live.set(runId, new RunExecutor(this.#params.host(), body, run, history, messages));
+      if (stillOurs()) this.#live.set(runId, new RunExecutor(this.#params.host(), code, run, history, messages));
     } catch (error) {
       ports.log.error({ runId, error: String(error) }, "could not read the history of a claimed run; giving it back");
       await ports.store.releaseRunsIfHeld({ workerId, runs: [{ runId, epoch }] }).catch(() => {});

@@ -2,13 +2,18 @@ import { toErrorRecord } from "../errors/error-record.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { uuidV7 } from "../model/ids.ts";
 import type { Transition } from "../ports/store.ts";
-import type { Outcome, RunMachine } from "../replay/run-machine.ts";
+import type { Outcome } from "../replay/machine-params.ts";
+import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 
 type EndHost = Pick<ExecutorHost, "codec" | "random" | "storeTime">;
 
 /** What the outcome of the workflow function means for the run. */
-export function endTransition(machine: RunMachine, outcome: Outcome, host: EndHost): Transition {
+export function endTransition(
+  machine: RunMachine,
+  outcome: Exclude<Outcome, { type: "retried" }>,
+  host: EndHost,
+): Transition {
   if (machine.cancelCause === "deadline") {
     const compensation = outcome.type === "failed" ? outcome.compensation : null;
     return {

@@ -18,14 +18,16 @@ import type { Run } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import { describeDivergence } from "../replay/divergence.ts";
+import type { MachineParams, Outcome } from "../replay/machine-params.ts";
 import { replayHistory } from "../replay/replayer.ts";
-import { type MachineParams, RunMachine, type WorkflowBody } from "../replay/run-machine.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
 import { endTransition } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
+import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** So often a run waits with its end for messages that have just come in; then it ends without them. */
 const ENDS_REFUSED_MAX = 3;
@@ -37,6 +39,7 @@ export class RunExecutor implements TurnTaker, Committable {
   /** Where the run stands with this worker; `gone` is final. */
   state: "held" | "suspended" | "gone" = "held";
   readonly #host: ExecutorHost;
+  readonly #code: WorkflowCode;
   readonly #machineParams: MachineParams;
   readonly #steps: StepBoard;
   #queue: QueuedDraft[] = [];
@@ -51,10 +54,11 @@ export class RunExecutor implements TurnTaker, Committable {
   #wake: Timer | undefined;
   #explaining = false;
   #endsRefused = 0;
+  #retryAt: number | undefined;
 
   constructor(
     host: ExecutorHost,
-    body: WorkflowBody,
+    code: WorkflowCode,
     run: Run,
     history: readonly HistoryEvent[],
     messages: readonly Message[],
@@ -67,7 +71,8 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
     const { codec, log, opsMax } = host;
-    this.#machineParams = { run, body, codec, log, history, opsMax, onViolation: () => this.#onViolation() };
+    this.#code = code;
+    this.#machineParams = { run, ...code, codec, log, history, opsMax, onViolation: () => this.#onViolation() };
     this.machine = new RunMachine(this.#machineParams);
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),
@@ -261,6 +266,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
     if (this.#parkError) return { type: "park", error: this.#parkError };
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
+    if (machine.outcome?.type === "retried") return this.#retryTransition(machine.outcome);
     if (machine.outcome) {
       this.#end ??= endTransition(machine, machine.outcome, this.#host);
       // Under a stream of messages a run must still be able to end.
@@ -277,6 +283,24 @@ export class RunExecutor implements TurnTaker, Committable {
         : "sleeping";
     const waitingFor = ops.slice(0, 20).map((op) => op.id);
     return { type: "suspend", status, availableAt: this.#nextDueAt(0), waitingFor };
+  }
+
+  /** The run goes to sleep and starts over from its history, without the failures that it is to forget. */
+  #retryTransition(outcome: Extract<Outcome, { type: "retried" }>): Transition {
+    const { machine } = this;
+    if (this.#retryAt === undefined) {
+      const failures = machine.retries + 1;
+      const now = this.#host.storeTime.now();
+      this.#retryAt = now + this.#code.retryDelayMs(failures, () => this.#host.random.next());
+      const meta = {
+        attempt: failures,
+        error: toErrorRecord(outcome.error),
+        retryAt: this.#retryAt,
+        forgets: outcome.forgets,
+      };
+      machine.append({ type: "run_retried", op: null, meta }, now);
+    }
+    return { type: "suspend", status: "sleeping", availableAt: this.#retryAt, waitingFor: outcome.forgets };
   }
 
   #yielding(): boolean {
@@ -318,7 +342,8 @@ export class RunExecutor implements TurnTaker, Committable {
   #leave(transition: Transition): void {
     this.#wake?.cancel();
     if (transition.type === "suspend" || transition.type === "release") {
-      this.state = "suspended";
+      // A run that is tried again as a whole starts over from its history.
+      this.state = this.#retryAt === undefined ? "suspended" : "gone";
       this.#queue = [];
       this.#queuedMessages = this.#consumed;
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

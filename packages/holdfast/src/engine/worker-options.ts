@@ -15,6 +15,8 @@ export interface WorkerOptions {
   readonly name?: string;
   /** Drain on SIGTERM and SIGINT. */
   readonly handleSignals?: boolean;
+  /** What to do when the code of a version has changed since it was last registered. Default: say so. */
+  readonly onChangedCode?: "warn" | "refuse";
   /** How many suspended runs stay in memory. */
   readonly cacheSize?: number;
   /** How long `drain()` waits for steps that are running. */
@@ -46,6 +48,7 @@ export interface ResolvedWorkerOptions {
   readonly name: string;
   readonly handleSignals: boolean;
   readonly cacheSize: number;
+  readonly onChangedCode: "warn" | "refuse";
   readonly drainTimeoutMs: number;
   readonly tuning: WorkerTuning;
 }
@@ -83,6 +86,7 @@ export function resolveWorkerOptions(options: WorkerOptions, name: string): Reso
     name: options.name ?? name,
     handleSignals: options.handleSignals ?? false,
     cacheSize: wholeNumber(options.cacheSize ?? 1_000, 0, "cacheSize"),
+    onChangedCode: options.onChangedCode ?? "warn",
     drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
     tuning: { ...DEFAULT_TUNING, ...options.tuning },
   };

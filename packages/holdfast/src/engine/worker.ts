@@ -2,12 +2,14 @@
  * A worker: claims runs and executes them. It owns which runs it holds; the parts that it is assembled from own the rest:
  * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
  */
+import type { AnyWorkflow } from "../define/definitions.ts";
 import { uuidV7 } from "../model/ids.ts";
-import { isClosed, type Run } from "../model/run.ts";
+import type { Run } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
 import { TurnLoop } from "../replay/turn-loop.ts";
+import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
 import type { ExecutorHost, Leaving } from "./executor-host.ts";
@@ -109,6 +111,10 @@ export class Worker {
     return this.#held.count;
   }
 
+  get workflows(): readonly AnyWorkflow[] {
+    return this.#registry.all;
+  }
+
   get workerId(): string {
     return this.#lease.workerId;
   }
@@ -118,7 +124,18 @@ export class Worker {
   async start(): Promise<void> {
     if (this.#state !== "stopped") return;
     this.#state = "starting";
-    await this.#register();
+    try {
+      await announceVersions(
+        this.#params.ports,
+        this.#params.namespace,
+        this.#registry.all,
+        this.#params.options.onChangedCode,
+      );
+      await this.#register();
+    } catch (error) {
+      this.#state = "stopped";
+      throw error;
+    }
     this.#cleanups.push(guardRejections(this.#params.ports.log));
     this.#cleanups.push(this.#params.ports.notifier.subscribe((hint) => this.#onHint(hint)));
     if (this.#params.options.handleSignals)
@@ -229,17 +246,21 @@ export class Worker {
       workerId,
       settle: (run) => {
         this.#reserved -= 1;
-        if (
-          run &&
-          run.heldBy === workerId &&
-          run.epoch === 1 &&
-          !isClosed(run.status) &&
-          this.#lease.workerId === workerId
-        )
-          this.#held.activate(run, []);
-        else this.#claimer.slotFreed();
+        const ours = run && run.heldBy === workerId && run.epoch === 1 && this.#lease.workerId === workerId;
+        if (ours && this.#registry.has(run.workflow, run.version)) return this.#held.activate(run, []);
+        // The store chose a version that this worker does not have.
+        if (ours) void this.#giveBack(run);
+        this.#claimer.slotFreed();
       },
     };
+  }
+
+  async #giveBack(run: Run): Promise<void> {
+    const { ports } = this.#params;
+    const params = { workerId: this.#lease.workerId, runs: [{ runId: run.runId, epoch: run.epoch }] };
+    const giveUp = (failures: number): boolean => failures >= 3;
+    // If it fails, the next heartbeat shows the difference, and the run is given back then.
+    await untilAnswered(ports, () => ports.store.releaseRunsIfHeld(params), giveUp).catch(() => {});
   }
 
   #freeSlots(): number {

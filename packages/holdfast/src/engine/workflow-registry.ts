@@ -1,6 +1,10 @@
 import type { AnyWorkflow } from "../define/definitions.ts";
+import { invalidValue, validateWith } from "../define/standard-schema.ts";
+import { classifyError } from "../errors/classify.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { WorkflowBody } from "../replay/run-machine.ts";
+import { shouldRetry } from "../errors/retry-rule.ts";
+import { backoffMs } from "../model/retry-policy.ts";
+import type { WorkflowBody } from "../replay/machine-params.ts";
 
 /** Which workflow versions a worker can run. */
 export class WorkflowRegistry {
@@ -28,9 +32,51 @@ export class WorkflowRegistry {
     return this.#definitions.has(keyOf(name, version));
   }
 
-  body(name: string, version: string): WorkflowBody | undefined {
-    return this.#definitions.get(keyOf(name, version))?.fn as WorkflowBody | undefined;
+  get(name: string, version: string): AnyWorkflow | undefined {
+    return this.#definitions.get(keyOf(name, version));
   }
+
+  code(name: string, version: string): WorkflowCode | undefined {
+    const definition = this.get(name, version);
+    return definition && codeOf(definition);
+  }
+}
+
+/** What the engine needs of a workflow definition to execute a run. */
+export interface WorkflowCode {
+  readonly body: WorkflowBody;
+  readonly retryRun?: (error: unknown, failures: number) => boolean;
+  readonly retryDelayMs: (failures: number, random: () => number) => number;
+}
+
+function codeOf(definition: AnyWorkflow): WorkflowCode {
+  const { retry, retryIf } = definition;
+  const body = definition.fn as WorkflowBody;
+  return {
+    body: definition.outputSchema ? checkedBody(definition, body) : body,
+    retryDelayMs: (failures, random) => (retry ? backoffMs(retry, failures, random) : 0),
+    ...(retry
+      ? {
+          retryRun: (error, failures) =>
+            failures < retry.attempts &&
+            shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt: failures }),
+        }
+      : {}),
+  };
+}
+
+/** The body, with its output checked against the schema. */
+function checkedBody(definition: AnyWorkflow, body: WorkflowBody): WorkflowBody {
+  const schema = definition.outputSchema as NonNullable<AnyWorkflow["outputSchema"]>;
+  return async (ctx, input) => {
+    const result = validateWith(schema, await body(ctx, input));
+    if (result instanceof Promise) {
+      const message = `The output schema of workflow "${definition.name}" is asynchronous. Workflow code cannot wait for it; use one that answers at once.`;
+      throw new HoldfastError("invalid_output", message);
+    }
+    if (result.ok) return result.value;
+    throw invalidValue("invalid_output", `output of workflow "${definition.name}"`, result.issues);
+  };
 }
 
 function keyOf(name: string, version: string): string {

@@ -35,12 +35,18 @@ const PERMANENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
  * rule that was written before.
  */
 export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo): boolean {
-  if (rule === "never" || isHoldfastError(error, "non_retryable")) return false;
-  if (rule === "any" || isHoldfastError(error, "retryable")) return true;
+  if (rule === "never" || isMarked(error, "non_retryable")) return false;
+  if (rule === "any" || isMarked(error, "retryable")) return true;
   if (rule === "retryable") return isRetryableKind(info.kind);
   if (typeof rule === "function") return askFunction(rule, error, info);
   if (rule === "default") return !PERMANENT.has(info.kind);
   return rule.includes(info.kind);
+}
+
+/** Thrown as such, or read back from history as what a step had thrown. */
+function isMarked(error: unknown, code: "non_retryable" | "retryable"): boolean {
+  if (!isHoldfastError(error)) return false;
+  return error.code === code || (error as { readonly recordedCode?: unknown }).recordedCode === code;
 }
 
 function askFunction(rule: (error: unknown, info: RetryInfo) => boolean, error: unknown, info: RetryInfo): boolean {

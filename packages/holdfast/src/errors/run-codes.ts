@@ -150,6 +150,20 @@ export const RUN_CODES = {
       "The workflow code does not do what the run's history says it did. The run is parked, nothing was executed.",
     advice: "Deploy code that fits the history: ctx.patched() or ctx.retired() for intended changes, or a new version.",
   },
+  version_changed: {
+    group: "configuration",
+    caller: "fix_input",
+    kind: "Unknown",
+    summary: "The code of a workflow version is not what it was, and the worker was told to refuse that.",
+    advice: 'Give the new code a new version, or start the worker with onChangedCode: "warn".',
+  },
+  crash_unsafe: {
+    group: "replay",
+    caller: "fix_input",
+    kind: "Unknown",
+    summary: "A crash at some place changes what the workflow does (found by crashEverywhere).",
+    advice: "Make the steps that it names idempotent, then run it again.",
+  },
   crash_loop: {
     group: "workflow_execution",
     caller: "inspect",

@@ -11,8 +11,10 @@ import { claimRuns } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { countRuns, listRuns } from "./listing.ts";
+import { reopenRunIfFailed } from "./reopen.ts";
 import { startRuns } from "./starts.ts";
 import { emptyState, findRun, leanRow, type MemoryState } from "./state.ts";
+import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 
 export type StoreMethod = Exclude<keyof port.Store, "close">;
@@ -68,6 +70,18 @@ export class MemoryStore implements port.Store {
   resumeRunIfParked(params: port.RunRef) {
     return this.#call("resumeRunIfParked", params, (now) => workers.resumeRunIfParked(this.state, params, now));
   }
+  reopenRunIfFailed(params: port.ReopenParams) {
+    return this.#call("reopenRunIfFailed", params, (now) => reopenRunIfFailed(this.state, params, now));
+  }
+  registerVersions(params: port.RegisterVersionsParams) {
+    return this.#call("registerVersions", params, (now) => versions.registerVersions(this.state, params, now));
+  }
+  updateVersionIfKnown(params: port.UpdateVersionParams) {
+    return this.#call("updateVersionIfKnown", params, () => versions.updateVersionIfKnown(this.state, params));
+  }
+  listVersions(params: { namespace: string; workflow?: string }) {
+    return this.#call("listVersions", params, () => versions.listVersions(this.state, params));
+  }
   registerWorker(params: port.RegisterWorkerParams) {
     return this.#call("registerWorker", params, (now) => workers.registerWorker(this.state, params, now));
   }
@@ -88,7 +102,9 @@ export class MemoryStore implements port.Store {
   }
   listWorkers(params: { namespace: string }) {
     return this.#call("listWorkers", params, () =>
-      [...this.state.workers.values()].filter((w) => w.namespace === params.namespace).map((w) => ({ ...w })),
+      [...this.state.workers.values()]
+        .filter((w) => w.namespace === params.namespace)
+        .map((w) => ({ ...w, activeRuns: this.state.held.get(w.workerId)?.size ?? 0 })),
     );
   }
   readRuns(params: { runs: readonly port.RunRef[] }) {

@@ -1,6 +1,7 @@
 import { isClosed } from "../model/run.ts";
 import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../ports/store.ts";
 import { endRun, findRun, hold, insertRun, leanRow, type MemoryState } from "./state.ts";
+import { pickVersion } from "./versions.ts";
 
 export function startRuns(state: MemoryState, params: StartRunsParams, now: number): StartRunsResult {
   return { outcomes: params.starts.map((start) => startRun(state, start, params, now)), now };
@@ -22,7 +23,7 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
       if (holder !== null) state.hints.push({ type: "taken", runId: other.runId, workerId: holder });
     }
   }
-  const row = insertRun(state, run, now, null);
+  const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null);
   const dueNow = row.availableAt !== null && row.availableAt <= now;
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, holdBy.workerId)) {

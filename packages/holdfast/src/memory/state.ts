@@ -1,12 +1,14 @@
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
+import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { RunRef } from "../ports/store.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
 export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
+export type VersionState = { -readonly [K in keyof VersionRow]: VersionRow[K] };
 export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
 
 /** Everything the memory store knows. Each transition is a synchronous function over it, and so atomic. */
@@ -19,6 +21,8 @@ export interface MemoryState {
   /** Message ids ever delivered to a chain of runs, by its first runId. */
   readonly messageIds: Map<string, Set<string>>;
   readonly workers: Map<string, WorkerState>;
+  /** By namespace, workflow and version. */
+  readonly versions: Map<string, VersionState>;
   /** Runs with a due time, so that a claim does not look at every run there ever was. */
   readonly queued: Set<string>;
   readonly held: Map<string, Set<string>>;
@@ -36,6 +40,7 @@ export function emptyState(): MemoryState {
     inbox: new Map(),
     messageIds: new Map(),
     workers: new Map(),
+    versions: new Map(),
     queued: new Set(),
     held: new Map(),
     deadlines: new Set(),

@@ -18,6 +18,7 @@ export function registerWorker(state: MemoryState, params: RegisterWorkerParams,
   if (existing) return { live: existing.status !== "offline", now };
   state.workers.set(params.workerId, {
     ...params,
+    activeRuns: 0,
     status: "online",
     startedAt: now,
     heartbeatAt: now,

@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   "side_effect",
   "patched",
   "attributes_set",
+  "run_retried",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -40,12 +41,16 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The caller's id of the message that became this event. */
   readonly messageId?: string;
+  /** Where the run's randomness comes from (`run_started`). */
+  readonly seed?: string;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
   /** The search attributes that were set. */
   readonly attributes?: Attributes;
   /** The attempt was cut off (crash, or it did not stop in time): nobody knows whether it took effect. */
   readonly unknown?: boolean;
+  /** Ops whose failure is forgotten, so that they are tried again (`run_retried`). */
+  readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
 }
@@ -102,6 +107,7 @@ export function eventRole(type: EventType): "delivered" | "command" | "note" {
       return "command";
     case "step_started":
     case "step_attempt_failed":
+    case "run_retried":
       return "note";
     default:
       return "delivered";

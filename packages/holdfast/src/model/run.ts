@@ -103,7 +103,14 @@ export interface RunRow {
 
 /** seq 0 of every history is the run row itself. */
 export function startEvent(run: Run): HistoryEvent {
-  return { seq: 0, type: "run_started", op: null, at: run.startedAt ?? run.createdAt, payload: run.input };
+  return {
+    seq: 0,
+    type: "run_started",
+    op: null,
+    at: run.startedAt ?? run.createdAt,
+    payload: run.input,
+    meta: { seed: run.seed },
+  };
 }
 
 /** The last event of a closed run is the run row as well. */

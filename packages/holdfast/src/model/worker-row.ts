@@ -10,6 +10,8 @@ export interface WorkerRow {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: WorkerStatus;
   readonly leaseMs: number;
+  /** Runs that it holds right now. */
+  readonly activeRuns: number;
   readonly startedAt: number;
   readonly heartbeatAt: number;
   readonly leaseExpiresAt: number;

@@ -15,10 +15,11 @@
  * 6. After a commit the store publishes hints through its notifier; nobody may depend on them.
  */
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { Attributes, AttributeValue, HistoryEvent } from "../model/event.ts";
+import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
+import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 
 export interface Store {
@@ -71,6 +72,25 @@ export interface Store {
   /** Makes a parked run due again (`running`), with its deaths forgotten. Anything else is left alone. */
   resumeRunIfParked(params: RunRef): Promise<{ readonly status: RunStatus | null }>;
 
+  /**
+   * Makes a failed run go on: appends the event, epoch + 1, `running`, due now; error, end and deaths forgotten, the deadline
+   * starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
+   * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
+   */
+  reopenRunIfFailed(params: ReopenParams): Promise<ReopenOutcome>;
+
+  /**
+   * Makes workflow versions known, with the hash of their code. Answers the rows as they were before, null where there was
+   * none. Idempotence key: (namespace, workflow, version); the newest hash stays.
+   */
+  registerVersions(params: RegisterVersionsParams): Promise<readonly (VersionRow | null)[]>;
+
+  /** Changes a known version; setting a default or a share takes it from the version of that workflow that had it. */
+  updateVersionIfKnown(params: UpdateVersionParams): Promise<{ readonly known: boolean }>;
+
+  /** Ordered by workflow, then by registration. Read only. */
+  listVersions(params: { readonly namespace: string; readonly workflow?: string }): Promise<readonly VersionRow[]>;
+
   /** Idempotence key: workerId; registering a dead id answers `live: false`. */
   registerWorker(params: RegisterWorkerParams): Promise<{ readonly live: boolean; readonly now: number }>;
 
@@ -114,6 +134,11 @@ export interface StartRun {
   readonly ifClosed: "return" | "start" | "fail";
   /** Claim it at once for `holdBy`. */
   readonly hold: boolean;
+  /**
+   * Null: exactly `run.version`. A number in [0, 1): the version whose share is above it, else the workflow's default
+   * version, else `run.version`.
+   */
+  readonly pick: number | null;
 }
 
 export interface StartRunsParams {
@@ -268,6 +293,29 @@ export interface TerminateOutcome {
   readonly outcome: "terminated" | "closed" | "not_found" | "busy";
   readonly runId: string | null;
   readonly status: RunStatus | null;
+}
+
+export interface ReopenParams {
+  readonly run: RunRef;
+  readonly eventCount: number;
+  readonly event: EventDraft;
+}
+
+export interface ReopenOutcome {
+  readonly outcome: "reopened" | "not_failed" | "superseded" | "not_found" | "busy";
+  readonly status: RunStatus | null;
+}
+
+export interface RegisterVersionsParams {
+  readonly namespace: string;
+  readonly versions: readonly { readonly workflow: string; readonly version: string; readonly hash: string }[];
+}
+
+export interface UpdateVersionParams {
+  readonly namespace: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly change: { readonly isDefault: true } | { readonly share: number } | { readonly deprecated: boolean };
 }
 
 export interface RegisterWorkerParams {

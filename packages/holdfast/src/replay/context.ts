@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
@@ -25,12 +26,14 @@ import {
   type StepOptions,
 } from "./step-options.ts";
 
-/** A typed name for messages from outside. Made by `signal<T>(name)`. */
-export interface SignalDefinition<T = unknown> {
+/** A typed name for messages from outside. Made by `signal<T>(name)`. `Sent` differs where a schema converts. */
+export interface SignalDefinition<T = unknown, Sent = T> {
   readonly kind: "signal";
   readonly name: string;
-  /** Carries the type; never set. */
+  readonly schema?: StandardSchemaV1;
+  /** Carry the types; never set. */
   readonly payloadType?: T;
+  readonly sentType?: Sent;
 }
 
 export interface RunInfo {
@@ -57,8 +60,8 @@ export interface Context {
   sleep(name: string, duration: Duration): Promise<void>;
   sleepUntil(name: string, date: Date): Promise<void>;
   /** The next signal of that name; what was sent before anyone waited is kept, in order. */
-  receive<T>(signal: SignalDefinition<T>): Promise<T>;
-  receive<T>(signal: SignalDefinition<T>, options: { readonly timeout: Duration }): Promise<T | undefined>;
+  receive<T>(signal: SignalDefinition<T, unknown>): Promise<T>;
+  receive<T>(signal: SignalDefinition<T, unknown>, options: { readonly timeout: Duration }): Promise<T | undefined>;
 
   parallel<B extends Branches>(
     branches: B,
@@ -159,7 +162,7 @@ class RunContext implements Context {
     return this.#machine.ask("sleep", name, this.#scope, { fireAt }) as Promise<void>;
   }
 
-  receive<T>(signal: SignalDefinition<T>, options?: { readonly timeout: Duration }): Promise<T> {
+  receive<T>(signal: SignalDefinition<T, unknown>, options?: { readonly timeout: Duration }): Promise<T> {
     const machine = this.#machine;
     machine.assertInTurn(`ctx.receive(${JSON.stringify(signal.name)})`);
     const timeout =
@@ -238,8 +241,10 @@ class RunContext implements Context {
     const machine = this.#machine;
     machine.assertInTurn("ctx.set");
     assertAttributes(attributes, "ctx.set");
+    // Asked before the command: when it takes the last recorded event, the machine is no longer replaying.
+    const recorded = machine.replaying;
     const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
-    if (event && !machine.replaying) machine.freshAttributes = { ...machine.freshAttributes, ...attributes };
+    if (event && !recorded) machine.freshAttributes = { ...machine.freshAttributes, ...attributes };
   }
 
   patched(id: string): boolean {

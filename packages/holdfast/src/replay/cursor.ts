@@ -6,10 +6,35 @@ const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
   readonly #events: readonly HistoryEvent[];
+  /** Failures that a retry of the run has taken back, by seq; and what was recorded because of them, up to the retry. */
+  readonly #forgotten = new Set<number>();
+  readonly #loose: { readonly from: number; readonly to: number }[] = [];
   #position = 0;
 
   constructor(events: readonly HistoryEvent[]) {
     this.#events = events;
+    for (const event of events) if (event.type === "run_retried") this.#forget(event);
+  }
+
+  /** This failure was taken back: the op is still to be done. */
+  isForgotten(event: HistoryEvent): boolean {
+    return this.#forgotten.has(event.seq);
+  }
+
+  /** Recorded between a failure that was taken back and the retry: it need not fit what the code does now. */
+  isLoose(event: HistoryEvent): boolean {
+    return this.#loose.some(({ from, to }) => event.seq > from && event.seq < to);
+  }
+
+  #forget(retry: HistoryEvent): void {
+    for (const op of retry.meta?.forgets ?? []) {
+      const failed = (event: HistoryEvent): boolean =>
+        event.seq < retry.seq && event.type === "step_failed" && event.op === op;
+      const failure = this.#events.findLast((event) => failed(event) && !this.#forgotten.has(event.seq));
+      if (!failure) continue;
+      this.#forgotten.add(failure.seq);
+      this.#loose.push({ from: failure.seq, to: retry.seq });
+    }
   }
 
   /** Whether recorded events are still to come: what the code does now has been done before. */
@@ -48,7 +73,8 @@ export class Cursor {
         this.#position = i + 1;
         return event;
       }
-      if (eventRole(event.type) !== "command" || !(LENIENT.has(event.type) || skip(event))) return undefined;
+      const passable = LENIENT.has(event.type) || this.isLoose(event) || skip(event);
+      if (eventRole(event.type) !== "command" || !passable) return undefined;
     }
     return undefined;
   }

@@ -1,4 +1,5 @@
-import { type MachineParams, RunMachine } from "./run-machine.ts";
+import type { MachineParams } from "./machine-params.ts";
+import { RunMachine } from "./run-machine.ts";
 import { TurnLoop } from "./turn-loop.ts";
 
 /** Drives a run through its recorded history and stops there; nothing is executed. Look at the machine for what came of it. */

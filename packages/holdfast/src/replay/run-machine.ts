@@ -17,7 +17,7 @@ import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { RunCanceledError, RunTimedOutError } from "../errors/run-errors.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
-import type { CompensationOutcome, Run } from "../model/run.ts";
+import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { type AskInit, fits, isMessage, quiet } from "./ask.ts";
@@ -26,6 +26,9 @@ import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import type { Divergence } from "./divergence.ts";
+import { failedOps } from "./failed-ops.ts";
+import type { MachineParams, Outcome } from "./machine-params.ts";
+import { applyNote } from "./notes.ts";
 import { type Op, type OpKind, UNSET } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
@@ -33,26 +36,7 @@ import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
 
-export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
-
-export interface MachineParams {
-  readonly run: Run;
-  readonly body: WorkflowBody;
-  readonly codec: Codec;
-  readonly log: Logger;
-  readonly history: readonly HistoryEvent[];
-  /** Most ops that one run may ask for. */
-  readonly opsMax: number;
-  /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
-  readonly locate?: boolean;
-  /** Called when the code breaks M4 while no turn is open. */
-  readonly onViolation?: () => void;
-}
-
-export type Outcome =
-  | { readonly type: "completed"; readonly value: unknown }
-  | { readonly type: "continued"; readonly input: unknown }
-  | { readonly type: "failed"; readonly error: unknown; readonly compensation: CompensationOutcome | null };
+export type { MachineParams, Outcome, WorkflowBody } from "./machine-params.ts";
 
 export class RunMachine {
   readonly run: Run;
@@ -80,6 +64,8 @@ export class RunMachine {
   /** Why the run is being wound up from outside. */
   cancelCause: "cancel" | "deadline" | undefined;
   compensating = false;
+  /** How often the run as a whole has been tried again. */
+  retries = 0;
   started = false;
   inTurn = false;
   nextSeq: number;
@@ -135,22 +121,26 @@ export class RunMachine {
   replayNext(): boolean {
     for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
       this.seenSeq = event.seq;
+      if (this.#passedOver(event)) continue;
       const role = eventRole(event.type);
       if (role === "command") {
-        if (Cursor.isLenient(event.type) || this.ops.isRetired(event.op)) continue;
         return this.#diverge(event, `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`);
       }
-      if (this.outcome) {
-        if (isMessage(event)) continue;
-        return this.#diverge(event, "the workflow function has ended, but its history goes on.");
-      }
-      if (role === "note") {
-        if (!this.#applyNote(event)) return false;
-        continue;
-      }
-      return this.#deliver(event);
+      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history goes on.");
+      if (role === "delivered") return this.#deliver(event);
+      if (!this.#applyNote(event)) return false;
     }
     return false;
+  }
+
+  /** Recorded events that this code need not account for. */
+  #passedOver(event: HistoryEvent): boolean {
+    if (this.#cursor.isForgotten(event)) return true;
+    if (this.outcome) return isMessage(event) || event.type === "run_retried";
+    const role = eventRole(event.type);
+    if (role === "command")
+      return Cursor.isLenient(event.type) || this.#cursor.isLoose(event) || this.ops.isRetired(event.op);
+    return this.#cursor.isLoose(event) && !isMessage(event) && !this.ops.get(event.op);
   }
 
   /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
@@ -261,6 +251,10 @@ export class RunMachine {
     } catch (error) {
       if (error instanceof ContinueAsNew) return this.#finish({ type: "continued", input: error.input });
       if (!this.inTurn) return this.#settledOutside(error);
+      const forgets = failedOps(error);
+      if (forgets.length > 0 && !this.root.canceled && this.#params.retryRun?.(error, this.retries + 1)) {
+        return this.#finish({ type: "retried", error, forgets });
+      }
       const compensation = await this.compensations.run();
       this.#finish({ type: "failed", error, compensation });
     }
@@ -346,23 +340,9 @@ export class RunMachine {
   }
 
   #applyNote(event: HistoryEvent): boolean {
-    const op = this.ops.get(event.op);
-    if (!op || (op.kind !== "step" && op.kind !== "retired")) {
-      return this.#diverge(
-        event,
-        `${event.type} of "${event.op}" was recorded, but the code did not ask for that step.`,
-      );
-    }
-    if (!op.step) return true;
-    const attempt = event.meta?.attempt ?? 1;
-    if (event.type === "step_started") op.step.startedAttempt = attempt;
-    else {
-      op.step.failedAttempts = attempt;
-      op.step.retryAt = event.meta?.retryAt;
-    }
-    // A later attempt may start only when this is durable: attempt counts survive crashes.
-    op.gate = event.seq;
-    return true;
+    if (event.type === "run_retried") this.retries += 1;
+    const fault = applyNote(this.ops, event);
+    return fault === undefined || this.#diverge(event, fault);
   }
 
   #cancelRun(event: HistoryEvent): void {

@@ -1,0 +1,67 @@
+import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
+import type { ClientCore } from "./client-core.ts";
+
+export type HealthStatus = "healthy" | "degraded" | "unhealthy";
+
+export interface WorkerHealth {
+  readonly workerId: string;
+  readonly name: string;
+  readonly status: WorkerStatus;
+  readonly health: HealthStatus;
+  readonly heartbeatAgeMs: number;
+  readonly activeRuns: number;
+}
+
+export interface Health {
+  readonly status: HealthStatus;
+  /** Why it is not healthy, one sentence each. */
+  readonly reasons: readonly string[];
+  readonly store: { readonly status: "healthy" | "unhealthy"; readonly error?: string };
+  /** Without those that signed off. */
+  readonly workers: readonly WorkerHealth[];
+}
+
+/** A worker that died longer ago than this is history, not health. */
+const DEAD_WORKER_MS = 10 * 60 * 1000;
+
+export async function checkHealth(core: ClientCore): Promise<Health> {
+  let rows: readonly WorkerRow[];
+  try {
+    rows = await core.ports.store.listWorkers({ namespace: core.namespace });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const store = { status: "unhealthy", error: message } as const;
+    return { status: "unhealthy", reasons: [`The store does not answer: ${message}`], store, workers: [] };
+  }
+  const now = core.ports.clock.now();
+  const recent = rows.filter(
+    (row) => row.status !== "offline" || (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS),
+  );
+  const workers = recent.map((row) => workerHealth(row, now));
+  return { ...judge(workers), store: { status: "healthy" }, workers };
+}
+
+function workerHealth(row: WorkerRow, now: number): WorkerHealth {
+  const { workerId, name, status, activeRuns, leaseMs } = row;
+  const heartbeatAgeMs = Math.max(0, now - row.heartbeatAt);
+  const late = heartbeatAgeMs > leaseMs / 2;
+  const health =
+    status === "offline" || heartbeatAgeMs >= leaseMs
+      ? "unhealthy"
+      : late || status === "draining"
+        ? "degraded"
+        : "healthy";
+  return { workerId, name, status, health, heartbeatAgeMs, activeRuns };
+}
+
+function judge(workers: readonly WorkerHealth[]): Pick<Health, "status" | "reasons"> {
+  if (workers.length === 0) return { status: "degraded", reasons: ["No worker has signed on."] };
+  const reasons = workers
+    .filter((worker) => worker.health !== "healthy")
+    .map(
+      (worker) =>
+        `Worker ${worker.name} is ${worker.status}; its last heartbeat is ${Math.round(worker.heartbeatAgeMs / 1000)} s old.`,
+    );
+  if (workers.every((worker) => worker.health === "unhealthy")) return { status: "unhealthy", reasons };
+  return { status: reasons.length > 0 ? "degraded" : "healthy", reasons };
+}

@@ -1,0 +1,47 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { VersionRow } from "../model/version-row.ts";
+import type { UpdateVersionParams } from "../ports/store.ts";
+import type { ClientCore } from "./client-core.ts";
+
+/** Versions of workflows: which there are, which one new runs get. Runs that exist stay on theirs. */
+export class Versions {
+  readonly #core: ClientCore;
+
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  list(workflow?: string): Promise<readonly VersionRow[]> {
+    const { namespace } = this.#core;
+    return this.#core.call((store) =>
+      store.listVersions({ namespace, ...(workflow === undefined ? {} : { workflow }) }),
+    );
+  }
+
+  /** From now on, starts that name no version get this one. */
+  setDefault(workflow: string, version: string): Promise<void> {
+    return this.#update(workflow, version, { isDefault: true });
+  }
+
+  /** A share of the starts that name no version gets this one, the rest the default: 0.05 is one in twenty, 0 ends it. */
+  async canary(workflow: string, version: string, share: number): Promise<void> {
+    if (!(share >= 0 && share <= 1))
+      throw new HoldfastError("invalid_option", `versions.canary: share is ${share}; it must be between 0 and 1.`);
+    await this.#update(workflow, version, { share });
+  }
+
+  /** Marks a version as on its way out (or takes that back); its runs go on. */
+  deprecate(workflow: string, version: string, deprecated = true): Promise<void> {
+    return this.#update(workflow, version, { deprecated });
+  }
+
+  async #update(workflow: string, version: string, change: UpdateVersionParams["change"]): Promise<void> {
+    const { namespace } = this.#core;
+    const { known } = await this.#core.call((store) =>
+      store.updateVersionIfKnown({ namespace, workflow, version, change }),
+    );
+    if (known) return;
+    const message = `No worker has ever offered version "${version}" of workflow "${workflow}". Deploy a worker that has it first.`;
+    throw new HoldfastError("version_not_registered", message, { data: { workflow, version } });
+  }
+}

@@ -1,0 +1,41 @@
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { Notifier } from "./notifier.ts";
+import type { Random } from "./random.ts";
+import type { Store } from "./store.ts";
+
+/** How a store's own schema is brought up to date. */
+export type MigrateMode =
+  /** Whoever comes first applies what is missing. */
+  | "auto"
+  /** Nothing is changed; a schema that is not up to date is refused. For programs that may not alter tables. */
+  | "check";
+
+/** What a commit survives. Each store's documentation says what `async` risks. */
+export type Durability =
+  /** An answered commit is on disk. */
+  | "sync"
+  /** An answered commit survives a crash of the process; a power cut may take the last moments. Faster. */
+  | "async";
+
+export interface StoreOptions {
+  readonly migrate?: MigrateMode;
+  readonly durability?: Durability;
+  /** The database schema that holds Holdfast's tables, for stores that have such a thing. */
+  readonly schema?: string;
+}
+
+export interface OpenStoreOptions extends StoreOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** `store.close()` ends the notifier as well. */
+export interface OpenedStore {
+  readonly store: Store;
+  readonly notifier: Notifier;
+}
+
+/** What an adapter package with a store exports as `openStore`. */
+export type OpenStore = (url: string, options: OpenStoreOptions) => Promise<OpenedStore>;

@@ -1,0 +1,30 @@
+import type { HistoryEvent } from "../model/event.ts";
+import type { CompensationOutcome, Run } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Context } from "./context.ts";
+
+export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
+
+export interface MachineParams {
+  readonly run: Run;
+  readonly body: WorkflowBody;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly history: readonly HistoryEvent[];
+  /** Most ops that one run may ask for. */
+  readonly opsMax: number;
+  /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
+  readonly locate?: boolean;
+  /** Whether a run that has failed so often is to be tried again as a whole. */
+  readonly retryRun?: (error: unknown, failures: number) => boolean;
+  /** Called when the code breaks M4 while no turn is open. */
+  readonly onViolation?: () => void;
+}
+
+export type Outcome =
+  | { readonly type: "completed"; readonly value: unknown }
+  | { readonly type: "continued"; readonly input: unknown }
+  /** The run is to be tried again, at the ops that failed. */
+  | { readonly type: "retried"; readonly error: unknown; readonly forgets: readonly string[] }
+  | { readonly type: "failed"; readonly error: unknown; readonly compensation: CompensationOutcome | null };

@@ -1,0 +1,33 @@
+import type { HistoryEvent } from "../model/event.ts";
+import type { OpTable } from "./op-table.ts";
+
+/** Takes down what the engine has written about an op; says what is wrong when the code did not ask for it. */
+export function applyNote(ops: OpTable, event: HistoryEvent): string | undefined {
+  if (event.type === "run_retried") return applyRetry(ops, event);
+  const op = ops.get(event.op);
+  if (!op || (op.kind !== "step" && op.kind !== "retired")) {
+    return `${event.type} of "${event.op}" was recorded, but the code did not ask for that step.`;
+  }
+  if (!op.step) return undefined;
+  const attempt = event.meta?.attempt ?? 1;
+  if (event.type === "step_started") op.step.startedAttempt = attempt;
+  else {
+    op.step.failedAttempts = attempt;
+    op.step.retryAt = event.meta?.retryAt;
+  }
+  // A later attempt may start only when this is durable: attempt counts survive crashes.
+  op.gate = event.seq;
+  return undefined;
+}
+
+/** The ops that failed get their attempts back. */
+function applyRetry(ops: OpTable, event: HistoryEvent): undefined {
+  for (const id of event.meta?.forgets ?? []) {
+    const op = ops.get(id);
+    if (!op?.step) continue;
+    op.step.failedAttempts = 0;
+    op.step.startedAttempt = 0;
+    op.step.retryAt = event.meta?.retryAt;
+    op.gate = event.seq;
+  }
+}

@@ -1,0 +1,207 @@
+import { Client } from "../client/client.ts";
+import { jsonCodec } from "../codec/json-codec.ts";
+import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
+import type { PortsBundle } from "../engine/ports-bundle.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { MemoryNotifier } from "../memory/memory-notifier.ts";
+import { MemoryStore } from "../memory/memory-store.ts";
+import { silentLogger } from "../ports/logger.ts";
+import { MortalLife } from "./mortal.ts";
+import { SeededSource } from "./seeded-source.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+/** What the workflow's steps change outside. Made anew for each run, and compared after each. */
+export interface WorldModel {
+  /** Back to the beginning. */
+  reset(): void;
+  /** What there is to see of it; compared as JSON with the world after a run without crash. */
+  snapshot(): unknown;
+}
+
+export interface CrashEverywhereOptions {
+  /** A model of the outside world: with it, steps that are not safe to repeat are found. */
+  readonly effects?: WorldModel;
+  /** Called when the run waits and nothing else happens: send it the signals that it needs. */
+  readonly whenWaiting?: (client: Client, id: string) => Promise<void>;
+  readonly seed?: number;
+}
+
+export interface CrashReport {
+  /** How many times the worker was killed, each time in a run of its own. */
+  readonly crashes: number;
+  /** How many steps were executed a second time because their result was not recorded yet. */
+  readonly repeatedSteps: number;
+  readonly output: unknown;
+}
+
+const RUN_ID = "crash-everywhere";
+/** Housekeeping (second looks, heartbeats) is not what is tested here, and would make time pass in small steps. */
+const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
+
+/**
+ * Runs the workflow once without disturbance, and then once for every place where its worker can die: before each commit,
+ * and after each commit before the worker hears of it. Every time a second worker takes over. Throws when the output differs,
+ * when a step that was recorded runs again, or when the outside world ends up different.
+ */
+export async function crashEverywhere<D extends AnyWorkflow>(
+  workflow: D,
+  input: InputOf<D>,
+  options: CrashEverywhereOptions = {},
+): Promise<CrashReport> {
+  const undisturbed = await runOnce(workflow, input, options, undefined);
+  let repeatedSteps = 0;
+  let crashes = 0;
+  for (let commit = 1; commit <= undisturbed.commits; commit++) {
+    for (const moment of ["before", "after"] as const) {
+      const crashed = await runOnce(workflow, input, options, { commit, moment });
+      if (!crashed.died) continue;
+      crashes += 1;
+      repeatedSteps += crashed.repeated.length;
+      compare(undisturbed, crashed, { commit, moment });
+    }
+  }
+  return { crashes, repeatedSteps, output: undisturbed.output };
+}
+
+interface CrashPoint {
+  readonly commit: number;
+  readonly moment: "before" | "after";
+}
+
+interface Observed {
+  readonly output: unknown;
+  readonly outcome: string;
+  readonly world: string;
+  readonly commits: number;
+  readonly died: boolean;
+  /** Ops whose function ran although their result was in the store. */
+  readonly rerun: readonly string[];
+  readonly repeated: readonly string[];
+}
+
+async function runOnce(
+  workflow: AnyWorkflow,
+  input: unknown,
+  options: CrashEverywhereOptions,
+  point: CrashPoint | undefined,
+): Promise<Observed> {
+  const clock = new VirtualClock();
+  const notifier = new MemoryNotifier(clock);
+  const store = new MemoryStore({ clock, notifier });
+  const steps = new StepLog(store, clock);
+  const life = new MortalLife();
+  let commits = 0;
+  life.diesAt = ({ method, moment }) => {
+    if (method !== "commitRuns") return false;
+    if (moment === "before") commits += 1;
+    return point !== undefined && commits === point.commit && moment === point.moment;
+  };
+  options.effects?.reset();
+  const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger };
+  const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
+  const doomed = new Client({ ...base, ...mortal, steps: steps.of(life) }, "default", async () => {}, FOREVER_MS);
+  const heir = new Client(
+    { ...base, clock, store, notifier, steps: steps.of(undefined) },
+    "default",
+    async () => {},
+    FOREVER_MS,
+  );
+  life.onDeath = () => {
+    // The lease of the dead worker has passed: nothing is learned from waiting for it.
+    for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
+    void startWorker(heir, workflow);
+  };
+  if (options.whenWaiting) feedWhenWaiting(store, clock, () => options.whenWaiting?.(heir, RUN_ID));
+  await startWorker(doomed, workflow);
+  await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
+  const observed = await clock.until(resultOf(heir));
+  await clock.until(heir.close());
+  const died = life.dead;
+  if (!died) await clock.until(doomed.close());
+  const world = JSON.stringify(options.effects?.snapshot()) ?? "";
+  return { ...observed, world, commits, died, rerun: steps.rerun, repeated: steps.repeated };
+}
+
+async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void> {
+  const tuning = { claimFallbackMs: FOREVER_MS };
+  await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
+}
+
+function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome">> {
+  const told = (error: HoldfastError): string =>
+    `${error.code}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
+  return client
+    .get(RUN_ID)
+    .result()
+    .then(
+      (output) => ({ output, outcome: "completed" }),
+      (error: HoldfastError) => ({ output: undefined, outcome: told(error) }),
+    );
+}
+
+/** Calls back each time the run has come to wait for a signal. */
+function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Promise<void> | undefined): void {
+  store.fault = (moment, method) => {
+    if (moment === "before" || method !== "commitRuns") return undefined;
+    const waiting = [...store.state.runs.values()].some((run) => run.status === "waiting");
+    if (waiting) clock.immediate(() => void feed());
+    return undefined;
+  };
+}
+
+/** Which step functions ran, and whether they should have. */
+class StepLog {
+  readonly rerun: string[] = [];
+  readonly repeated: string[] = [];
+  readonly #store: MemoryStore;
+  readonly #clock: VirtualClock;
+  readonly #finished = new Set<string>();
+
+  constructor(store: MemoryStore, clock: VirtualClock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  of(life: MortalLife | undefined): NonNullable<PortsBundle["steps"]> {
+    return {
+      around: async ({ runId, op, attempt }, run) => {
+        const events = this.#store.state.events.get(runId) ?? [];
+        if (events.some((event) => event.op === op && event.type === "step_completed")) this.rerun.push(op);
+        const key = `${op} ${attempt}`;
+        if (this.#finished.has(key)) this.repeated.push(op);
+        const release = this.#clock.hold();
+        try {
+          const value = await run();
+          this.#finished.add(key);
+          return life?.dead ? new Promise<never>(() => {}) : value;
+        } finally {
+          release();
+        }
+      },
+    };
+  }
+}
+
+function compare(expected: Observed, actual: Observed, point: CrashPoint): void {
+  const where =
+    point.moment === "before"
+      ? `right before commit ${point.commit}`
+      : `after commit ${point.commit}, before the worker heard of it`;
+  const repeated =
+    actual.repeated.length > 0
+      ? ` Steps that ran a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
+      : "";
+  const fault = (what: string, data: object): HoldfastError =>
+    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}`, {
+      data: { ...point, ...data },
+    });
+  if (actual.rerun.length > 0)
+    throw fault(`recorded steps run again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
+  const [a, b] = [JSON.stringify([expected.outcome, expected.output]), JSON.stringify([actual.outcome, actual.output])];
+  if (a !== b) throw fault(`the result is ${b} instead of ${a}`, { expected: a, actual: b });
+  if (expected.world !== actual.world)
+    throw fault(`the outside world ends up as ${actual.world} instead of ${expected.world}`, {
+      expected: expected.world,
+      actual: actual.world,
+    });
+}

@@ -1,0 +1,133 @@
+import type { EventView } from "../client/run-view.ts";
+import { jsonCodec } from "../codec/json-codec.ts";
+import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { systemClock } from "../engine/system-clock.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { HistoryEvent } from "../model/event.ts";
+import type { Run } from "../model/run.ts";
+import { silentLogger } from "../ports/logger.ts";
+import { describeDivergence } from "../replay/divergence.ts";
+import type { WorkflowBody } from "../replay/machine-params.ts";
+import { replayHistory } from "../replay/replayer.ts";
+
+/** What `handle.history()` returned, also after a trip through JSON. */
+export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
+  readonly at: Date | string;
+  readonly fireAt?: Date | string;
+  readonly retryAt?: Date | string;
+})[];
+
+export type ReplayOutcome<O> =
+  | { readonly output: O }
+  | { readonly pending: readonly string[] }
+  | { readonly error: unknown };
+
+/**
+ * Runs the code against a recorded history; nothing is executed. Says the output, or what the run waits for. Throws the
+ * divergence, with both sides, when the code does not match.
+ */
+export async function replay<D extends AnyWorkflow>(
+  workflow: D,
+  history: RecordedHistory,
+  identity: { readonly runId?: string } = {},
+): Promise<ReplayOutcome<OutputOf<D>>> {
+  const start = history[0];
+  if (start?.type !== "run_started")
+    throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
+  const events = history
+    .slice(1)
+    .filter((event) => !ENDS.has(event.type))
+    .map(recordedEvent);
+  const run = runOf(workflow, start, identity.runId ?? "00000000-0000-7000-8000-000000000000", events.length);
+  const machine = await replayHistory(
+    {
+      run,
+      body: workflow.fn as WorkflowBody,
+      codec: jsonCodec,
+      log: silentLogger,
+      history: events,
+      opsMax: Number.POSITIVE_INFINITY,
+      locate: true,
+    },
+    (callback) => systemClock.immediate(callback),
+  );
+  if (machine.divergence)
+    throw new HoldfastError("replay_divergence", describeDivergence(machine.divergence), {
+      data: { ...machine.divergence },
+    });
+  if (machine.violation) throw machine.violation;
+  const { outcome } = machine;
+  if (!outcome) return { pending: machine.ops.pending().map((op) => op.id) };
+  if (outcome.type === "completed")
+    return { output: jsonCodec.decode(jsonCodec.encode(outcome.value, "output")) as OutputOf<D> };
+  return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
+}
+
+const ENDS: ReadonlySet<string> = new Set([
+  "run_completed",
+  "run_failed",
+  "run_canceled",
+  "run_terminated",
+  "run_timed_out",
+  "run_continued",
+]);
+
+function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
+  const { seq, type, op, at, value, category: _category, fireAt, retryAt, ...meta } = event;
+  const times = {
+    ...(fireAt === undefined ? {} : { fireAt: ms(fireAt) }),
+    ...(retryAt === undefined ? {} : { retryAt: ms(retryAt) }),
+  };
+  return {
+    seq,
+    type,
+    op,
+    at: ms(at),
+    ...("value" in event ? { payload: jsonCodec.encode(value, `value of event ${seq}`) } : {}),
+    meta: { ...meta, ...times },
+  };
+}
+
+function runOf(workflow: AnyWorkflow, start: RecordedHistory[number], runId: string, eventCount: number): Run {
+  const at = ms(start.at);
+  return {
+    namespace: "default",
+    runId,
+    id: runId,
+    firstRunId: runId,
+    workflow: workflow.name,
+    version: workflow.version,
+    queue: workflow.queue,
+    priority: 0,
+    seed: start.seed ?? runId,
+    status: "running",
+    epoch: 1,
+    commit: 0,
+    heldBy: null,
+    claimId: null,
+    availableAt: null,
+    eventCount,
+    delivered: 0,
+    consumed: 0,
+    deaths: 0,
+    aloneDeaths: 0,
+    alone: false,
+    suspect: false,
+    createdAt: at,
+    startedAt: at,
+    endedAt: null,
+    deadlineAt: null,
+    attributes: {},
+    waitingFor: [],
+    compensation: null,
+    continuedFrom: null,
+    continuedAs: null,
+    input: jsonCodec.encode(start.value, "input"),
+    output: null,
+    error: null,
+  };
+}
+
+function ms(time: Date | string): number {
+  return new Date(time).getTime();
+}

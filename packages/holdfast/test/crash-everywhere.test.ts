@@ -1,0 +1,77 @@
+import { signal, workflow } from "holdfast";
+import { crashEverywhere, replay, testEngine } from "holdfast/testing";
+import { expect, test } from "vitest";
+
+const go = signal<{ n: number }>("go");
+
+test("twenty steps survive a crash at every commit, before and after it", async () => {
+  const chain = workflow("chain", async (ctx, input: { n: number }) => {
+    let sum = 0;
+    for (let i = 1; i <= input.n; i++) sum += await ctx.step("add", () => i);
+    return sum;
+  });
+  const report = await crashEverywhere(chain, { n: 20 });
+  expect(report).toMatchObject({ output: 210, crashes: 40 });
+});
+
+test("sleeps, retries, parallel steps and signals survive a crash anywhere", async () => {
+  const mixed = workflow("mixed", async (ctx) => {
+    const a = await ctx.step("flaky", (s) => {
+      if (s.attempt < 3) throw new Error("not yet");
+      return s.attempt;
+    });
+    await ctx.sleep("nap", "1 day");
+    const both = await Promise.all([ctx.step("x", () => "x"), ctx.step("y", async () => "y")]);
+    const { n } = await ctx.receive(go);
+    return { a, both, n, random: ctx.random(), uuid: ctx.uuid() };
+  });
+  const report = await crashEverywhere(mixed, undefined, {
+    whenWaiting: (client, id) => client.get(id).signal(go, { n: 7 }, { id: "go-1" }),
+  });
+  expect(report.output).toMatchObject({ a: 3, both: ["x", "y"], n: 7 });
+  expect(report.crashes).toBeGreaterThan(8);
+});
+
+test("a step that charges twice when it is repeated is found, and the fixed one passes", async () => {
+  let ledger: string[] = [];
+  const effects = {
+    reset: () => {
+      ledger = [];
+    },
+    snapshot: () => ledger,
+  };
+  const careless = workflow("careless", async (ctx) => {
+    await ctx.step("charge", () => void ledger.push("charged"));
+    return "ok";
+  });
+  await expect(crashEverywhere(careless, undefined, { effects })).rejects.toMatchObject({
+    code: "crash_unsafe",
+    message: expect.stringMatching(/ran a second time: charge/),
+  });
+  const careful = workflow("careful", async (ctx) => {
+    await ctx.step("charge", (s) => {
+      if (!ledger.includes(s.idempotencyKey)) ledger.push(s.idempotencyKey);
+    });
+    return "ok";
+  });
+  const report = await crashEverywhere(careful, undefined, { effects: { ...effects, snapshot: () => ledger.length } });
+  expect(report.crashes).toBeGreaterThan(0);
+});
+
+test("a recorded history replays to its output, also from JSON, and changed code is told apart", async () => {
+  const two = workflow("two", async (ctx) => [await ctx.step("a", () => 1), await ctx.step("b", () => ctx.info.id)]);
+  const t = await testEngine({ workflows: [two] });
+  const run = await t.client.start(two, undefined, { id: "r" });
+  await run.result();
+  const history = await run.history();
+  await t.close();
+  expect(await replay(two, history)).toEqual({ output: [1, "r"] });
+  expect(await replay(two, JSON.parse(JSON.stringify(history.slice(0, 2))))).toEqual({ pending: ["b"] });
+  const renamed = workflow("two", async (ctx) => [await ctx.step("a", () => 1), await ctx.step("c", () => 2)]);
+  await expect(replay(renamed, history)).rejects.toMatchObject({
+    code: "replay_divergence",
+    message: expect.stringMatching(
+      /recorded, not asked for: b.*asked for, not recorded: c \(step\) at .*crash-everywhere\.test\.ts:\d+/s,
+    ),
+  });
+});
