@@ -34,11 +34,13 @@ export type { Duration } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
+export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
 export type { RunStatus } from "./model/run.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
 export { type Logger, silentLogger } from "./ports/logger.ts";
+export { COUNT_METRICS, DURATION_METRICS, type StepSpan, type Telemetry } from "./ports/telemetry.ts";
 export type { Branch, Branches, ParallelOptions } from "./replay/branches.ts";
 export type { Context, RunInfo, SignalDefinition } from "./replay/context.ts";
 export type {

@@ -4,17 +4,25 @@ import type { RunEnds } from "../engine/run-ends.ts";
 import { backoff, untilAnswered } from "../engine/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
 import { uuidV7 } from "../model/ids.ts";
+import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { Run } from "../model/run.ts";
-import type { DeliverMessage, DeliverOutcome, StartOutcome, StartRun, Store } from "../ports/store.ts";
+import type {
+  DeliverMessage,
+  DeliverOutcome,
+  RunRef,
+  StartOutcome,
+  StartRun,
+  Store,
+  TerminateOutcome,
+} from "../ports/store.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 
 /** A caller hears that the store cannot be reached after about this many tries (some 20 seconds). */
 const FAILURES_MAX = 10;
 const BATCH_SIZE_MAX = 500;
 const BUSY_TRIES_MAX = 10;
-/** Most messages that may wait in a run's inbox before it has taken them in. */
-const INBOX_MAX = 10_000;
 
 const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
@@ -77,7 +85,8 @@ export class ClientCore {
   }
 
   async #sendMessages(messages: readonly DeliverMessage[]): Promise<readonly DeliverOutcome[]> {
-    return (await this.ports.store.deliverMessages({ messages, inboxMax: INBOX_MAX })).outcomes;
+    const { inboxMax } = this.ports.limits ?? DEFAULT_LIMITS;
+    return (await this.ports.store.deliverMessages({ messages, inboxMax })).outcomes;
   }
 
   /** Items whose row somebody else has locked are sent again, unchanged, until they have an answer. */
@@ -96,6 +105,22 @@ export class ClientCore {
       busy.forEach((i, k) => {
         results[i] = again[k] as R;
       });
+    }
+  }
+
+  /** Ends a run, whoever holds it; one that has continued as new is ended where it is now. */
+  async terminate(run: RunRef, error: ErrorRecord): Promise<TerminateOutcome> {
+    for (let ref = run; ; ) {
+      const target = ref;
+      const outcome = await this.untilNotBusy(async (store) => {
+        const [answer] = await store.terminateRuns({ runs: [target], error });
+        return answer as TerminateOutcome;
+      });
+      if (outcome.status !== "continued" || outcome.runId === null) return outcome;
+      const { runId } = outcome;
+      const [row] = await this.call((store) => store.readRuns({ runs: [{ runId }] }));
+      if (!row?.continuedAs) return outcome;
+      ref = { runId: row.continuedAs };
     }
   }
 

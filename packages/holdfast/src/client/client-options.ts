@@ -1,15 +1,22 @@
 import type { Duration } from "../model/duration.ts";
 import type { Attributes, AttributeValue } from "../model/event.ts";
+import type { Limits } from "../model/limits.ts";
 import type { RunStatus } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { StoreOptions } from "../ports/open-store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 
 export interface ConnectOptions extends StoreOptions {
   /** Tenant: runs, ids and workers of different namespaces never see each other. Default `"default"`. */
   readonly namespace?: string;
   readonly codec?: Codec;
   readonly logger?: Logger;
+  readonly telemetry?: Telemetry;
+  /** Applied to every text of an error before it is stored, after credentials have been masked. */
+  readonly redact?: (text: string) => string;
+  /** Payload sizes, ops per run, waiting messages. */
+  readonly limits?: Partial<Limits>;
 }
 
 export interface StartOptions {

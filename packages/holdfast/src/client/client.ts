@@ -15,7 +15,7 @@ import { type SlotReservation, Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idFault } from "../model/names.ts";
-import type { NewRun, Run } from "../model/run.ts";
+import { type NewRun, RUN_STATUSES, type Run } from "../model/run.ts";
 import type { ListRunsParams, RunFilter, StartOutcome } from "../ports/store.ts";
 import { assertAttributes } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
@@ -213,8 +213,9 @@ export class Client {
     assertAttributes(attributes, where);
     const priority = options.priority ?? definition?.priority ?? 0;
     requirePriority(priority, where);
-    if (options.startAt !== undefined && Number.isNaN(options.startAt.getTime()))
-      throw new HoldfastError("invalid_option", `${where}: startAt is not a valid Date.`);
+    requireDate(options.startAt, where, "startAt");
+    requireOneOf(options.ifRunning, ["return", "fail", "replace"], where, "ifRunning");
+    requireOneOf(options.ifClosed, ["return", "start", "fail"], where, "ifClosed");
     const timeoutMs =
       options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
     const checked = definition?.inputSchema ? await checkInput(definition, input) : input;
@@ -248,6 +249,7 @@ export class Client {
   #handleFor(outcome: StartOutcome): RunHandle<never> {
     const { run } = outcome;
     this.#core.noteWorkflow(run);
+    if (outcome.outcome === "created") this.#core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
     if (outcome.outcome === "exists") {
       throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {
         data: { id: run.id, runId: run.runId, status: run.status },
@@ -258,6 +260,10 @@ export class Client {
 
   #filter(filter: ListFilter): RunFilter {
     const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore } = filter;
+    requireDate(createdAfter, "list", "createdAfter");
+    requireDate(createdBefore, "list", "createdBefore");
+    for (const one of typeof status === "string" ? [status] : (status ?? []))
+      requireOneOf(one, RUN_STATUSES, "list", "status");
     return {
       namespace: this.namespace,
       ...(workflow === undefined ? {} : { workflow }),
@@ -270,6 +276,19 @@ export class Client {
       ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
     };
   }
+}
+
+function requireDate(date: Date | undefined, where: string, option: string): void {
+  if (date === undefined || (date instanceof Date && !Number.isNaN(date.getTime()))) return;
+  throw new HoldfastError("invalid_option", `${where}: ${option} is not a valid Date.`, { data: { option } });
+}
+
+function requireOneOf(value: string | undefined, known: readonly string[], where: string, option: string): void {
+  if (value === undefined || known.includes(value)) return;
+  const choices = known.map((one) => JSON.stringify(one)).join(", ");
+  throw new HoldfastError("invalid_option", `${where}: ${option} is ${JSON.stringify(value)}; it may be ${choices}.`, {
+    data: { option },
+  });
 }
 
 /** Refuses bad input before anything is written, with the path of every fault. */

@@ -1,4 +1,5 @@
 import { jsonCodec } from "../codec/json-codec.ts";
+import { limitPayloads } from "../codec/limited-codec.ts";
 import { requireName } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
@@ -6,6 +7,7 @@ import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
+import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { OpenedStore, OpenStore, OpenStoreOptions } from "../ports/open-store.ts";
 import { Client } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
@@ -41,15 +43,33 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
   });
+  const limits = resolveLimits(options.limits);
+  const { telemetry, redact } = options;
+  const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
+  const codec = limitPayloads(options.codec ?? jsonCodec, limits, log);
   const ports: PortsBundle = {
     clock: systemClock,
     random: systemRandom,
-    codec: options.codec ?? jsonCodec,
+    codec,
     log,
     store,
     notifier,
+    limits,
+    ...observers,
   };
   return new Client(ports, namespace, () => store.close());
+}
+
+function resolveLimits(given: Partial<Limits> | undefined): Limits {
+  for (const [name, value] of Object.entries(given ?? {})) {
+    if (Number.isInteger(value) && value >= 1 && Object.hasOwn(DEFAULT_LIMITS, name)) continue;
+    const known = Object.keys(DEFAULT_LIMITS).join(", ");
+    throw new HoldfastError(
+      "invalid_option",
+      `connect: limits.${name} is ${value}; limits are whole numbers from 1 up, of: ${known}.`,
+    );
+  }
+  return { ...DEFAULT_LIMITS, ...given };
 }
 
 async function openByUrl(url: string, options: OpenStoreOptions): Promise<OpenedStore> {

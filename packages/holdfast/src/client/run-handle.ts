@@ -11,7 +11,7 @@ import { idFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
-import type { DeliverMessage, DeliverOutcome, RunRef, TerminateOutcome } from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -153,11 +153,7 @@ export class RunHandle<T = unknown> {
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
       data: reason === undefined ? {} : { reason },
     });
-    const params = { runs: [this.#ref()], error: toErrorRecord(cause) };
-    const { outcome } = await this.#core.untilNotBusy(async (store) => {
-      const [answer] = await store.terminateRuns(params);
-      return answer as TerminateOutcome;
-    });
+    const { outcome } = await this.#core.terminate(this.#ref(), toErrorRecord(cause));
     if (outcome === "not_found") throw this.#notFound();
   }
 

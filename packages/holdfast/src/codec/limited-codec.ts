@@ -1,25 +1,14 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { Limits } from "../model/limits.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
-
-export interface PayloadLimits {
-  /** From this size on a payload is reported once per place. */
-  readonly payloadWarnBytes: number;
-  /** A larger payload is refused before anything is written. */
-  readonly payloadMaxBytes: number;
-}
-
-export const DEFAULT_PAYLOAD_LIMITS: PayloadLimits = {
-  payloadWarnBytes: 1024 * 1024,
-  payloadMaxBytes: 2 * 1024 * 1024,
-};
 
 /** Places that have been reported; bounded, because names of ops may be made up by code. */
 const REPORTED_MAX = 1_000;
 
 /** A codec that refuses what is too large: a history is read again and again, and a database is not a file store. */
-export function limitPayloads(codec: Codec, limits: PayloadLimits, log: Logger): Codec {
+export function limitPayloads(codec: Codec, limits: Limits, log: Logger): Codec {
   const reported = new Set<string>();
   const { payloadWarnBytes, payloadMaxBytes } = limits;
   return {

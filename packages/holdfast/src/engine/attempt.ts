@@ -4,6 +4,7 @@ import type { Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import type { Op, StepWork } from "../replay/op.ts";
 import type { StepFunction, StepInfo } from "../replay/step-options.ts";
 
@@ -15,6 +16,7 @@ export interface AttemptHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly steps: StepInterceptor | undefined;
+  readonly telemetry: Telemetry | undefined;
 }
 
 /** One execution of a step's function: abortable, with a time limit, reported exactly once. */
@@ -33,6 +35,7 @@ export class Attempt implements StepInfo {
   #abortReason: unknown;
   #aborted = false;
   #timer: Timer | undefined;
+  #endSpan: ((error: unknown) => void) | undefined;
   #done: ((attempt: Attempt, result: AttemptResult) => void) | undefined;
 
   constructor(op: Op, run: Run, host: AttemptHost, noteStarted: (attempt: Attempt) => void) {
@@ -68,6 +71,9 @@ export class Attempt implements StepInfo {
     this.#done = done;
     if (options.timeoutMs !== undefined)
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
+    const { telemetry } = this.#host;
+    const { runId, workflow } = this.#run;
+    this.#endSpan = telemetry?.stepSpan?.({ runId, workflow, op: this.op.id, attempt: this.attempt });
     this.#execute(fn).then(
       (value) => this.finish({ ok: true, value }),
       (error) => this.finish({ ok: false, error }),
@@ -98,12 +104,26 @@ export class Attempt implements StepInfo {
   finish(result: AttemptResult): void {
     this.#timer?.cancel();
     const done = this.#done;
+    if (!done) return;
     this.#done = undefined;
-    done?.(this, result);
+    this.#report(result);
+    done(this, result);
+  }
+
+  #report(result: AttemptResult): void {
+    this.#endSpan?.(result.ok ? undefined : result.error);
+    const { telemetry, clock } = this.#host;
+    if (!telemetry) return;
+    // Without the occurrence, so that a loop does not make a label for each turn.
+    const step = this.op.id.replace(/#\d+$/, "");
+    const labels = { workflow: this.#run.workflow, step, outcome: result.ok ? "completed" : "failed" };
+    telemetry.count("step_attempts", 1, labels);
+    telemetry.duration("step_attempt", clock.monotonic() - this.startedAt, labels);
   }
 
   /** Nobody wants the result any more. */
   discard(reason: unknown): void {
+    if (this.#done) this.#endSpan?.(reason);
     this.#done = undefined;
     this.#timer?.cancel();
     this.abort(reason);

@@ -10,6 +10,7 @@ import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import type { ClaimRunsParams, ClaimRunsResult, Store } from "../ports/store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { isTransient, untilAnswered } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 
@@ -23,6 +24,7 @@ export interface ClaimerParams {
   readonly storeTime: StoreTime;
   readonly log: Logger;
   readonly fallbackMs: number;
+  readonly telemetry: Telemetry | undefined;
   readonly base: () => Pick<ClaimRunsParams, "workerId" | "namespace" | "queues" | "handlers">;
   readonly freeSlots: () => number;
   /** Whether the worker is empty, and so may take a suspect alone. */
@@ -103,6 +105,9 @@ export class Claimer {
           () => !this.#running,
         );
         storeTime.observe(result.now, sentAt);
+        const { telemetry } = this.#params;
+        telemetry?.count("runs_claimed", result.runs.length, {});
+        telemetry?.duration("claim", clock.monotonic() - sentAt, {});
         this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming runs failed");

@@ -12,6 +12,7 @@ import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Message } from "../model/message.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../ports/store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 
@@ -32,6 +33,7 @@ export interface CommitterParams extends StorePatience {
   readonly flushesInFlightMax: number;
   readonly runsPerFlushMax: number;
   readonly eventsPerFlushMax: number;
+  readonly telemetry: Telemetry | undefined;
 }
 
 interface Entry {
@@ -110,13 +112,24 @@ export class Committer {
         const commits = batch.map((entry) => entry.commit);
         const result = await store.commitRuns({ workerId: this.#params.workerId(), commits });
         storeTime.observe(result.now, sentAt);
+        this.#report(batch, sentAt);
         return this.#answer(batch, result);
       } catch (error) {
         if (!isTransient(error)) return this.#isolate(batch, error);
         failures += 1;
+        this.#params.telemetry?.count("store_failures", 1, { call: "commitRuns" });
         await backoff(this.#params, failures);
       }
     }
+  }
+
+  #report(batch: readonly Entry[], sentAt: number): void {
+    const { telemetry, clock } = this.#params;
+    if (!telemetry) return;
+    const events = batch.reduce((sum, entry) => sum + entry.commit.events.length, 0);
+    telemetry.count("flushes", 1, {});
+    telemetry.count("flushed_events", events, {});
+    telemetry.duration("flush", clock.monotonic() - sentAt, {});
   }
 
   #answer(batch: readonly Entry[], result: CommitRunsResult): void {

@@ -1,9 +1,12 @@
+import type { ErrorRecordOptions } from "../errors/error-record.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Transition } from "../ports/store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import type { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
 import type { InboxReader } from "./inbox-reader.ts";
@@ -24,6 +27,9 @@ export interface ExecutorHost {
   readonly lease: Lease;
   readonly inbox: InboxReader;
   readonly steps: StepInterceptor | undefined;
+  readonly telemetry: Telemetry | undefined;
+  /** What history keeps of an error. */
+  readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
   readonly opsMax: number;
   /** How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own. */

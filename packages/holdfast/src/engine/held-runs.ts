@@ -100,6 +100,9 @@ export class HeldRuns {
     const stillOurs = (): boolean => this.#loading.has(runId) && this.#params.workerId() === workerId;
     try {
       const history = await readWholeHistory(ports, run, () => !stillOurs());
+      const { workflow } = run;
+      ports.telemetry?.count("runs_replayed", 1, { workflow });
+      ports.telemetry?.count("events_replayed", history.length, { workflow });
       if (stillOurs()) this.#live.set(runId, new RunExecutor(this.#params.host(), code, run, history, messages));
     } catch (error) {
       ports.log.error({ runId, error: String(error) }, "could not read the history of a claimed run; giving it back");

@@ -21,7 +21,8 @@ export async function readWholeHistory(
       giveUp,
     );
     for (const event of page) {
-      if (event.seq !== events.length + 1) break;
+      // The run may have gone on since its row was read: what is newer than the row is left for the next reader.
+      if (event.seq !== events.length + 1 || events.length === run.eventCount) break;
       events.push(event);
     }
     if (page.length === 0) break;

@@ -1,3 +1,4 @@
+import type { Limits } from "../model/limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -5,6 +6,7 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store } from "../ports/store.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 
 /** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) makes one. */
 export interface PortsBundle {
@@ -15,4 +17,8 @@ export interface PortsBundle {
   readonly store: Store;
   readonly notifier: Notifier;
   readonly steps?: StepInterceptor;
+  readonly limits?: Limits;
+  readonly telemetry?: Telemetry;
+  /** Applied to every text of an error before it is stored, after credentials have been masked. */
+  readonly redact?: (text: string) => string;
 }

@@ -1,3 +1,4 @@
+import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Logger } from "../ports/logger.ts";
 import { anyTurnOpen } from "../replay/turn-loop.ts";
 
@@ -5,8 +6,9 @@ const guards = new Set<{ readonly log: Logger }>();
 
 /**
  * Workflow code may let a chain fail and look at it later. Node calls that an unhandled rejection and ends the process,
- * and with it every run on this worker. A rejection that surfaces while a turn is open is workflow code's: it is logged and
- * left alone. Any other is treated exactly as Node would treat it without us.
+ * and with it every run on this worker. A rejection that surfaces while a turn is open is workflow code's, and so is the
+ * refusal of a ctx call that came at the wrong time: it is logged and left alone, the run is dealt with elsewhere. Any other
+ * is treated exactly as Node would treat it without us.
  */
 export function guardRejections(log: Logger): () => void {
   const guard = { log };
@@ -19,7 +21,7 @@ export function guardRejections(log: Logger): () => void {
 }
 
 function onUnhandledRejection(reason: unknown): void {
-  if (anyTurnOpen()) {
+  if (anyTurnOpen() || isHoldfastError(reason, "outside_turn") || isHoldfastError(reason, "run_ended")) {
     const error = String(reason);
     for (const { log } of guards)
       log.debug({ error }, "a promise of workflow code failed while nobody was waiting for it");

@@ -1,17 +1,18 @@
-import { toErrorRecord } from "../errors/error-record.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import type { Transition } from "../ports/store.ts";
 import type { Outcome } from "../replay/machine-params.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 
-type EndHost = Pick<ExecutorHost, "codec" | "random" | "storeTime">;
+type EndHost = Pick<ExecutorHost, "codec" | "random" | "storeTime" | "record">;
 
 /** What the outcome of the workflow function means for the run. */
 export function endTransition(
   machine: RunMachine,
   outcome: Exclude<Outcome, { type: "retried" }>,
+  attributes: Attributes,
   host: EndHost,
 ): Transition {
   if (machine.cancelCause === "deadline") {
@@ -21,7 +22,7 @@ export function endTransition(
       status: "timed_out",
       unlessBehind: true,
       output: null,
-      error: toErrorRecord(machine.root.canceled),
+      error: host.record(machine.root.canceled),
       compensation,
     };
   }
@@ -30,14 +31,14 @@ export function endTransition(
       const output = host.codec.encode(outcome.value, `output of workflow "${machine.run.workflow}"`);
       return { type: "end", status: "completed", unlessBehind: true, output, error: null, compensation: null };
     }
-    if (outcome.type === "continued") return continueTransition(machine, outcome.input, host);
+    if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
   } catch (error) {
     return {
       type: "end",
       status: "failed",
       unlessBehind: true,
       output: null,
-      error: toErrorRecord(error),
+      error: host.record(error),
       compensation: null,
     };
   }
@@ -47,7 +48,7 @@ export function endTransition(
     status: canceled ? "canceled" : "failed",
     unlessBehind: true,
     output: null,
-    error: toErrorRecord(outcome.error),
+    error: host.record(outcome.error),
     compensation: outcome.compensation,
   };
 }
@@ -60,10 +61,11 @@ function isCancellation(error: unknown): boolean {
   return false;
 }
 
-function continueTransition(machine: RunMachine, input: unknown, host: EndHost): Transition {
+/** `attributes` are those in the store: they may have changed since the machine was made. */
+function continueTransition(machine: RunMachine, input: unknown, attributes: Attributes, host: EndHost): Transition {
   const { run } = machine;
   const runId = uuidV7(host.storeTime.now(), host.random.bytes(16));
-  const { namespace, id, workflow, version, queue, priority, attributes } = run;
+  const { namespace, id, workflow, version, queue, priority } = run;
   const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
   return {
     type: "continue",

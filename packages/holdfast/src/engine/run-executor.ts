@@ -9,8 +9,7 @@
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
  *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
  */
-import { toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
@@ -23,6 +22,7 @@ import { replayHistory } from "../replay/replayer.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
+import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
 import { endTransition } from "./run-end.ts";
@@ -141,10 +141,26 @@ export class RunExecutor implements TurnTaker, Committable {
   openTurn(): boolean {
     // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
     if (this.state !== "held" || this.#parkError || this.#lettingGo()) return false;
+    try {
+      return this.#openNext();
+    } catch (error) {
+      if (isHoldfastError(error, "invariant_broken")) throw error;
+      // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
+      this.machine.close();
+      this.#park(isHoldfastError(error) ? error : new HoldfastError("codec_failed", String(error), { cause: error }));
+      return false;
+    }
+  }
+
+  #openNext(): boolean {
     const { machine } = this;
     if (!machine.started) {
-      machine.start();
-      return true;
+      const cancel = machine.replaying ? undefined : this.#queue.find(({ event }) => event.type === "cancel_requested");
+      if (!cancel) {
+        machine.start();
+        return true;
+      }
+      machine.cancelUnstarted(cancel.event);
     }
     if (machine.replaying && machine.replayNext()) return true;
     if (machine.divergence) {
@@ -153,6 +169,8 @@ export class RunExecutor implements TurnTaker, Committable {
     }
     const now = this.#host.storeTime.now();
     for (let draft = this.#queue.shift(); draft; draft = this.#queue.shift()) {
+      // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
+      if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
       if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
       else if (machine.deliverLive(draft.event, now)) return true;
@@ -180,7 +198,8 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#steps.stopWithdrawn();
     if (this.#queue.length > 0) return;
     if (!machine.outcome) {
-      if (this.#enqueueDue()) return;
+      for (const event of dueEvents(machine, this.run, this.#host.storeTime.now())) this.#push({ event });
+      if (this.#queue.length > 0) return;
       if (!machine.ops.waiting) {
         const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
         return this.#park(new HoldfastError("foreign_await", message));
@@ -200,38 +219,13 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#host.loop.ready(this);
   }
 
-  /** Timers and the deadline that are due become events. */
-  #enqueueDue(): boolean {
-    const now = this.#host.storeTime.now();
-    const { machine, run } = this;
-    if (run.deadlineAt !== null && now >= run.deadlineAt && machine.cancelCause === undefined) {
-      this.#push({ event: { type: "deadline_reached", op: null } });
-    }
-    const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
-    due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
-    for (const op of due) this.#push({ event: { type: "timer_fired", op: op.id } });
-    return this.#queue.length > 0;
-  }
-
-  /** The earliest of the times after `after` at which something becomes due by itself. */
-  #nextDueAt(after: number): number | null {
-    let dueAt: number | null = null;
-    const consider = (at: number | null | undefined): void => {
-      if (at != null && at > after) dueAt = Math.min(dueAt ?? at, at);
-    };
-    if (this.machine.cancelCause === undefined) consider(this.run.deadlineAt);
-    for (const op of this.machine.ops.timers) consider(op.fireAt);
-    for (const op of this.#steps.idle) consider(op.step?.retryAt);
-    return dueAt;
-  }
-
   /** While the run is held, its timers are ours to watch; once it is suspended they are the store's. */
   #scheduleWake(transition: Transition): void {
     this.#wake?.cancel();
     this.#wake = undefined;
     if (transition.type !== "hold") return;
     const now = this.#host.storeTime.now();
-    const dueAt = this.#nextDueAt(now);
+    const dueAt = nextDueAt(this.machine, this.run, this.#steps.idle, now);
     if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
   }
 
@@ -246,7 +240,11 @@ export class RunExecutor implements TurnTaker, Committable {
     const events = machine.divergence ? [] : machine.fresh.splice(0);
     const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
     machine.freshAttributes = null;
-    if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    if (events.length === 0 && !attributes && transition.type === "hold") {
+      // It was to be let go of when this was asked for, and something has become due since: that is to start here.
+      this.poke();
+      return undefined;
+    }
     const commit: RunCommit = {
       runId: this.runId,
       epoch: this.run.epoch,
@@ -268,13 +266,15 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
     if (machine.outcome?.type === "retried") return this.#retryTransition(machine.outcome);
     if (machine.outcome) {
-      this.#end ??= endTransition(machine, machine.outcome, this.#host);
+      this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
       // Under a stream of messages a run must still be able to end.
       const patient = this.#endsRefused < ENDS_REFUSED_MAX;
       return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
     }
     if (this.#steps.running > 0) return hold;
-    if (this.#steps.hasStartable()) return this.#yielding() ? { type: "release" } : hold;
+    // Past its deadline the store would call a suspended run due all the time: it stays here until it has wound up.
+    const overdue = this.run.deadlineAt !== null && this.run.deadlineAt <= this.#host.storeTime.now();
+    if (overdue || this.#steps.hasStartable()) return this.#mayYield() ? { type: "release" } : hold;
     const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
     const status = machine.compensating
       ? "compensating"
@@ -282,7 +282,8 @@ export class RunExecutor implements TurnTaker, Committable {
         ? "waiting"
         : "sleeping";
     const waitingFor = ops.slice(0, 20).map((op) => op.id);
-    return { type: "suspend", status, availableAt: this.#nextDueAt(0), waitingFor };
+    const availableAt = nextDueAt(machine, this.run, this.#steps.idle, 0);
+    return { type: "suspend", status, availableAt, waitingFor };
   }
 
   /** The run goes to sleep and starts over from its history, without the failures that it is to forget. */
@@ -294,7 +295,7 @@ export class RunExecutor implements TurnTaker, Committable {
       this.#retryAt = now + this.#code.retryDelayMs(failures, () => this.#host.random.next());
       const meta = {
         attempt: failures,
-        error: toErrorRecord(outcome.error),
+        error: this.#host.record(outcome.error),
         retryAt: this.#retryAt,
         forgets: outcome.forgets,
       };
@@ -305,6 +306,11 @@ export class RunExecutor implements TurnTaker, Committable {
 
   #yielding(): boolean {
     return this.#host.draining() || this.#eventsThisHold >= this.#host.eventsPerHoldMax;
+  }
+
+  /** Whether it may be let go of for others' sake: not between the record of an attempt's start and the attempt. */
+  #mayYield(): boolean {
+    return this.#yielding() && !this.#steps.hasPrepared();
   }
 
   #lettingGo(): boolean {
@@ -377,7 +383,7 @@ export class RunExecutor implements TurnTaker, Committable {
 
   #park(error: HoldfastError): void {
     if (this.#parkError || this.state !== "held") return;
-    this.#parkError = toErrorRecord(error);
+    this.#parkError = this.#host.record(error);
     this.#steps.discardAll(error);
     this.#wake?.cancel();
     if (!this.#inFlight) this.#host.committer.request(this);

@@ -3,7 +3,6 @@
  * what becomes of them into events, and stops those that nobody waits for.
  */
 import { classifyError } from "../errors/classify.ts";
-import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import type { EventDraft } from "../model/event.ts";
@@ -44,6 +43,12 @@ export class StepBoard {
   hasStartable(): boolean {
     const now = this.#host.storeTime.now();
     for (const op of this.idle) if (isDue(op, now)) return true;
+    return false;
+  }
+
+  /** Whether history says that an attempt has started which is about to start here. */
+  hasPrepared(): boolean {
+    for (const op of this.idle) if (op.pending && isPrepared(op.step as StepWork)) return true;
     return false;
   }
 
@@ -90,7 +95,9 @@ export class StepBoard {
 
   #mayStart(op: Op, now: number): boolean {
     const work = op.step as StepWork;
-    if (work.closing || this.#run.yielding()) return false;
+    // A start that is in history is followed by the attempt, also on a worker that drains: left to others, it would look
+    // to them like an attempt that a crash has cut off.
+    if (work.closing || (this.#run.yielding() && !isPrepared(work))) return false;
     if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
       work.preparedAttempt = work.failedAttempts + 1;
       this.#machine.note(startedDraft(op, work.preparedAttempt), now);
@@ -104,7 +111,10 @@ export class StepBoard {
       a.recorded = true;
       this.#run.push(startedDraft(op, a.attempt));
     });
-    attempt.recorded = (op.step as StepWork).options.recordStart;
+    // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
+    // like a run that makes progress.
+    const { options, startedAttempt } = op.step as StepWork;
+    attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     this.#attempts.set(op, attempt);
     this.#host.watch.add(attempt);
     attempt.run((a, result) => this.#done(a, result));
@@ -138,13 +148,13 @@ export class StepBoard {
       retryAfterMs ?? 0,
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
-    const meta = { attempt, error: toErrorRecord(error, { kind }), retryAt: now + delayMs };
+    const meta = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
     this.idle.add(op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
   #fail(op: Op, attempts: number, error: unknown, unknown: boolean): void {
-    const record = toErrorRecord(error, { attempts, op: op.id });
+    const record = this.#host.record(error, { attempts, op: op.id });
     const meta = { attempt: attempts, error: record, ...(unknown ? { unknown } : {}) };
     this.#run.push({ type: "step_failed", op: op.id, meta });
   }
@@ -177,6 +187,11 @@ export class StepBoard {
 function wasCutOff(work: StepWork): boolean {
   if (!work.options.recordStart || work.startedAttempt <= work.failedAttempts) return false;
   return work.preparedAttempt !== work.startedAttempt;
+}
+
+/** History says that the attempt has started, and it is this process that has written so. */
+function isPrepared(work: StepWork): boolean {
+  return work.startedAttempt > work.failedAttempts && work.preparedAttempt === work.startedAttempt;
 }
 
 function isDue(op: Op, now: number): boolean {

@@ -29,7 +29,6 @@ export interface WorkerTuning {
   readonly flushesInFlightMax: number;
   readonly runsPerFlushMax: number;
   readonly eventsPerFlushMax: number;
-  readonly opsMax: number;
   readonly eventsPerHoldMax: number;
   readonly windUpMs: number;
   /** How long a worker with free slots waits, without hint and known due time, before it asks the store again. */
@@ -59,7 +58,6 @@ const DEFAULT_TUNING: WorkerTuning = {
   flushesInFlightMax: 2,
   runsPerFlushMax: 1_000,
   eventsPerFlushMax: 5_000,
-  opsMax: 100_000,
   eventsPerHoldMax: Number.POSITIVE_INFINITY,
   windUpMs: 30_000,
   claimFallbackMs: 5_000,

@@ -3,9 +3,9 @@
  * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
  */
 import type { AnyWorkflow } from "../define/definitions.ts";
-import { uuidV7 } from "../model/ids.ts";
+import { toErrorRecord } from "../errors/error-record.ts";
+import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { Run } from "../model/run.ts";
-import type { Timer } from "../ports/clock.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
 import { TurnLoop } from "../replay/turn-loop.ts";
@@ -16,12 +16,15 @@ import type { ExecutorHost, Leaving } from "./executor-host.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
+import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { reconcileHeld } from "./reconcile.ts";
 import { guardRejections } from "./rejection-guard.ts";
+import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
+import { signOn } from "./sign-on.ts";
 import { SoloRule } from "./solo-rule.ts";
 import { StepWatch } from "./step-watch.ts";
 import { untilAnswered } from "./store-retry.ts";
@@ -51,6 +54,9 @@ export class Worker {
   readonly #solo: SoloRule;
   readonly #host: ExecutorHost;
   #state: "stopped" | "starting" | "running" | "draining" = "stopped";
+  /** The start or the end that is under way, or the last one. */
+  #life: Promise<void> = Promise.resolve();
+  #leaving: LimitedWait | undefined;
   #reserved = 0;
   #cleanups: (() => void)[] = [];
 
@@ -85,7 +91,7 @@ export class Worker {
       storeTime,
       log,
       leaseMs,
-      draining: () => this.#state === "draining",
+      draining: () => this.#isDraining(),
       onHeartbeat: (result) => this.#onHeartbeat(result),
       onOutage: () => this.#sweeper.noteOutage(),
       onRegained: () => this.#pokeAll(),
@@ -101,6 +107,7 @@ export class Worker {
       flushesInFlightMax,
       runsPerFlushMax,
       eventsPerFlushMax,
+      telemetry: ports.telemetry,
     });
     this.#claimer = this.#makeClaimer();
     this.#host = this.#makeHost(new TurnLoop((callback) => clock.immediate(callback)), new StepWatch(clock));
@@ -121,53 +128,61 @@ export class Worker {
 
   // Life --------------------------------------------------------------------------------------------------------------
 
-  async start(): Promise<void> {
-    if (this.#state !== "stopped") return;
+  start(): Promise<void> {
+    if (this.#state === "stopped") this.#life = this.#start();
+    else if (this.#state === "draining") this.#life = this.#life.then(() => this.start());
+    return this.#life;
+  }
+
+  /** Takes nothing new, lets running steps finish (up to `drainTimeout`), gives everything back, and stops. */
+  drain(): Promise<void> {
+    return this.#windDown(this.#params.options.drainTimeoutMs);
+  }
+
+  /** Aborts running steps, gives everything back at once, and stops; cuts a drain short. */
+  stop(): Promise<void> {
+    this.#leaving?.cut();
+    return this.#windDown(0);
+  }
+
+  async #start(): Promise<void> {
+    const { ports, namespace, options } = this.#params;
     this.#state = "starting";
     try {
-      await announceVersions(
-        this.#params.ports,
-        this.#params.namespace,
-        this.#registry.all,
-        this.#params.options.onChangedCode,
-      );
+      await announceVersions(ports, namespace, this.#registry.all, options.onChangedCode);
       await this.#register();
     } catch (error) {
+      const unwanted = this.#isDraining();
       this.#state = "stopped";
+      if (unwanted) return;
       throw error;
     }
-    this.#cleanups.push(guardRejections(this.#params.ports.log));
-    this.#cleanups.push(this.#params.ports.notifier.subscribe((hint) => this.#onHint(hint)));
-    if (this.#params.options.handleSignals)
-      this.#cleanups.push(drainOnSignals(() => this.drain(), this.#params.ports.log));
+    this.#cleanups.push(guardRejections(ports.log));
+    this.#cleanups.push(ports.notifier.subscribe((hint) => this.#onHint(hint)));
+    if (options.handleSignals) this.#cleanups.push(drainOnSignals(() => this.drain(), ports.log));
+    if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
     this.#sweeper.start();
     this.#claimer.start();
   }
 
-  /** Takes nothing new, lets running steps finish (up to `drainTimeout`), gives everything back, and stops. */
-  async drain(): Promise<void> {
-    if (this.#state !== "running") return;
+  /** Whoever asks while it is under way waits for the same end. */
+  #windDown(waitMs: number): Promise<void> {
+    if (this.#state === "stopped") return Promise.resolve();
+    if (this.#state === "running") this.#life = this.#drain(waitMs);
     this.#state = "draining";
-    this.#claimer.stop();
-    this.#sweeper.stop();
-    this.#pokeAll();
-    const { clock } = this.#params.ports;
-    let timer: Timer | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = clock.setTimer(this.#params.options.drainTimeoutMs, resolve);
-    });
-    await Promise.race([this.#held.untilEmpty(), deadline]);
-    timer?.cancel();
-    await this.#shutDown();
+    return this.#life;
   }
 
-  /** Aborts running steps, gives everything back at once, and stops. */
-  async stop(): Promise<void> {
-    if (this.#state !== "running") return;
+  async #drain(waitMs: number): Promise<void> {
     this.#state = "draining";
     this.#claimer.stop();
     this.#sweeper.stop();
+    if (waitMs > 0) {
+      this.#pokeAll();
+      this.#leaving = limitedWait(this.#params.ports.clock, this.#held.untilEmpty(), waitMs);
+      await this.#leaving.over;
+    }
     await this.#shutDown();
   }
 
@@ -191,31 +206,18 @@ export class Worker {
     this.#state = "stopped";
   }
 
+  #isDraining(): boolean {
+    return this.#state === "draining";
+  }
+
   async #register(): Promise<void> {
     const { ports, namespace, options, storeTime } = this.#params;
-    const { clock, random, store } = ports;
+    const { queues, labels, leaseMs } = options;
     const workflows = this.#registry.all.map((definition) => `${definition.name}@${definition.version}`);
-    const workerId = uuidV7(clock.now(), random.bytes(16));
-    let sentMonotonic = 0;
-    let sentWall = 0;
-    const result = await untilAnswered(
-      ports,
-      () => {
-        sentMonotonic = clock.monotonic();
-        sentWall = clock.now();
-        return store.registerWorker({
-          workerId,
-          namespace,
-          name: this.name,
-          queues: options.queues,
-          workflows,
-          labels: options.labels,
-          leaseMs: options.leaseMs,
-        });
-      },
-      () => this.#state !== "starting" && this.#state !== "running",
-    );
-    storeTime.observe(result.now, sentMonotonic);
+    const row = { namespace, name: this.name, queues, workflows, labels, leaseMs };
+    const unwanted = (): boolean => this.#state !== "starting" && this.#state !== "running";
+    const { workerId, sentMonotonic, sentWall, now } = await signOn(ports, row, unwanted);
+    storeTime.observe(now, sentMonotonic);
     this.#lease.begin(workerId, sentMonotonic, sentWall);
   }
 
@@ -269,21 +271,9 @@ export class Worker {
   }
 
   #left(executor: RunExecutor, leaving: Leaving): void {
-    const { runId, run } = executor;
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
-    if (leaving.how !== "closed") return;
-    const { ends, ports } = this.#params;
-    const { transition } = leaving;
-    if (transition.type === "end") {
-      const { status, output, error } = transition;
-      ends.publish({ runId, status, output, error, continuedAs: null });
-    } else if (transition.type === "continue") {
-      ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
-    } else if (transition.type === "park") {
-      const { code, message } = transition.error;
-      ports.log.error({ runId, id: run.id, workflow: run.workflow, code }, `run parked: ${message}`);
-    }
+    reportLeaving(executor, leaving, this.#params.ports, this.#params.ends);
   }
 
   #onLeft(runId: string): void {
@@ -347,6 +337,7 @@ export class Worker {
       storeTime,
       log,
       fallbackMs: options.tuning.claimFallbackMs,
+      telemetry: ports.telemetry,
       base: () => ({
         workerId: this.#lease.workerId,
         namespace,
@@ -365,7 +356,8 @@ export class Worker {
   #makeHost(loop: TurnLoop, watch: StepWatch): ExecutorHost {
     const { ports, options, storeTime } = this.#params;
     const { clock, random, codec, log } = ports;
-    const { opsMax, windUpMs, eventsPerHoldMax } = options.tuning;
+    const { windUpMs, eventsPerHoldMax } = options.tuning;
+    const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
     return {
       clock,
       random,
@@ -378,6 +370,8 @@ export class Worker {
       lease: this.#lease,
       inbox: this.#inbox,
       steps: ports.steps,
+      telemetry: ports.telemetry,
+      record: (error, about) => toErrorRecord(error, ports.redact ? { ...about, redact: ports.redact } : about),
       opsMax,
       windUpMs,
       eventsPerHoldMax,

@@ -23,8 +23,13 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
   if (message.kind !== "cancel" && row.delivered - row.consumed >= inboxMax) return outcome("full", row);
   appendMessage(state, row, message, now);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
-  else if (row.status !== "parked") setAvailable(state, row, Math.min(row.availableAt ?? now, now), now);
+  else if (wakes(row, message)) setAvailable(state, row, Math.min(row.availableAt ?? now, now), now);
   return outcome("delivered", row);
+}
+
+/** A signal does not start a run before its time; a cancel does not wait for it. */
+function wakes(row: RunRecord, message: DeliverMessage): boolean {
+  return row.status !== "parked" && (row.startedAt !== null || message.kind === "cancel");
 }
 
 function outcome(kind: DeliverOutcome["outcome"], row: RunRecord): DeliverOutcome {

@@ -87,7 +87,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
     createdAt,
     startedAt: null,
     endedAt: null,
-    deadlineAt: run.timeoutMs === undefined ? null : now + run.timeoutMs,
+    deadlineAt: run.timeoutMs === undefined ? null : createdAt + run.timeoutMs,
     attributes: run.attributes,
     waitingFor: [],
     input: run.input,

@@ -50,7 +50,8 @@ export interface Store {
   commitRuns(params: CommitRunsParams): Promise<CommitRunsResult>;
 
   /**
-   * Puts messages into inboxes and makes runs due that nobody holds and that are not parked.
+   * Puts messages into inboxes and makes runs due that nobody holds and that are not parked. A run that has never been
+   * claimed keeps its start time when a signal comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
    * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
    * Idempotence key: (chain of the run, messageId), remembered as long as the runs are.
@@ -109,8 +110,9 @@ export interface Store {
   /**
    * Marks workers whose lease has expired as offline and returns the runs of every offline worker: epoch + 1, due now, and
    * deaths + 1 if the worker died (one that signed off did not). Makes a run with `suspectAfter` deaths a suspect and parks
-   * one with `parkAfter` deaths while alone. Ends open runs that nobody holds and whose deadline passed `timeoutGraceMs`
-   * ago: no worker has taken care of it. Safe to run on any number of workers at once.
+   * one with `parkAfter` deaths while alone. Ends open runs that nobody holds once both their deadline and their due time
+   * lie `timeoutGraceMs` back: no worker has taken care of it. Runs that are compensating are left to finish that. Safe to
+   * run on any number of workers at once.
    */
   sweepWorkers(params: SweepParams): Promise<SweepResult>;
 

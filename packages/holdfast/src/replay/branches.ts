@@ -1,5 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Context, runInScope } from "./context.ts";
+import { type Context, ContinueAsNew, runInScope } from "./context.ts";
 import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 
@@ -57,7 +57,8 @@ export async function runParallel(
     const settle = (lane: Lane, result: PromiseSettledResult<unknown>): void => {
       settled.set(lane.key, result);
       if (failed) return;
-      if (result.status === "rejected" && !collect) {
+      const leaves = result.status === "rejected" && result.reason instanceof ContinueAsNew;
+      if (result.status === "rejected" && (!collect || leaves)) {
         failed = true;
         cancelAll(machine, lanes, lane, "another branch of ctx.parallel has failed");
         reject(result.reason);
@@ -94,10 +95,12 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
         (error) => {
           if (over) return;
           errors.set(lane.key, error);
-          if (errors.size < lanes.length) return;
+          const leaves = error instanceof ContinueAsNew;
+          if (errors.size < lanes.length && !leaves) return;
           over = true;
+          if (leaves) return reject(error);
           // A race that was canceled from outside must still look canceled.
-          const outer = scope.cancellation() ?? machine.root.canceled;
+          const outer = lane.scope.parent?.cancellation();
           const all = lanes.map((l) => errors.get(l.key));
           reject(
             outer ??

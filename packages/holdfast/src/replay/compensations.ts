@@ -1,3 +1,4 @@
+import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
 import type { Op } from "./op.ts";
 import { stepWork } from "./op.ts";
@@ -26,6 +27,7 @@ export class Compensations {
   readonly #machine: RunMachine;
   readonly #entries: Entry[] = [];
   readonly #byOp = new Map<Op, Entry>();
+  readonly #byHand = new Map<string, number>();
 
   constructor(machine: RunMachine) {
     this.#machine = machine;
@@ -47,12 +49,14 @@ export class Compensations {
     this.#byOp.set(op, entry);
   }
 
-  /** By hand: whatever the code has done up to here. */
-  addByHand(name: string, key: string, undo: Compensation<unknown>): void {
+  /** By hand: whatever the code has done up to here. Of several of one name each gets a key of its own, like steps do. */
+  addByHand(name: string, undo: Compensation<unknown>): void {
+    const occurrence = (this.#byHand.get(name) ?? 0) + 1;
+    this.#byHand.set(name, occurrence);
     this.#entries.push({
       name,
       undo,
-      idempotencyKey: key,
+      idempotencyKey: idempotencyKey(this.#machine.run.runId, opId(name, occurrence)),
       op: undefined,
       outcome: "completed",
       result: undefined,

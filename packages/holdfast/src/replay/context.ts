@@ -2,7 +2,6 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
-import { idempotencyKey } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
 import type { Logger } from "../ports/logger.ts";
 import {
@@ -259,11 +258,7 @@ class RunContext implements Context {
 
   compensate(name: string, fn: Compensation<never>): void {
     this.#machine.assertInTurn(`ctx.compensate(${JSON.stringify(name)})`);
-    this.#machine.compensations.addByHand(
-      name,
-      idempotencyKey(this.#machine.run.runId, name),
-      fn as Compensation<unknown>,
-    );
+    this.#machine.compensations.addByHand(name, fn as Compensation<unknown>);
   }
 
   continueAsNew(input?: unknown): never {

@@ -6,15 +6,20 @@ import { TurnLoop } from "./turn-loop.ts";
 export function replayHistory(params: MachineParams, immediate: (callback: () => void) => void): Promise<RunMachine> {
   const loop = new TurnLoop(immediate);
   const machine = new RunMachine(params);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const taker = {
       openTurn(): boolean {
-        if (!machine.started) {
-          machine.start();
-          return true;
+        try {
+          if (!machine.started) {
+            machine.start();
+            return true;
+          }
+          if (machine.replayNext()) return true;
+          resolve(machine);
+        } catch (error) {
+          // Stored bytes that cannot be read.
+          reject(error);
         }
-        if (machine.replayNext()) return true;
-        resolve(machine);
         return false;
       },
       closeTurn(): void {

@@ -112,9 +112,17 @@ export class RunMachine {
 
   /** First turn: calls the workflow function. */
   start(): void {
+    const input = this.codec.decode(this.run.input);
     this.started = true;
     this.#enter(this.root, this.turnAt);
-    void this.#main();
+    void this.#main(input);
+  }
+
+  /** Ends a run that was canceled before its code was ever called. */
+  cancelUnstarted(request: EventDraft): void {
+    this.started = true;
+    this.#cancelRun(request);
+    this.outcome = { type: "failed", error: this.root.canceled, compensation: null };
   }
 
   /** Delivers the next recorded event that the code sees; false when there is none left, or on divergence. */
@@ -243,9 +251,8 @@ export class RunMachine {
 
   // Inside --------------------------------------------------------------------------------------------------------------
 
-  async #main(): Promise<void> {
+  async #main(input: unknown): Promise<void> {
     try {
-      const input = this.codec.decode(this.run.input);
       const value = await this.#params.body(this.context, input);
       this.#finish({ type: "completed", value });
     } catch (error) {
@@ -345,7 +352,7 @@ export class RunMachine {
     return fault === undefined || this.#diverge(event, fault);
   }
 
-  #cancelRun(event: HistoryEvent): void {
+  #cancelRun(event: EventDraft): void {
     if (this.root.canceled) return;
     const { id, runId, workflow } = this.run;
     const reason = event.meta?.reason;

@@ -2,14 +2,17 @@ import { Client, type StartArguments } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
 import { RunHandle } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
+import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import type { Worker } from "../engine/worker.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { Duration } from "../model/duration.ts";
+import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -20,6 +23,9 @@ export interface TestEngineOptions {
   /** Same seed, same ids and jitter. */
   readonly seed?: number;
   readonly logger?: Logger;
+  readonly limits?: Partial<Limits>;
+  readonly telemetry?: Telemetry;
+  readonly redact?: (text: string) => string;
 }
 
 /** Answers in place of a step. */
@@ -42,15 +48,20 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const clock = new VirtualClock();
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const log = options.logger ?? silentLogger;
   const mocks = new Map<string, StepMock>();
   const ports: PortsBundle = {
     clock,
     random: new SeededSource(options.seed ?? 1),
-    codec: jsonCodec,
-    log: options.logger ?? silentLogger,
+    codec: limitPayloads(jsonCodec, limits, log),
+    log,
+    limits,
     store,
     notifier,
     steps: mockingSteps(clock, mocks),
+    ...(options.telemetry ? { telemetry: options.telemetry } : {}),
+    ...(options.redact ? { redact: options.redact } : {}),
   };
   const client = new TestClient(ports, clock);
   // Nobody else is there: without leases and second looks nothing but the workflow's own timers moves time.

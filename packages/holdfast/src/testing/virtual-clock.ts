@@ -7,6 +7,9 @@ const START_MS = Date.UTC(2026, 0, 4, 8);
 /** Rounds of the real event loop without any activity after which the system counts as idle. */
 const QUIET_ROUNDS = 3;
 
+/** Rounds for which a step that does real work is waited for before time passes: a few tenths of a second. */
+const HELD_ROUNDS_MAX = 350;
+
 interface VirtualTimer {
   readonly at: number;
   readonly order: number;
@@ -102,6 +105,7 @@ export class VirtualClock implements Clock {
         await this.settle();
         if (settled) return;
         const next = this.#timers[0];
+        if (!next && this.#busy > 0) continue;
         if (!next || next.at > limitMs) {
           throw new HoldfastError(
             "result_timeout",
@@ -114,14 +118,18 @@ export class VirtualClock implements Clock {
     return promise;
   }
 
-  /** Lets everything happen that can happen without time passing. */
+  /**
+   * Lets everything happen that can happen without time passing. What is held up for long by something that the clock cannot
+   * see may be waiting for a timer, such as the timeout of a step: then time passes after all.
+   */
   async settle(): Promise<void> {
-    for (let quiet = 0, rounds = 0; quiet < QUIET_ROUNDS; rounds++) {
+    for (let quiet = 0, held = 0; quiet < QUIET_ROUNDS && held < HELD_ROUNDS_MAX; ) {
       // Steps that do real work are waited for without burning the processor.
-      await (this.#busy > 0 && rounds > 100
+      await (held > 100
         ? new Promise<void>((resolve) => void setTimeout(resolve, 1))
         : new Promise<void>((resolve) => void setImmediate(resolve)));
       quiet = this.#busy === 0 && this.#pendingImmediates === 0 ? quiet + 1 : 0;
+      held = this.#busy > 0 && this.#pendingImmediates === 0 ? held + 1 : 0;
     }
   }
 

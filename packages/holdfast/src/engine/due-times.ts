@@ -1,0 +1,30 @@
+import type { EventDraft } from "../model/event.ts";
+import type { Run } from "../model/run.ts";
+import type { Op } from "../replay/op.ts";
+import type { RunMachine } from "../replay/run-machine.ts";
+
+/** Timers and the deadline that are due, as events. */
+export function dueEvents(machine: RunMachine, run: Run, now: number): EventDraft[] {
+  const deadlineAt = openDeadline(machine, run);
+  const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
+  due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
+  const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
+  return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
+}
+
+/** The earliest of the times after `after` at which something becomes due by itself. */
+export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, after: number): number | null {
+  let dueAt: number | null = null;
+  const consider = (at: number | null | undefined): void => {
+    if (at != null && at > after) dueAt = Math.min(dueAt ?? at, at);
+  };
+  consider(openDeadline(machine, run));
+  for (const op of machine.ops.timers) consider(op.fireAt);
+  for (const op of idle) consider(op.step?.retryAt);
+  return dueAt;
+}
+
+/** When the run times out; null once it is being wound up, because it ends as what began that. */
+function openDeadline(machine: RunMachine, run: Run): number | null {
+  return machine.cancelCause === undefined && !machine.compensating ? run.deadlineAt : null;
+}

@@ -1,0 +1,46 @@
+/**
+ * What the engine reports while it works. Replay reports nothing: whatever happened is counted once. Absent by default, and
+ * then nothing is computed for it. Implementations must be quick and must not throw.
+ */
+export interface Telemetry {
+  /** It happened so many times. */
+  count(metric: CountMetric, times: number, labels: TelemetryLabels): void;
+  /** It took so long. */
+  duration(metric: DurationMetric, ms: number, labels: TelemetryLabels): void;
+  /** A step's attempt begins; the function that is returned ends the span. */
+  stepSpan?(step: StepSpan): (error: unknown) => void;
+}
+
+export type TelemetryLabels = Readonly<Record<string, string>>;
+
+export interface StepSpan {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly op: string;
+  readonly attempt: number;
+}
+
+/** Counters, and their labels. */
+export const COUNT_METRICS = {
+  runs_started: "Starts that were made durable (workflow)",
+  runs_ended: "Runs that ended here (workflow, status)",
+  runs_parked: "Runs that were parked here (workflow, code)",
+  runs_lost: "Runs that this worker held and no longer holds (workflow)",
+  runs_replayed: "Runs that were rebuilt from their history (workflow)",
+  events_replayed: "Events read for that (workflow)",
+  runs_claimed: "Runs taken from the store",
+  step_attempts: "Executions of steps (workflow, step, outcome)",
+  flushes: "Calls that write what runs have done",
+  flushed_events: "Events in those calls",
+  store_failures: "Calls of the store that failed and are repeated (call)",
+} as const;
+
+/** Durations in milliseconds, and their labels. */
+export const DURATION_METRICS = {
+  step_attempt: "One execution of a step (workflow, step, outcome)",
+  flush: "From sending a flush to its answer",
+  claim: "From sending a claim to its answer",
+} as const;
+
+export type CountMetric = keyof typeof COUNT_METRICS;
+export type DurationMetric = keyof typeof DURATION_METRICS;
