@@ -1,14 +1,16 @@
-// Runs the order example against freshly built packages: npm start [-- arguments of the example]
-import { existsSync } from "node:fs";
+// Runs an example against freshly built packages, the order example unless another is named:
+//   npm start [name of an example] [-- arguments of the example]
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { bin, ensureInstalled, root, run } from "./ensure-installed.mjs";
 
-const example = path.join("examples", "order", "main.ts");
+const { name, args } = readArguments(process.argv.slice(2));
+const example = path.join("examples", name, "main.ts");
 
 ensureInstalled();
 if (!existsSync(path.join(root, example))) {
-  console.error(`There is no ${example} in this checkout, so there is nothing to start.`);
+  console.error(`There is no example ${JSON.stringify(name)}. There are: ${exampleNames().join(", ")}.`);
   process.exit(1);
 }
 
@@ -18,4 +20,17 @@ if (buildCode !== 0) {
   console.error("The build failed (see above); the example was not started.");
   process.exit(buildCode);
 }
-process.exit(run(bin("tsx"), [example, ...process.argv.slice(2)]));
+process.exit(run(bin("tsx"), [example, ...args]));
+
+function readArguments([first, ...rest]) {
+  if (first === undefined || first.startsWith("-")) return { name: "order", args: process.argv.slice(2) };
+  return { name: first, args: rest };
+}
+
+function exampleNames() {
+  const entries = readdirSync(path.join(root, "examples"), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && existsSync(path.join(root, "examples", entry.name, "main.ts")))
+    .map((entry) => entry.name)
+    .sort();
+}

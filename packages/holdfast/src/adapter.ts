@@ -1,9 +1,11 @@
 /** What an adapter package may use of the core: the ports, the model and the errors. */
+export { systemPorts } from "./engine/system-ports.ts";
 export { ERROR_CODES } from "./errors/codes.ts";
 export { toErrorRecord } from "./errors/error-record.ts";
 export { HoldfastError, isHoldfastError } from "./errors/holdfast-error.ts";
 export type * from "./model/error-record.ts";
 export * from "./model/event.ts";
+export { uuidV7 } from "./model/ids.ts";
 export * from "./model/message.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";

@@ -129,8 +129,8 @@ export class RunHandle<T = unknown> {
 
   /** The ops of the run, each folded into one row. */
   async steps(): Promise<StepView[]> {
-    const { events } = await this.#readHistory();
-    return foldSteps(events, this.#core.ports.codec);
+    const { run, events } = await this.#readHistory();
+    return foldSteps(run, events, this.#core.ports.codec);
   }
 
   /** Resolves when the signal is durable. The same `id` twice is one signal. */

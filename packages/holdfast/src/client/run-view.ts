@@ -1,6 +1,14 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
-import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
+import {
+  type CompensationOutcome,
+  endEvent,
+  isClosed,
+  type Run,
+  type RunRow,
+  type RunStatus,
+  startEvent,
+} from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
 /** A run as people and programs outside see it. */
@@ -54,7 +62,8 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
 export interface StepView {
   readonly op: string;
   readonly kind: "step" | "timer" | "signal" | "side_effect";
-  readonly status: "running" | "retrying" | "waiting" | "completed" | "failed";
+  /** `canceled`: nobody waited for it any more when the run ended. */
+  readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
   readonly attempts: number;
   readonly output?: unknown;
   readonly error?: ErrorRecord;
@@ -115,7 +124,7 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   };
 }
 
-export function foldSteps(events: readonly HistoryEvent[], codec: Codec): StepView[] {
+export function foldSteps(run: RunRow, events: readonly HistoryEvent[], codec: Codec): StepView[] {
   const steps = new Map<string, StepView>();
   for (const event of events) {
     if (event.op === null || event.type === "patched") continue;
@@ -123,7 +132,11 @@ export function foldSteps(events: readonly HistoryEvent[], codec: Codec): StepVi
     const step = foldStep(steps.get(key), event, codec);
     if (step) steps.set(key, step);
   }
-  return [...steps.values()];
+  const open = [...steps.values()];
+  if (!isClosed(run.status)) return open;
+  return open.map((step) =>
+    step.status === "completed" || step.status === "failed" ? step : { ...step, status: "canceled" },
+  );
 }
 
 function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Codec): StepView | undefined {

@@ -43,6 +43,8 @@ export class Claimer {
   #wanted = false;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** The earliest due time of our own that was noted since the claim in flight was sent. */
+  #notedAt = Number.POSITIVE_INFINITY;
 
   constructor(params: ClaimerParams) {
     this.#params = params;
@@ -62,12 +64,15 @@ export class Claimer {
     this.#wanted = false;
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
   /** Something may be due, or a slot has become free. */
   poke(): void {
     this.#wanted = true;
-    if (!this.#running || this.#busy || !this.#hasRoom()) return;
+    if (!this.#running || this.#busy) return;
+    // Room may come about without anybody saying so: a worker that has kept itself empty for a suspect gives up in time.
+    if (!this.#hasRoom()) return this.#wakeIn(this.#params.fallbackMs, this.#params.clock);
     this.#busy = true;
     this.#params.clock.immediate(() => void this.#claim());
   }
@@ -80,10 +85,14 @@ export class Claimer {
   /** Something of ours becomes due at this store time. */
   noteDueAt(storeAt: number): void {
     const { clock, storeTime } = this.#params;
-    this.#wakeIn(storeAt - storeTime.now(), clock);
+    const delayMs = storeAt - storeTime.now();
+    this.#notedAt = Math.min(this.#notedAt, clock.monotonic() + delayMs);
+    this.#wakeIn(delayMs, clock);
   }
 
   #hasRoom(): boolean {
+    // A worker without an id is about to sign on again, and pokes when it has.
+    if (this.#params.base().workerId === "") return false;
     return this.#params.freeSlots() > 0 || this.#params.mayTakeSuspect();
   }
 
@@ -92,23 +101,29 @@ export class Claimer {
     this.#wanted = false;
     const solo = this.#params.mayTakeSuspect();
     const limit = solo ? 1 : this.#params.freeSlots();
-    if (limit > 0 && this.#running) {
+    const base = this.#params.base();
+    // Declared dead or signed off in the meantime: an answer for the old id says nothing about the new one, and what was
+    // claimed under the old one belongs to others.
+    const outdated = (): boolean => this.#params.base().workerId !== base.workerId;
+    if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();
+      this.#notedAt = Number.POSITIVE_INFINITY;
       try {
         const result = await untilAnswered(
           { clock, random },
           (again) => {
             sentAt = clock.monotonic();
-            return store.claimRuns({ ...this.#params.base(), claimId, again, limit, solo });
+            if (again) this.#wanted = true; // it may be told what it had taken, and nothing of what else is due
+            return store.claimRuns({ ...base, claimId, again, limit, solo });
           },
-          () => !this.#running,
+          () => !this.#running || outdated(),
         );
         storeTime.observe(result.now, sentAt);
         const { telemetry } = this.#params;
         telemetry?.count("runs_claimed", result.runs.length, {});
         telemetry?.duration("claim", clock.monotonic() - sentAt, {});
-        this.#take(result, limit, solo);
+        if (!outdated()) this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming runs failed");
         this.#wakeIn(this.#params.fallbackMs, clock);
@@ -127,8 +142,11 @@ export class Claimer {
       this.#params.onClaimed(run, messages);
     }
     if (result.suspectDue) this.#params.onSuspectDue();
+    if (this.#params.mayTakeSuspect()) this.#wanted = true;
     this.#timer?.cancel();
     this.#timerAt = Number.POSITIVE_INFINITY;
+    // The store did not know of these yet when it answered.
+    if (this.#notedAt < Number.POSITIVE_INFINITY) this.#wakeIn(this.#notedAt - clock.monotonic(), clock);
     const full = result.runs.length >= limit;
     if (full && !solo) this.#wanted = true;
     else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);

@@ -20,12 +20,13 @@ export async function readWholeHistory(
       () => ports.store.readHistories({ runs, limitPerRun: EVENTS_PER_PAGE }),
       giveUp,
     );
+    const before = events.length;
     for (const event of page) {
       // The run may have gone on since its row was read: what is newer than the row is left for the next reader.
       if (event.seq !== events.length + 1 || events.length === run.eventCount) break;
       events.push(event);
     }
-    if (page.length === 0) break;
+    if (events.length === before) break;
   }
   if (events.length !== run.eventCount) {
     throw new HoldfastError(

@@ -53,11 +53,11 @@ export class Lease {
     return active;
   }
 
-  /** The worker was registered by a call sent at these times. */
+  /** The worker was registered by a call first sent at these times. */
   begin(workerId: string, sentMonotonic: number, sentWall: number): void {
     this.#workerId = workerId;
     this.#renew(sentMonotonic, sentWall);
-    this.#schedule(this.#params.leaseMs / 3);
+    this.#schedule(this.#params.leaseMs / 3 - (this.#params.clock.monotonic() - sentMonotonic));
   }
 
   end(): void {

@@ -5,30 +5,54 @@ import { untilAnswered } from "./store-retry.ts";
 
 export interface SignedOn {
   readonly workerId: string;
-  /** When the call that was answered had been sent: the lease counts from there. */
+  /** When the first try was sent: the lease counts from there, because that may be the one that the store has taken. */
   readonly sentMonotonic: number;
   readonly sentWall: number;
+  /** The store's clock, and when the call that told it was sent. */
   readonly now: number;
+  readonly askedAt: number;
+  readonly tries: number;
 }
 
-/** Registers a worker under a new id, however long the store takes. */
+/** Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. */
 export async function signOn(
   ports: PortsBundle,
   row: Omit<RegisterWorkerParams, "workerId">,
-  giveUp: () => boolean,
-): Promise<SignedOn> {
+  unwanted: () => boolean,
+): Promise<SignedOn | undefined> {
   const { clock, random, store } = ports;
-  const workerId = uuidV7(clock.now(), random.bytes(16));
-  let sentMonotonic = 0;
-  let sentWall = 0;
-  const { now } = await untilAnswered(
-    ports,
-    () => {
-      sentMonotonic = clock.monotonic();
-      sentWall = clock.now();
+  for (;;) {
+    const workerId = uuidV7(clock.now(), random.bytes(16));
+    const sentMonotonic = clock.monotonic();
+    const sentWall = clock.now();
+    let askedAt = sentMonotonic;
+    let tries = 0;
+    const register = () => {
+      tries += 1;
+      askedAt = clock.monotonic();
       return store.registerWorker({ workerId, ...row });
-    },
-    giveUp,
-  );
-  return { workerId, sentMonotonic, sentWall, now };
+    };
+    const answer = await untilAnswered(ports, register, unwanted).catch((error: unknown) => {
+      if (!unwanted()) throw error;
+    });
+    if (unwanted()) {
+      // Should it not get through, the row runs out by itself: it holds nothing.
+      if (answer) await store.stopWorker({ workerId }).catch(() => {});
+      return undefined;
+    }
+    // The answer to the first try was so late that the lease has run out since: that id is dead for good.
+    if (answer?.live) return { workerId, sentMonotonic, sentWall, now: answer.now, askedAt, tries };
+  }
+}
+
+/** Takes a worker offline, if the store can be reached; an id that it does not have needs no signing off. */
+export async function signOff(ports: PortsBundle, workerId: string): Promise<void> {
+  if (workerId === "") return;
+  await untilAnswered(
+    ports,
+    () => ports.store.stopWorker({ workerId }),
+    (failures) => failures >= 3,
+  ).catch((error) => {
+    ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");
+  });
 }

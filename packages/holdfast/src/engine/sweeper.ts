@@ -5,6 +5,7 @@
  */
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { DURATION_MS_MAX } from "../model/duration.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store, SweepParams } from "../ports/store.ts";
@@ -28,6 +29,7 @@ export class Sweeper {
   #timer: Timer | undefined;
   #running = false;
   #quietUntil = 0;
+  #timeoutsFrom = 0;
 
   constructor(params: SweeperParams) {
     this.#params = params;
@@ -35,6 +37,7 @@ export class Sweeper {
 
   start(): void {
     this.#running = true;
+    this.#timeoutsFrom = this.#params.clock.monotonic() + this.#params.leaseMs;
     void this.#sweep();
   }
 
@@ -80,7 +83,8 @@ export class Sweeper {
       suspectAfter,
       parkAfter,
       parkError: toErrorRecord(new HoldfastError("crash_loop", crashLoop)),
-      timeoutGraceMs: leaseMs,
+      // After an outage the workers that come back take up what is overdue, and let it clean up, before it is given up.
+      timeoutGraceMs: this.#params.clock.monotonic() < this.#timeoutsFrom ? DURATION_MS_MAX : leaseMs,
       timeoutError: toErrorRecord(
         new HoldfastError("run_timed_out", "The timeout passed while no worker could take the run."),
       ),

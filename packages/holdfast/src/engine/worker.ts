@@ -24,7 +24,7 @@ import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
-import { signOn } from "./sign-on.ts";
+import { signOff, signOn } from "./sign-on.ts";
 import { SoloRule } from "./solo-rule.ts";
 import { StepWatch } from "./step-watch.ts";
 import { untilAnswered } from "./store-retry.ts";
@@ -57,6 +57,7 @@ export class Worker {
   /** The start or the end that is under way, or the last one. */
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
+  #starts = 0;
   #reserved = 0;
   #cleanups: (() => void)[] = [];
 
@@ -148,6 +149,7 @@ export class Worker {
   async #start(): Promise<void> {
     const { ports, namespace, options } = this.#params;
     this.#state = "starting";
+    this.#starts += 1;
     try {
       await announceVersions(ports, namespace, this.#registry.all, options.onChangedCode);
       await this.#register();
@@ -191,18 +193,15 @@ export class Worker {
     const workerId = this.#lease.workerId;
     this.#held.dropAll();
     // What was on its way before the drop is still written, as far as the fence allows.
-    await this.#committer.untilIdle();
+    await limitedWait(ports.clock, this.#committer.untilIdle(), this.#params.options.drainTimeoutMs).over;
+    this.#committer.abandon();
+    // Also what was claimed while that took its time: from here on answers to claims find no worker.
+    this.#held.dropAll();
     this.#lease.end();
     this.#held.clearCache();
     this.#solo.reset();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
-    await untilAnswered(
-      ports,
-      () => ports.store.stopWorker({ workerId }),
-      (failures) => failures >= 3,
-    ).catch((error) => {
-      ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");
-    });
+    await signOff(ports, workerId);
     this.#state = "stopped";
   }
 
@@ -215,10 +214,13 @@ export class Worker {
     const { queues, labels, leaseMs } = options;
     const workflows = this.#registry.all.map((definition) => `${definition.name}@${definition.version}`);
     const row = { namespace, name: this.name, queues, workflows, labels, leaseMs };
-    const unwanted = (): boolean => this.#state !== "starting" && this.#state !== "running";
-    const { workerId, sentMonotonic, sentWall, now } = await signOn(ports, row, unwanted);
-    storeTime.observe(now, sentMonotonic);
-    this.#lease.begin(workerId, sentMonotonic, sentWall);
+    const starts = this.#starts;
+    const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
+    const signedOn = await signOn(ports, row, unwanted);
+    if (!signedOn) return;
+    if (signedOn.tries > 1) this.#sweeper.noteOutage();
+    storeTime.observe(signedOn.now, signedOn.askedAt);
+    this.#lease.begin(signedOn.workerId, signedOn.sentMonotonic, signedOn.sentWall);
   }
 
   /** The store has declared this worker dead: what it held belongs to others now. It starts over under a new id. */
@@ -231,9 +233,20 @@ export class Worker {
     this.#lease.end();
     this.#held.dropAll();
     this.#solo.reset();
-    if (this.#state !== "running") return;
-    await this.#register();
-    this.#claimer.poke();
+    await this.#registerAgain();
+  }
+
+  /** For as long as it takes: a worker without an id is of no use. */
+  async #registerAgain(): Promise<void> {
+    if (this.#state !== "running" || this.workerId !== "") return;
+    const { clock, log } = this.#params.ports;
+    try {
+      await this.#register();
+      this.#claimer.poke();
+    } catch (error) {
+      log.error({ error: String(error) }, "the store refuses to register this worker again; trying once more");
+      clock.setTimer(this.#params.options.leaseMs / 3, () => void this.#registerAgain());
+    }
   }
 
   // Slots ---------------------------------------------------------------------------------------------------------------

@@ -39,6 +39,9 @@ abstract class RunError extends HoldfastError {
 
 /** `cause` is the original error. */
 export class RunFailedError extends RunError {
+  /** What was thrown: name, message, kind, stack and attempts as they were recorded. */
+  declare readonly cause: RecordedError | undefined;
+
   static {
     nameOf(this.prototype, "RunFailedError");
   }

@@ -6,6 +6,9 @@ export interface AskInit {
   readonly step?: (id: string) => StepWork;
   readonly fireAt?: number;
   readonly signalName?: string;
+  readonly prefix?: string;
+  /** Exempt from the limit of ops: a run that has reached it must still be able to clean up. */
+  readonly unlimited?: boolean;
 }
 
 /** Nobody may await it: that must not count as an unhandled rejection. */

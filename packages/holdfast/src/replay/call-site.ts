@@ -1,7 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 
-const OWN_FOLDER = new URL("..", import.meta.url).href;
-const OWN_PATH = new URL("..", import.meta.url).pathname;
+// Both, because a stack shows the sources where source maps are on.
+const OWN_FOLDERS = ["src/", "dist/"].map((folder) => new URL(`../../${folder}`, import.meta.url).pathname);
 
 /** The first line of the stack that is not Holdfast's own: where the user's code called. Slow; for error paths only. */
 export function callSite(): string | undefined {
@@ -10,7 +10,7 @@ export function callSite(): string | undefined {
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
   for (const line of stack.split("\n").slice(1)) {
-    const own = line.includes(OWN_FOLDER) || line.includes(OWN_PATH);
+    const own = OWN_FOLDERS.some((folder) => line.includes(folder));
     if ((own && !line.includes(".test.")) || line.includes("node:internal")) continue;
     const place = /\(?((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/.exec(line.trim())?.[1];
     if (place) return place.replace(/^file:\/\//, "");

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
 import type { Op } from "./op.ts";
@@ -96,7 +97,7 @@ export class Compensations {
   /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
   async #windUp(begun: readonly Entry[]): Promise<void> {
     const machine = this.#machine;
-    const reason = machine.root.canceled ?? new Error("the run has failed");
+    const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
     for (const op of machine.ops.pending()) if (!op.step?.closing) machine.withdraw(op, reason);
     const open = begun.filter((entry) => entry.op?.pending);
     await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));
@@ -104,7 +105,9 @@ export class Compensations {
 
   #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
     const { undo, result, idempotencyKey } = entry;
-    return this.#machine.ask("step", `compensate:${entry.name}`, shield, {
+    return this.#machine.ask("step", entry.name, shield, {
+      prefix: "compensate:",
+      unlimited: true,
       step: (id) =>
         stepWork(
           this.#machine.run.runId,

@@ -170,7 +170,8 @@ class RunContext implements Context {
         : requireDuration(options.timeout, `receive "${signal.name}"`, "timeout");
     if (machine.signals.has(signal.name) && !this.#refused())
       return Promise.resolve(machine.signals.take(signal.name, machine.codec) as T);
-    return machine.ask("receive", `receive:${signal.name}`, this.#scope, {
+    return machine.ask("receive", signal.name, this.#scope, {
+      prefix: "receive:",
       signalName: signal.name,
       ...(timeout === undefined ? {} : { fireAt: machine.turnAt + timeout }),
     }) as Promise<T>;
@@ -257,7 +258,10 @@ class RunContext implements Context {
   }
 
   compensate(name: string, fn: Compensation<never>): void {
-    this.#machine.assertInTurn(`ctx.compensate(${JSON.stringify(name)})`);
+    const call = `ctx.compensate(${JSON.stringify(name)})`;
+    this.#machine.assertInTurn(call);
+    const fault = nameFault(name);
+    if (fault) throw new HoldfastError("invalid_name", `${call}: the name ${fault}.`, { data: { name } });
     this.#machine.compensations.addByHand(name, fn as Compensation<unknown>);
   }
 
@@ -297,7 +301,8 @@ export function assertAttributes(attributes: Attributes, where: string): void {
 
 function quietOnReplay(machine: RunMachine): Logger {
   const write = (level: keyof Logger) => (fields: object, message: string) => {
-    if (!machine.replaying) machine.log[level]({ runId: machine.run.runId, id: machine.run.id, ...fields }, message);
+    if (!machine.turnIsRecorded)
+      machine.log[level]({ runId: machine.run.runId, id: machine.run.id, ...fields }, message);
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

@@ -2,6 +2,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { opId } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
+import type { AskInit } from "./ask.ts";
 import { type Divergence, recordedNotAsked } from "./divergence.ts";
 import type { Op } from "./op.ts";
 
@@ -18,20 +19,21 @@ export class OpTable {
     this.#opsMax = opsMax;
   }
 
-  /** The id of the next op of that name. */
-  nextId(name: string): string {
-    const occurrence = (this.#occurrences.get(name) ?? 0) + 1;
+  /** The id of the next op of that name. Ops that Holdfast makes for something of that name have a prefix. */
+  nextId(name: string, { prefix = "", unlimited = false }: Pick<AskInit, "prefix" | "unlimited"> = {}): string {
+    const fullName = prefix + name;
+    const occurrence = (this.#occurrences.get(fullName) ?? 0) + 1;
     const fault = occurrence === 1 ? nameFault(name) : undefined;
     if (fault) {
       throw new HoldfastError("invalid_name", `The op name ${JSON.stringify(name)} ${fault}.`, { data: { name } });
     }
     this.#count += 1;
-    if (this.#count > this.#opsMax) {
+    if (this.#count > this.#opsMax && !unlimited) {
       const message = `The run has asked for more than ${this.#opsMax} ops. Go on in a fresh one with ctx.continueAsNew(input).`;
       throw new HoldfastError("too_many_ops", message, { data: { opsMax: this.#opsMax } });
     }
-    this.#occurrences.set(name, occurrence);
-    return opId(name, occurrence);
+    this.#occurrences.set(fullName, occurrence);
+    return opId(fullName, occurrence);
   }
 
   add(op: Op): void {

@@ -68,6 +68,8 @@ export class RunMachine {
   retries = 0;
   started = false;
   inTurn = false;
+  /** Whether the turn is in history as a whole: what the code writes to its log in it has been written before. */
+  turnIsRecorded = false;
   nextSeq: number;
   seenSeq = 0;
   /** Time of the event that opened this turn: what `ctx.now()` says. */
@@ -114,6 +116,7 @@ export class RunMachine {
   start(): void {
     const input = this.codec.decode(this.run.input);
     this.started = true;
+    this.turnIsRecorded = this.replaying;
     this.#enter(this.root, this.turnAt);
     void this.#main(input);
   }
@@ -197,7 +200,7 @@ export class RunMachine {
   /** Registers an op; the promise never raises an unhandled rejection, whether or not anybody awaits it. */
   ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown> {
     if (this.divergence) return new Promise(() => {});
-    const id = this.ops.nextId(name);
+    const id = this.ops.nextId(name, init);
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
     const canceled = owner.cancellation();
     if (canceled && kind !== "retired") return quiet(Promise.reject(canceled));
@@ -300,6 +303,7 @@ export class RunMachine {
   }
 
   #deliver(event: HistoryEvent): boolean {
+    this.turnIsRecorded = event.seq <= this.#cursor.all().length;
     switch (event.type) {
       case "signal_received": {
         const op = this.signals.receive(event);

@@ -1,0 +1,118 @@
+// Runs every example, and the one in README.md, and compares what they print with what they should:
+//   node examples/check.mjs
+// A folder without a check, and a check without a folder, are failures too.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { ensureInstalled, root } from "../scripts/ensure-installed.mjs";
+
+const examples = path.join(root, "examples");
+
+/** Each check returns what is wrong, or undefined; throwing is wrong as well. */
+const checks = {
+  "01-hello": () => printsExpected("01-hello"),
+  "02-retries": () => printsExpected("02-retries"),
+  "03-signals-and-sleep": () => printsExpected("03-signals-and-sleep"),
+  "04-parallel": () => printsExpected("04-parallel"),
+  order: () => orderForPeople() ?? orderForScripts(),
+  "README.md": readme,
+};
+
+// What an installation prints must not get into the output of the first example.
+ensureInstalled();
+
+const folders = readdirSync(examples, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+  .map((entry) => entry.name);
+const unchecked = folders.filter((name) => !Object.hasOwn(checks, name));
+let failures = unchecked.length;
+for (const name of unchecked) console.error(`FAILED ${name}: it has no check in examples/check.mjs`);
+
+for (const [name, check] of Object.entries(checks)) {
+  const began = performance.now();
+  const fault = faultOf(check);
+  const took = `${((performance.now() - began) / 1000).toFixed(1)} s`;
+  if (fault === undefined) console.log(`ok     ${name} (${took})`);
+  else console.error(`FAILED ${name}: ${fault}`);
+  if (fault !== undefined) failures += 1;
+}
+process.exit(failures === 0 ? 0 : 1);
+
+function faultOf(check) {
+  try {
+    return check();
+  } catch (error) {
+    return error.message;
+  }
+}
+
+function printsExpected(name) {
+  const file = path.join(examples, name, "expected.txt");
+  if (!existsSync(file)) return "expected.txt is missing";
+  return differs(start(name), readFileSync(file, "utf8"));
+}
+
+function orderForPeople() {
+  const printed = start();
+  const wanted = [
+    "the bank is down",
+    "is killed (SIGKILL) while the label is being printed",
+    "took back runs that nobody took care of (dead: 1, returned: 1)",
+    'result: {"payment":"payment-o-1","approvedBy":"Bob","label":"label-o-1","mail":"mail-o-1"}',
+    "failed (nobody approved the order) and compensated",
+    "Where to look next",
+  ];
+  if (printed.includes("\u001b")) return "it prints colors although the output is no terminal";
+  return lacks(printed, wanted);
+}
+
+function orderForScripts() {
+  const objects = start("--json")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const history = objects.find(({ type }) => type === "history");
+  const { executions } = objects.at(-1);
+  const by = Object.fromEntries(executions.map((execution) => [execution.step, execution.by.join()]));
+  if (by.charge !== "worker A,worker A" || by.mail !== "worker A") return `a recorded step ran again: ${toText(by)}`;
+  if (by.label !== "worker A,worker B") return `the step that was cut off did not run again: ${toText(by)}`;
+  if (by.refund !== "worker B") return `the charge of o-2 was not given back: ${toText(by)}`;
+  if (history.events.at(-1).type !== "run_completed") return `the history of o-1 does not end: ${toText(history)}`;
+}
+
+/** The first example in README.md prints what the block after it says. */
+function readme() {
+  const text = readFileSync(path.join(root, "README.md"), "utf8");
+  const [, code, expected] = /```ts\n(.*?)```.*?```text\n(.*?)```/s.exec(text) ?? [];
+  if (code === undefined) return "there is no ts block with a text block after it";
+  const folder = path.join(root, "node_modules", ".cache", "holdfast-readme");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(path.join(folder, "main.ts"), code);
+  return differs(execute(["--import", "tsx", path.join(folder, "main.ts")]), expected);
+}
+
+function start(...args) {
+  return execute([path.join(root, "scripts", "start.mjs"), ...args]);
+}
+
+function execute(args) {
+  const options = { cwd: root, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", timeout: 120_000 };
+  const { stdout, status, signal } = spawnSync(process.execPath, args, options);
+  if (status !== 0) throw new Error(`it printed\n${stdout}\nand ended with ${signal ?? `exit code ${status}`}`);
+  return stdout;
+}
+
+function differs(printed, expected) {
+  return printed === expected ? undefined : `it printed\n${printed}\ninstead of\n${expected}`;
+}
+
+function lacks(printed, wanted) {
+  const missing = wanted.filter((text) => !printed.includes(text));
+  return missing.length === 0 ? undefined : `it printed\n${printed}\nwhich lacks\n${missing.join("\n")}`;
+}
+
+function toText(value) {
+  return JSON.stringify(value);
+}

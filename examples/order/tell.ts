@@ -1,0 +1,40 @@
+// What happens, as lines: services and workers tell them, the screen of main.ts shows them. In the process of worker A
+// they travel to main.ts first.
+import type { Logger } from "holdfast";
+
+export interface Line {
+  readonly text: string;
+  /** Who says it: "client", "worker A", "worker B". */
+  readonly who?: string;
+  readonly order?: string;
+  readonly step?: string;
+  readonly attempt?: number;
+  readonly mark?: "good" | "bad" | "busy" | "note";
+}
+
+let listener: (line: Line) => void = () => {};
+let speaker = "client";
+
+/** From now on lines go there, and those without a speaker are this one's. */
+export function listen(who: string, onLine: (line: Line) => void): void {
+  speaker = who;
+  listener = onLine;
+}
+
+export function tell(line: Line): void {
+  listener({ who: speaker, ...line });
+}
+
+/** The engine's own messages and those of `ctx.log` as lines; the latter are silent during replay. */
+export const tellingLogger: Logger = {
+  debug() {},
+  info: (_fields, text) => tell({ text, mark: "note" }),
+  warn: (fields, message) => tell({ text: message + detailsOf(fields), mark: "note" }),
+  error: (fields, message) => tell({ text: message + detailsOf(fields), mark: "bad" }),
+};
+
+/** Zeros are left out: the engine counts more than there is to tell. */
+function detailsOf(fields: object): string {
+  const details = Object.entries(fields).filter(([, value]) => value !== 0);
+  return details.length === 0 ? "" : ` (${details.map(([key, value]) => `${key}: ${value}`).join(", ")})`;
+}
