@@ -86,7 +86,17 @@ export class ClientCore {
 
   async #sendMessages(messages: readonly DeliverMessage[]): Promise<readonly DeliverOutcome[]> {
     const { inboxMax } = this.ports.limits ?? DEFAULT_LIMITS;
-    return (await this.ports.store.deliverMessages({ messages, inboxMax })).outcomes;
+    // The same id twice is one message: the second goes in a call of its own, and is told so.
+    const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
+    const now = messages.filter((message, i) => first.get(message.messageId) === i);
+    const later = messages.filter((message, i) => first.get(message.messageId) !== i);
+    const { outcomes } = await this.ports.store.deliverMessages({ messages: now, inboxMax });
+    if (later.length === 0) return outcomes;
+    const told = await this.#sendMessages(later);
+    return messages.map(
+      (message) =>
+        (now.includes(message) ? outcomes[now.indexOf(message)] : told[later.indexOf(message)]) as DeliverOutcome,
+    );
   }
 
   /** Items whose row somebody else has locked are sent again, unchanged, until they have an answer. */

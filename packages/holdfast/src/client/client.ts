@@ -6,12 +6,14 @@ import {
   type OutputOf,
   requireName,
   requirePriority,
+  requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
+import type { SlotReservation } from "../engine/slot-reservation.ts";
 import { StoreTime } from "../engine/store-time.ts";
-import { type SlotReservation, Worker } from "../engine/worker.ts";
+import { Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idFault } from "../model/names.ts";
@@ -197,6 +199,7 @@ export class Client {
   }
 
   async #newRun(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<NewRun> {
+    if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
     const definition = typeof workflow === "string" ? this.#known(workflow, options.version) : workflow;
     const name = typeof workflow === "string" ? workflow : workflow.name;
     const where = `start of workflow "${name}"`;
@@ -249,6 +252,8 @@ export class Client {
   #handleFor(outcome: StartOutcome): RunHandle<never> {
     const { run } = outcome;
     this.#core.noteWorkflow(run);
+    const { availableAt } = run;
+    if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
     if (outcome.outcome === "created") this.#core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
     if (outcome.outcome === "exists") {
       throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {

@@ -72,7 +72,8 @@ export function workflow(
   nameOrOptions: string | WorkflowOptions,
   fn: WorkflowFunction<never, unknown>,
 ): WorkflowDefinition {
-  const options: WorkflowOptions = typeof nameOrOptions === "string" ? { name: nameOrOptions } : nameOrOptions;
+  const given = typeof nameOrOptions === "object" && nameOrOptions !== null;
+  const options: WorkflowOptions = given ? nameOrOptions : { name: nameOrOptions };
   const where = `workflow(${JSON.stringify(options.name)})`;
   requireName(options.name, "workflow name");
   if (typeof fn !== "function")
@@ -107,6 +108,13 @@ export function signal<S extends StandardSchemaV1>(
 export function signal(name: string, schema?: StandardSchemaV1): SignalDefinition {
   requireName(name, "signal name");
   return { kind: "signal", name, ...(schema === undefined ? {} : { schema }) };
+}
+
+/** Plain JavaScript, or modules that import each other in a circle, may hand over something else. */
+export function requireWorkflow(value: unknown, where: string): void {
+  if ((value as { kind?: unknown } | null | undefined)?.kind === "workflow") return;
+  const message = `${where} is ${value === null ? "null" : typeof value}, not a workflow. Make one with workflow(name, fn); undefined may mean that two modules import each other.`;
+  throw new HoldfastError("invalid_option", message);
 }
 
 export function requireName(name: string, what: string): void {

@@ -40,7 +40,9 @@ export class Claimer {
   readonly #params: ClaimerParams;
   #running = false;
   #busy = false;
+  #busySince = 0;
   #wanted = false;
+  #asking = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   /** The earliest due time of our own that was noted since the claim in flight was sent. */
@@ -50,8 +52,14 @@ export class Claimer {
     this.#params = params;
   }
 
-  get busy(): boolean {
-    return this.#busy;
+  /** Since when a claim has been on its way; undefined when there is none. */
+  get askingSince(): number | undefined {
+    return this.#busy ? this.#busySince : undefined;
+  }
+
+  /** How many runs the claim on its way may bring. */
+  get asking(): number {
+    return this.#asking;
   }
 
   start(): void {
@@ -74,6 +82,7 @@ export class Claimer {
     // Room may come about without anybody saying so: a worker that has kept itself empty for a suspect gives up in time.
     if (!this.#hasRoom()) return this.#wakeIn(this.#params.fallbackMs, this.#params.clock);
     this.#busy = true;
+    this.#busySince = this.#params.clock.monotonic();
     this.#params.clock.immediate(() => void this.#claim());
   }
 
@@ -98,7 +107,6 @@ export class Claimer {
 
   async #claim(): Promise<void> {
     const { clock, random, store, storeTime, log } = this.#params;
-    this.#wanted = false;
     const solo = this.#params.mayTakeSuspect();
     const limit = solo ? 1 : this.#params.freeSlots();
     const base = this.#params.base();
@@ -108,6 +116,8 @@ export class Claimer {
     if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();
+      this.#wanted = false;
+      this.#asking = limit;
       this.#notedAt = Number.POSITIVE_INFINITY;
       try {
         const result = await untilAnswered(
@@ -130,6 +140,7 @@ export class Claimer {
       }
     }
     this.#busy = false;
+    this.#asking = 0;
     if (this.#wanted) this.poke();
   }
 

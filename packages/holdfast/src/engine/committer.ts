@@ -9,7 +9,6 @@
  *  C4. A run is gathered between turns only, so history always ends at the end of a turn.
  * What it does not own: what a run wants written, and what happens once it is durable (the executor does).
  */
-import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Message } from "../model/message.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../ports/store.ts";
@@ -129,7 +128,7 @@ export class Committer {
     this.#settleIdle();
   }
 
-  async #send(batch: readonly Entry[]): Promise<void> {
+  async #send(batch: readonly Entry[], again = false): Promise<void> {
     const { store, storeTime, clock } = this.#params;
     const abandoned = this.#abandoned;
     const params = { workerId: batch[0]?.workerId ?? "", commits: batch.map((entry) => entry.commit) };
@@ -141,7 +140,7 @@ export class Committer {
         storeTime.observe(result.now, sentAt);
         this.#report(batch, sentAt);
       } catch (error) {
-        if (!isTransient(error)) return this.#isolate(batch, error);
+        if (!isTransient(error)) return this.#isolate(batch, error, again);
         failures += 1;
         this.#params.telemetry?.count("store_failures", 1, { call: "commitRuns" });
         await backoff(this.#params, failures);
@@ -177,15 +176,16 @@ export class Committer {
     });
   }
 
-  /** One run's data is refused: halve the batch until it stands alone, so that it alone pays for it. */
-  async #isolate(batch: readonly Entry[], error: unknown): Promise<void> {
-    if (batch.length > 1 && isHoldfastError(error, "store_refused")) {
+  /** Something is refused: halve the batch until one run stands alone, and that one only when it is refused twice. */
+  async #isolate(batch: readonly Entry[], error: unknown, again: boolean): Promise<void> {
+    if (batch.length > 1) {
       const half = batch.length >> 1;
       await this.#send(batch.slice(0, half));
       await this.#send(batch.slice(half));
-      return;
-    }
-    for (const entry of batch) entry.target.refused(error);
+    } else if (!again) {
+      await backoff(this.#params, 1);
+      await this.#send(batch, true);
+    } else for (const entry of batch) entry.target.refused(error);
   }
 
   #settleIdle(): void {

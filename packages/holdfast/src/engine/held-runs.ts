@@ -5,6 +5,7 @@
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { giveUpRun } from "./give-up-run.ts";
 import { readWholeHistory } from "./history-reader.ts";
 import { LiveCache } from "./live-cache.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
@@ -21,10 +22,19 @@ export interface HeldRunsParams {
   readonly onLeft: (runId: string) => void;
 }
 
+interface Claimed {
+  readonly run: Run;
+  readonly messages: readonly Message[];
+}
+
 export class HeldRuns {
   readonly #params: HeldRunsParams;
   readonly #live = new Map<string, RunExecutor>();
-  readonly #loading = new Set<string>();
+  readonly #loading = new Map<string, Run>();
+  /** Claimed again while a write of the one that is live here is still on its way. */
+  readonly #next = new Map<string, Claimed>();
+  /** Messages have come for these while they could not be told. */
+  readonly #behind = new Set<string>();
   readonly #cache: LiveCache;
   #emptyWaiters: (() => void)[] = [];
 
@@ -37,16 +47,8 @@ export class HeldRuns {
     return this.#live.size + this.#loading.size;
   }
 
-  get loading(): boolean {
-    return this.#loading.size > 0;
-  }
-
-  get(runId: string): RunExecutor | undefined {
-    return this.#live.get(runId);
-  }
-
   has(runId: string): boolean {
-    return this.#live.has(runId) || this.#loading.has(runId);
+    return this.#live.has(runId) || this.#loading.has(runId) || this.#next.has(runId);
   }
 
   all(): RunExecutor[] {
@@ -60,20 +62,35 @@ export class HeldRuns {
 
   /** Starts executing a run that the store says is ours. */
   activate(run: Run, messages: readonly Message[]): void {
-    if (this.has(run.runId)) return;
-    const cached = this.#cache.take(run.runId);
+    const { runId, epoch } = run;
+    const live = this.#live.get(runId);
+    const known = live?.run ?? this.#loading.get(runId);
+    if (known && epoch <= known.epoch) return;
+    if (live) return this.#replace(live, { run, messages });
+    const cached = this.#cache.take(runId);
     if (cached?.matches(run)) {
-      this.#live.set(run.runId, cached);
-      return cached.reactivate(run, messages);
+      cached.reactivate(run, messages);
+      return this.#enter(cached);
     }
     cached?.evict();
     const code = this.#params.registry.code(run.workflow, run.version) as WorkflowCode;
-    if (run.eventCount === 0) {
-      this.#live.set(run.runId, new RunExecutor(this.#params.host(), code, run, [], messages));
-      return;
-    }
-    this.#loading.add(run.runId);
+    if (run.eventCount === 0) return this.#enter(new RunExecutor(this.#params.host(), code, run, [], messages));
+    this.#loading.set(runId, run);
     void this.#load(run, code, messages);
+  }
+
+  /** Messages have come in for a run. */
+  pull(runId: string): void {
+    const executor = this.#live.get(runId);
+    if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#params.host().inbox.pull(executor);
+    if (this.#loading.has(runId) || this.#next.has(runId)) this.#behind.add(runId);
+  }
+
+  /** The store says that the run has been taken away. */
+  taken(runId: string): void {
+    this.#next.delete(runId);
+    this.#live.get(runId)?.drop();
+    if (this.#loading.delete(runId)) this.#afterLeaving(runId);
   }
 
   /** The executor has let its run go. */
@@ -86,6 +103,8 @@ export class HeldRuns {
   /** Everything that is held belongs to others now. */
   dropAll(): void {
     this.#loading.clear();
+    this.#next.clear();
+    this.#behind.clear();
     for (const executor of this.all()) executor.drop();
   }
 
@@ -93,26 +112,45 @@ export class HeldRuns {
     this.#cache.clear();
   }
 
+  #enter(executor: RunExecutor): void {
+    this.#live.set(executor.runId, executor);
+    if (this.#behind.delete(executor.runId)) this.#params.host().inbox.pull(executor);
+  }
+
+  /**
+   * The store has given us a run that is live here: what the one here still tries to write is fenced off. Where its last
+   * write is on its way, the answer is waited for, so that a run never has two.
+   */
+  #replace(live: RunExecutor, next: Claimed): void {
+    this.#next.set(live.runId, next);
+    if (!live.writing) live.drop();
+  }
+
   async #load(run: Run, code: WorkflowCode, messages: readonly Message[]): Promise<void> {
     const { ports } = this.#params;
-    const { runId, epoch } = run;
+    const { runId, workflow } = run;
     const workerId = this.#params.workerId();
-    const stillOurs = (): boolean => this.#loading.has(runId) && this.#params.workerId() === workerId;
+    const stillOurs = (): boolean => this.#loading.get(runId) === run && this.#params.workerId() === workerId;
+    let executor: RunExecutor | undefined;
     try {
       const history = await readWholeHistory(ports, run, () => !stillOurs());
-      const { workflow } = run;
+      if (!stillOurs()) return;
       ports.telemetry?.count("runs_replayed", 1, { workflow });
       ports.telemetry?.count("events_replayed", history.length, { workflow });
-      if (stillOurs()) this.#live.set(runId, new RunExecutor(this.#params.host(), code, run, history, messages));
+      executor = new RunExecutor(this.#params.host(), code, run, history, messages);
     } catch (error) {
-      ports.log.error({ runId, error: String(error) }, "could not read the history of a claimed run; giving it back");
-      await ports.store.releaseRunsIfHeld({ workerId, runs: [{ runId, epoch }] }).catch(() => {});
+      if (stillOurs()) await giveUpRun(ports, workerId, run, error);
     }
+    if (this.#loading.get(runId) !== run) return;
     this.#loading.delete(runId);
-    if (!this.#live.has(runId)) this.#afterLeaving(runId);
+    if (executor) this.#enter(executor);
+    else this.#afterLeaving(runId);
   }
 
   #afterLeaving(runId: string): void {
+    const next = this.#next.get(runId);
+    this.#next.delete(runId);
+    if (next) this.activate(next.run, next.messages);
     if (this.count === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
     this.#params.onLeft(runId);
   }

@@ -22,7 +22,7 @@ export interface LeaseParams {
   readonly leaseMs: number;
   readonly draining: () => boolean;
   readonly onHeartbeat: (result: HeartbeatResult) => void;
-  /** The store did not answer. */
+  /** The store did not answer, or not for a long time. */
   readonly onOutage: () => void;
   /** The deadline had passed and has been moved on: effects may start again. */
   readonly onRegained: () => void;
@@ -56,6 +56,7 @@ export class Lease {
   /** The worker was registered by a call first sent at these times. */
   begin(workerId: string, sentMonotonic: number, sentWall: number): void {
     this.#workerId = workerId;
+    this.#monotonicDeadline = 0;
     this.#renew(sentMonotonic, sentWall);
     this.#schedule(this.#params.leaseMs / 3 - (this.#params.clock.monotonic() - sentMonotonic));
   }
@@ -67,7 +68,14 @@ export class Lease {
     this.#monotonicDeadline = 0;
   }
 
+  /** Sends a heartbeat out of turn; whether the store has answered it without delay, and calls this worker live. */
+  async probe(): Promise<boolean> {
+    return this.#workerId !== "" && (await this.#beat());
+  }
+
   #renew(sentMonotonic: number, sentWall: number): void {
+    // The answer to an older heartbeat must not shorten the lease.
+    if (sentMonotonic + this.#params.leaseMs < this.#monotonicDeadline) return;
     this.#monotonicDeadline = sentMonotonic + this.#params.leaseMs;
     this.#wallDeadline = sentWall + this.#params.leaseMs;
     if (!this.#blocked) return;
@@ -80,21 +88,28 @@ export class Lease {
     this.#timer = this.#params.clock.setTimer(delayMs, () => void this.#beat());
   }
 
-  async #beat(): Promise<void> {
+  async #beat(): Promise<boolean> {
     const { clock, store, storeTime, leaseMs } = this.#params;
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
     try {
       const result = await store.heartbeatWorker({ workerId, leaseMs, draining: this.#params.draining() });
-      if (this.#workerId !== workerId) return;
+      if (this.#workerId !== workerId) return false;
       storeTime.observe(result.now, sentMonotonic);
-      if (!result.live) return this.#params.onDead();
+      if (!result.live) {
+        this.#params.onDead();
+        return false;
+      }
+      // Others may have waited for as long, and could not renew either.
+      const prompt = clock.monotonic() - sentMonotonic < leaseMs / 3;
+      if (!prompt) this.#params.onOutage();
       this.#renew(sentMonotonic, sentWall);
       this.#params.onHeartbeat(result);
       this.#schedule(leaseMs / 3);
+      return prompt;
     } catch (error) {
-      if (this.#workerId !== workerId) return;
+      if (this.#workerId !== workerId) return false;
       if (isTransient(error)) this.#params.onOutage();
       else
         this.#params.log.error(
@@ -102,6 +117,7 @@ export class Lease {
           "heartbeat failed",
         );
       this.#schedule(leaseMs / 10);
+      return false;
     }
   }
 }

@@ -1,12 +1,14 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
+import type { Payload } from "../model/payload.ts";
 import type { Transition } from "../ports/store.ts";
 import type { Outcome } from "../replay/machine-params.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import type { WorkflowCode } from "./workflow-registry.ts";
 
-type EndHost = Pick<ExecutorHost, "codec" | "random" | "storeTime" | "record">;
+type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record">;
 
 /** What the outcome of the workflow function means for the run. */
 export function endTransition(
@@ -26,22 +28,11 @@ export function endTransition(
       compensation,
     };
   }
-  try {
-    if (outcome.type === "completed") {
-      const output = host.codec.encode(outcome.value, `output of workflow "${machine.run.workflow}"`);
-      return { type: "end", status: "completed", unlessBehind: true, output, error: null, compensation: null };
-    }
-    if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
-  } catch (error) {
-    return {
-      type: "end",
-      status: "failed",
-      unlessBehind: true,
-      output: null,
-      error: host.record(error),
-      compensation: null,
-    };
+  if (outcome.type === "completed") {
+    const { output } = outcome;
+    return { type: "end", status: "completed", unlessBehind: true, output, error: null, compensation: null };
   }
+  if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
   const canceled = machine.cancelCause === "cancel" && isCancellation(outcome.error);
   return {
     type: "end",
@@ -62,7 +53,7 @@ function isCancellation(error: unknown): boolean {
 }
 
 /** `attributes` are those in the store: they may have changed since the machine was made. */
-function continueTransition(machine: RunMachine, input: unknown, attributes: Attributes, host: EndHost): Transition {
+function continueTransition(machine: RunMachine, input: Payload, attributes: Attributes, host: EndHost): Transition {
   const { run } = machine;
   const runId = uuidV7(host.storeTime.now(), host.random.bytes(16));
   const { namespace, id, workflow, version, queue, priority } = run;
@@ -78,10 +69,25 @@ function continueTransition(machine: RunMachine, input: unknown, attributes: Att
       queue,
       priority,
       attributes: { ...attributes, ...machine.freshAttributes },
-      input: host.codec.encode(input, `input of the run that continues "${id}"`),
+      input,
       seed: runId,
       ...timeoutMs,
     },
     carried: machine.signals.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
   };
+}
+
+/** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */
+export function retryTransition(
+  machine: RunMachine,
+  outcome: Extract<Outcome, { type: "retried" }>,
+  code: WorkflowCode,
+  host: EndHost,
+): Transition {
+  const attempt = machine.retries + 1;
+  const now = host.storeTime.now();
+  const retryAt = now + code.retryDelayMs(attempt, () => host.random.next());
+  const meta = { attempt, error: host.record(outcome.error), retryAt, forgets: outcome.forgets };
+  machine.append({ type: "run_retried", op: null, meta }, now);
+  return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }

@@ -17,7 +17,7 @@ import type { Run } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import { describeDivergence } from "../replay/divergence.ts";
-import type { MachineParams, Outcome } from "../replay/machine-params.ts";
+import type { MachineParams } from "../replay/machine-params.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
@@ -25,7 +25,7 @@ import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
-import { endTransition } from "./run-end.ts";
+import { endTransition, retryTransition } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
@@ -45,6 +45,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #queue: QueuedDraft[] = [];
   #commit: number;
   #consumed: number;
+  #durableConsumed: number;
   #queuedMessages: number;
   #durableSeq: number;
   #eventsThisHold = 0;
@@ -54,7 +55,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #wake: Timer | undefined;
   #explaining = false;
   #endsRefused = 0;
-  #retryAt: number | undefined;
+  #retry: Transition | undefined;
 
   constructor(
     host: ExecutorHost,
@@ -68,6 +69,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.runId = run.runId;
     this.#commit = run.commit;
     this.#consumed = run.consumed;
+    this.#durableConsumed = run.consumed;
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
     const { codec, log, opsMax } = host;
@@ -111,6 +113,15 @@ export class RunExecutor implements TurnTaker, Committable {
     return this.state === "held" && delivered > this.#queuedMessages && !this.#lettingGo();
   }
 
+  /** Whether it has had its run under this epoch until now, and is not letting it go. */
+  keeps(epoch: number): boolean {
+    return this.state === "held" && this.run.epoch === epoch && !this.#lettingGo();
+  }
+
+  get writing(): boolean {
+    return this.#inFlight !== undefined;
+  }
+
   get queuedMessages(): number {
     return this.#queuedMessages;
   }
@@ -140,7 +151,7 @@ export class RunExecutor implements TurnTaker, Committable {
 
   openTurn(): boolean {
     // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
-    if (this.state !== "held" || this.#parkError || this.#lettingGo()) return false;
+    if (this.state !== "held" || this.#parkError || this.#explaining || this.#lettingGo()) return false;
     try {
       return this.#openNext();
     } catch (error) {
@@ -155,7 +166,9 @@ export class RunExecutor implements TurnTaker, Committable {
   #openNext(): boolean {
     const { machine } = this;
     if (!machine.started) {
-      const cancel = machine.replaying ? undefined : this.#queue.find(({ event }) => event.type === "cancel_requested");
+      // Only a run that nobody has ever held: one that was may have done something that wants cleaning up.
+      const untouched = this.run.epoch === 1 && !machine.replaying;
+      const cancel = untouched ? this.#queue.find(({ event }) => event.type === "cancel_requested") : undefined;
       if (!cancel) {
         machine.start();
         return true;
@@ -252,6 +265,7 @@ export class RunExecutor implements TurnTaker, Committable {
       events,
       consumed: this.#consumed,
       attributes,
+      clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
     };
     this.#inFlight = { commit, lastSeq: events.at(-1)?.seq ?? this.#durableSeq };
@@ -264,7 +278,11 @@ export class RunExecutor implements TurnTaker, Committable {
     const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
     if (this.#parkError) return { type: "park", error: this.#parkError };
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
-    if (machine.outcome?.type === "retried") return this.#retryTransition(machine.outcome);
+    if (machine.outcome?.type === "retried") {
+      if (this.#steps.running > 0) return hold;
+      this.#retry ??= retryTransition(machine, machine.outcome, this.#code, this.#host);
+      return this.#retry;
+    }
     if (machine.outcome) {
       this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
       // Under a stream of messages a run must still be able to end.
@@ -272,9 +290,7 @@ export class RunExecutor implements TurnTaker, Committable {
       return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
     }
     if (this.#steps.running > 0) return hold;
-    // Past its deadline the store would call a suspended run due all the time: it stays here until it has wound up.
-    const overdue = this.run.deadlineAt !== null && this.run.deadlineAt <= this.#host.storeTime.now();
-    if (overdue || this.#steps.hasStartable()) return this.#mayYield() ? { type: "release" } : hold;
+    if (this.#steps.hasStartable()) return this.#mayYield() ? { type: "release" } : hold;
     const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
     const status = machine.compensating
       ? "compensating"
@@ -284,24 +300,6 @@ export class RunExecutor implements TurnTaker, Committable {
     const waitingFor = ops.slice(0, 20).map((op) => op.id);
     const availableAt = nextDueAt(machine, this.run, this.#steps.idle, 0);
     return { type: "suspend", status, availableAt, waitingFor };
-  }
-
-  /** The run goes to sleep and starts over from its history, without the failures that it is to forget. */
-  #retryTransition(outcome: Extract<Outcome, { type: "retried" }>): Transition {
-    const { machine } = this;
-    if (this.#retryAt === undefined) {
-      const failures = machine.retries + 1;
-      const now = this.#host.storeTime.now();
-      this.#retryAt = now + this.#code.retryDelayMs(failures, () => this.#host.random.next());
-      const meta = {
-        attempt: failures,
-        error: this.#host.record(outcome.error),
-        retryAt: this.#retryAt,
-        forgets: outcome.forgets,
-      };
-      machine.append({ type: "run_retried", op: null, meta }, now);
-    }
-    return { type: "suspend", status: "sleeping", availableAt: this.#retryAt, waitingFor: outcome.forgets };
   }
 
   #yielding(): boolean {
@@ -324,6 +322,7 @@ export class RunExecutor implements TurnTaker, Committable {
     if (outcome.outcome === "lost") return this.drop();
     this.#commit += 1;
     this.#durableSeq = flight.lastSeq;
+    this.#durableConsumed = flight.commit.consumed;
     if (flight.commit.attributes) this.run = { ...this.run, attributes: flight.commit.attributes };
     if (flight.commit.events.length > 0) this.#host.progressed(this);
     const { transition } = flight.commit;
@@ -339,8 +338,10 @@ export class RunExecutor implements TurnTaker, Committable {
   refused(error: unknown): void {
     this.#inFlight = undefined;
     if (this.state !== "held") return;
+    // Messages that were moved into events that cannot be written are still in the inbox.
     this.machine.fresh = [];
     this.machine.freshAttributes = null;
+    this.#consumed = this.#durableConsumed;
     if (this.#parkError) return this.drop();
     this.#park(error instanceof HoldfastError ? error : new HoldfastError("store_refused", String(error)));
   }
@@ -349,7 +350,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#wake?.cancel();
     if (transition.type === "suspend" || transition.type === "release") {
       // A run that is tried again as a whole starts over from its history.
-      this.state = this.#retryAt === undefined ? "suspended" : "gone";
+      this.state = !this.#retry && !this.#parkError ? "suspended" : "gone";
       this.#queue = [];
       this.#queuedMessages = this.#consumed;
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

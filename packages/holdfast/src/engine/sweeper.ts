@@ -1,7 +1,8 @@
 /**
  * The sweeper: finds workers whose lease has ended and gives their runs back. It sleeps until the earliest known lease
  * end, so that an idle system is quiet and recovery is prompt. After an outage of the store it waits one full lease before
- * it declares anyone dead: nobody could renew while the store was away.
+ * it declares anyone dead: nobody could renew while the store was away. It sweeps only right after a heartbeat of its own
+ * that was answered without delay.
  */
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
@@ -22,6 +23,8 @@ export interface SweeperParams {
   readonly leaseMs: number;
   readonly suspectAfter: number;
   readonly parkAfter: number;
+  /** Whether the store answers just now, and this worker is one that may judge others. */
+  readonly probe: () => Promise<boolean>;
 }
 
 export class Sweeper {
@@ -37,7 +40,10 @@ export class Sweeper {
 
   start(): void {
     this.#running = true;
-    this.#timeoutsFrom = this.#params.clock.monotonic() + this.#params.leaseMs;
+    const { clock, leaseMs } = this.#params;
+    this.#timeoutsFrom = clock.monotonic() + leaseMs;
+    // The store may have just come back: everybody who lives gets the time to say so, which is tried every tenth of a lease.
+    this.#quietUntil = Math.max(this.#quietUntil, clock.monotonic() + leaseMs / 5);
     void this.#sweep();
   }
 
@@ -61,6 +67,8 @@ export class Sweeper {
     const { clock, store, log, leaseMs } = this.#params;
     const quietMs = this.#quietUntil - clock.monotonic();
     if (quietMs > 0) return this.#schedule(quietMs);
+    // Not into a store that hangs: the sweep would take effect when it comes back, before anybody could renew.
+    if (!(await this.#params.probe())) return this.#schedule(leaseMs / 10);
     try {
       const result = await store.sweepWorkers(this.#sweepParams());
       const { dead, returned, parked, timedOut } = result;

@@ -1,4 +1,4 @@
-import { type AnyWorkflow, DEFAULT_QUEUE, requireName } from "../define/definitions.ts";
+import { type AnyWorkflow, DEFAULT_QUEUE, requireName, requireWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import { requireDuration } from "../replay/step-options.ts";
@@ -67,6 +67,7 @@ const DEFAULT_TUNING: WorkerTuning = {
 
 export function resolveWorkerOptions(options: WorkerOptions, name: string): ResolvedWorkerOptions {
   const workflows = options.workflows ?? [];
+  for (const [i, definition] of workflows.entries()) requireWorkflow(definition, `worker: workflows[${i}]`);
   const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
   for (const queue of queues) requireName(queue, "queue name");
   const leaseMs = requireDuration(options.lease ?? "30s", "worker", "lease");

@@ -5,7 +5,6 @@
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
-import type { Run } from "../model/run.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
 import { TurnLoop } from "../replay/turn-loop.ts";
@@ -13,21 +12,22 @@ import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
 import type { ExecutorHost, Leaving } from "./executor-host.ts";
+import { giveBackRun } from "./give-up-run.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
 import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { reconcileHeld } from "./reconcile.ts";
+import { Reconciler } from "./reconciler.ts";
 import { guardRejections } from "./rejection-guard.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
 import { signOff, signOn } from "./sign-on.ts";
+import type { SlotReservation } from "./slot-reservation.ts";
 import { SoloRule } from "./solo-rule.ts";
 import { StepWatch } from "./step-watch.ts";
-import { untilAnswered } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
@@ -51,6 +51,7 @@ export class Worker {
   readonly #committer: Committer;
   readonly #sweeper: Sweeper;
   readonly #inbox: InboxReader;
+  readonly #reconciler: Reconciler;
   readonly #solo: SoloRule;
   readonly #host: ExecutorHost;
   #state: "stopped" | "starting" | "running" | "draining" = "stopped";
@@ -58,7 +59,8 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
-  #reserved = 0;
+  /** Starts on their way that keep a slot free, oldest first. */
+  readonly #reserved = new Set<{ readonly since: number }>();
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
@@ -84,6 +86,7 @@ export class Worker {
       leaseMs,
       suspectAfter: tuning.suspectAfter,
       parkAfter: tuning.parkAfter,
+      probe: () => this.#lease.probe(),
     });
     this.#inbox = new InboxReader({ clock, random, store, log });
     this.#lease = new Lease({
@@ -111,6 +114,9 @@ export class Worker {
       telemetry: ports.telemetry,
     });
     this.#claimer = this.#makeClaimer();
+    const workerId = (): string => this.#lease.workerId;
+    const askingSince = (): number | undefined => this.#askingSince();
+    this.#reconciler = new Reconciler({ clock, store, log, held: this.#held, workerId, askingSince });
     this.#host = this.#makeHost(new TurnLoop((callback) => clock.immediate(callback)), new StepWatch(clock));
   }
 
@@ -180,11 +186,13 @@ export class Worker {
     this.#state = "draining";
     this.#claimer.stop();
     this.#sweeper.stop();
+    this.#pokeAll();
     if (waitMs > 0) {
-      this.#pokeAll();
       this.#leaving = limitedWait(this.#params.ports.clock, this.#held.untilEmpty(), waitMs);
       await this.#leaving.over;
     }
+    // Steps that are done are written down before anything is dropped.
+    await this.#untilFlushed();
     await this.#shutDown();
   }
 
@@ -193,7 +201,7 @@ export class Worker {
     const workerId = this.#lease.workerId;
     this.#held.dropAll();
     // What was on its way before the drop is still written, as far as the fence allows.
-    await limitedWait(ports.clock, this.#committer.untilIdle(), this.#params.options.drainTimeoutMs).over;
+    await this.#untilFlushed();
     this.#committer.abandon();
     // Also what was claimed while that took its time: from here on answers to claims find no worker.
     this.#held.dropAll();
@@ -203,6 +211,10 @@ export class Worker {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
     await signOff(ports, workerId);
     this.#state = "stopped";
+  }
+
+  #untilFlushed(): Promise<void> {
+    return limitedWait(this.#params.ports.clock, this.#committer.untilIdle(), this.#params.options.drainTimeoutMs).over;
   }
 
   #isDraining(): boolean {
@@ -254,33 +266,32 @@ export class Worker {
   /** A slot for a run that is about to be started here; undefined when there is none. */
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
-    if (!fits || this.#state !== "running" || this.#freeSlots() <= 0 || !this.#lease.active()) return undefined;
-    this.#reserved += 1;
+    if (!fits || this.#state !== "running" || this.#freeSlots() <= this.#claimer.asking || !this.#lease.active())
+      return undefined;
+    const reservation = { since: this.#params.ports.clock.monotonic() };
+    this.#reserved.add(reservation);
     const workerId = this.#lease.workerId;
     return {
       workerId,
       settle: (run) => {
-        this.#reserved -= 1;
+        this.#reserved.delete(reservation);
         const ours = run && run.heldBy === workerId && run.epoch === 1 && this.#lease.workerId === workerId;
         if (ours && this.#registry.has(run.workflow, run.version)) return this.#held.activate(run, []);
         // The store chose a version that this worker does not have.
-        if (ours) void this.#giveBack(run);
+        if (ours) void giveBackRun(this.#params.ports, workerId, run);
         this.#claimer.slotFreed();
       },
     };
   }
 
-  async #giveBack(run: Run): Promise<void> {
-    const { ports } = this.#params;
-    const params = { workerId: this.#lease.workerId, runs: [{ runId: run.runId, epoch: run.epoch }] };
-    const giveUp = (failures: number): boolean => failures >= 3;
-    // If it fails, the next heartbeat shows the difference, and the run is given back then.
-    await untilAnswered(ports, () => ports.store.releaseRunsIfHeld(params), giveUp).catch(() => {});
+  /** A run of ours was started that becomes due later. */
+  noteDueAt(storeAt: number): void {
+    this.#claimer.noteDueAt(storeAt);
   }
 
   #freeSlots(): number {
     if (this.#solo.exclusive) return 0;
-    return this.#params.options.concurrency - this.activeRuns - this.#reserved;
+    return this.#params.options.concurrency - this.activeRuns - this.#reserved.size;
   }
 
   #left(executor: RunExecutor, leaving: Leaving): void {
@@ -300,37 +311,20 @@ export class Worker {
     const { namespace, options } = this.#params;
     if (hint.type === "due") {
       if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#claimer.poke();
-    } else if (hint.type === "inbox") {
-      const executor = this.#held.get(hint.runId);
-      if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#inbox.pull(executor);
-    } else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.get(hint.runId)?.drop();
+    } else if (hint.type === "inbox") this.#held.pull(hint.runId);
+    else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.taken(hint.runId);
   }
 
   #onHeartbeat(result: HeartbeatResult): void {
-    for (const runId of result.behind) {
-      const executor = this.#held.get(runId);
-      if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#inbox.pull(executor);
-    }
-    if (result.heldCount !== this.activeRuns && this.#isQuiet()) void this.#reconcile();
+    for (const runId of result.behind) this.#held.pull(runId);
+    void this.#reconciler.compare(result.heldCount);
   }
 
-  /** Nothing is on its way that would explain a difference between what we hold and what the store thinks we hold. */
-  #isQuiet(): boolean {
-    return this.#reserved === 0 && !this.#claimer.busy && this.#committer.idle && !this.#held.loading;
-  }
-
-  async #reconcile(): Promise<void> {
-    const { ports } = this.#params;
-    const { workerId } = this.#lease;
-    const before = this.#held.all();
-    await reconcileHeld(ports, {
-      workerId,
-      knows: (runId) => this.#held.has(runId),
-      quiet: () => this.#isQuiet() && this.#lease.workerId === workerId,
-      drop: (held) => {
-        for (const executor of before) if (executor.state === "held" && !held.has(executor.runId)) executor.drop();
-      },
-    });
+  /** Since when the oldest claim or start has been on its way whose answer may bring us a run. */
+  #askingSince(): number | undefined {
+    const [reservation] = this.#reserved;
+    const claim = this.#claimer.askingSince;
+    return claim !== undefined && reservation ? Math.min(claim, reservation.since) : (claim ?? reservation?.since);
   }
 
   #pokeAll(): void {
@@ -358,7 +352,7 @@ export class Worker {
         handlers,
       }),
       freeSlots: () => this.#freeSlots(),
-      mayTakeSuspect: () => this.#solo.wanted && this.activeRuns === 0 && this.#reserved === 0,
+      mayTakeSuspect: () => this.#solo.wanted && this.activeRuns === 0 && this.#reserved.size === 0,
       onSuspectDue: () => this.#solo.want(),
       onClaimed: (run, messages) => this.#held.activate(run, messages),
       onSoloAnswered: (runId) => this.#solo.claimed(runId),
@@ -395,11 +389,4 @@ export class Worker {
       left: (executor, leaving) => this.#left(executor, leaving),
     };
   }
-}
-
-/** A slot that is kept free while a start travels to the store. */
-export interface SlotReservation {
-  readonly workerId: string;
-  /** The store's answer, or undefined when there is none. */
-  settle(run: Run | undefined): void;
 }

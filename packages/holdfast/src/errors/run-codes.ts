@@ -157,6 +157,14 @@ export const RUN_CODES = {
     summary: "The code of a workflow version is not what it was, and the worker was told to refuse that.",
     advice: 'Give the new code a new version, or start the worker with onChangedCode: "warn".',
   },
+  cancel_ignored: {
+    group: "canceled",
+    caller: "bug",
+    kind: "BadRequest",
+    summary: "The workflow goes on asking for ops in a loop after it was canceled. The run is parked.",
+    advice:
+      "Let the cancellation pass through catch blocks, clean up in ctx.uncancelable, then resume or terminate the run.",
+  },
   crash_unsafe: {
     group: "replay",
     caller: "fix_input",

@@ -22,6 +22,10 @@ function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now:
   appendEvents(state, row, commit);
   row.commit += 1;
   row.consumed = commit.consumed;
+  if (commit.clearDeadline) {
+    row.deadlineAt = null;
+    state.deadlines.delete(row.runId);
+  }
   if (commit.attributes) row.attributes = commit.attributes;
   if (commit.events.length > 0) {
     row.deaths = 0;

@@ -230,6 +230,8 @@ export interface RunCommit {
   readonly consumed: number;
   /** Replaces all of them; null leaves them as they are. */
   readonly attributes: Attributes | null;
+  /** The deadline has been dealt with, or no longer counts: the run is being wound up. Clears it. */
+  readonly clearDeadline: boolean;
   readonly transition: Transition;
 }
 

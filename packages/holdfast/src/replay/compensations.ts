@@ -75,7 +75,7 @@ export class Compensations {
 
   async run(): Promise<CompensationOutcome | null> {
     const machine = this.#machine;
-    const begun = this.#entries.filter((entry) => entry.op === undefined || (entry.op.step?.startedAttempt ?? 0) > 0);
+    const begun = this.#entries.filter((entry) => entry.op === undefined || entry.op.step?.everStarted);
     if (begun.length === 0) return null;
     machine.compensating = true;
     const shield = new Scope(machine.root, true);
@@ -91,7 +91,7 @@ export class Compensations {
 
   /** Whether the outcome of this step matters even when the code no longer waits for it. */
   mustLearn(op: Op): boolean {
-    return this.#byOp.has(op) && (op.step?.startedAttempt ?? 0) > 0;
+    return this.#byOp.has(op) && (op.step?.everStarted ?? false);
   }
 
   /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */

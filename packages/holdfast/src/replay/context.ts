@@ -3,6 +3,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { nameFault } from "../model/names.ts";
+import type { Payload } from "../model/payload.ts";
 import type { Logger } from "../ports/logger.ts";
 import {
   type Branch,
@@ -91,8 +92,8 @@ export interface Context {
 
 /** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function. */
 export class ContinueAsNew {
-  readonly input: unknown;
-  constructor(input: unknown) {
+  readonly input: Payload;
+  constructor(input: Payload) {
     this.input = input;
   }
 }
@@ -267,7 +268,8 @@ class RunContext implements Context {
 
   continueAsNew(input?: unknown): never {
     this.#machine.assertInTurn("ctx.continueAsNew");
-    throw new ContinueAsNew(input);
+    const { codec, run } = this.#machine;
+    throw new ContinueAsNew(codec.encode(input, `input of the run that continues "${run.id}"`));
   }
 }
 

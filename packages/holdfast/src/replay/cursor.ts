@@ -9,6 +9,8 @@ export class Cursor {
   /** Failures that a retry of the run has taken back, by seq; and what was recorded because of them, up to the retry. */
   readonly #forgotten = new Set<number>();
   readonly #loose: { readonly from: number; readonly to: number }[] = [];
+  /** Commands that were taken before the cursor came to them, by seq. */
+  readonly #taken = new Set<number>();
   #position = 0;
 
   constructor(events: readonly HistoryEvent[]) {
@@ -21,9 +23,25 @@ export class Cursor {
     return this.#forgotten.has(event.seq);
   }
 
-  /** Recorded between a failure that was taken back and the retry: it need not fit what the code does now. */
-  isLoose(event: HistoryEvent): boolean {
-    return this.#loose.some(({ from, to }) => event.seq > from && event.seq < to);
+  /**
+   * Recorded between a failure that was taken back and the retry: it need not fit what the code does now. Says since which
+   * event; what was asked for before it is the same op in both, what was asked for later need not be.
+   */
+  looseSince(event: HistoryEvent): number | undefined {
+    return this.#loose.find(({ from, to }) => event.seq > from && event.seq < to)?.from;
+  }
+
+  /** Whether a compensation is still to come: the run was given up at some point, and not tried again. */
+  compensates(): boolean {
+    return this.remaining().some((event) => event.op?.startsWith("compensate:"));
+  }
+
+  /** How often the run was tried again by itself since a person last did so. */
+  retries(): number {
+    let retries = 0;
+    for (const { type, meta } of this.#events)
+      if (type === "run_retried") retries = meta?.attempt === undefined ? 0 : retries + 1;
+    return retries;
   }
 
   #forget(retry: HistoryEvent): void {
@@ -69,14 +87,31 @@ export class Cursor {
   takeCommand(type: EventType, op: string | null, skip: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
     for (let i = this.#position; i < this.#events.length; i++) {
       const event = this.#events[i] as HistoryEvent;
+      if (this.#taken.has(event.seq)) continue;
       if (event.type === type && event.op === op) {
         this.#position = i + 1;
         return event;
       }
-      const passable = LENIENT.has(event.type) || this.isLoose(event) || skip(event);
+      const passable = LENIENT.has(event.type) || this.looseSince(event) !== undefined || skip(event);
       if (eventRole(event.type) !== "command" || !passable) return undefined;
     }
     return undefined;
+  }
+
+  /**
+   * Takes a command that was recorded in a later turn: code that no longer waits for a retired op gives it earlier. Only
+   * while a record of such an op lies ahead; anywhere else it would hide a divergence.
+   */
+  takeAhead(type: EventType, op: string | null, isRetired: (op: string | null) => boolean): HistoryEvent | undefined {
+    const ahead = this.remaining();
+    const event = ahead.find((other) => other.type === type && other.op === op && !this.#taken.has(other.seq));
+    if (!event || !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
+    this.#taken.add(event.seq);
+    return event;
+  }
+
+  isTaken(event: HistoryEvent): boolean {
+    return this.#taken.has(event.seq);
   }
 
   static isLenient(type: EventType): boolean {

@@ -1,4 +1,4 @@
-import type { HistoryEvent } from "../model/event.ts";
+import type { EventDraft, HistoryEvent } from "../model/event.ts";
 
 /** The code that runs now does not do what the history says was done. */
 export interface Divergence {
@@ -37,4 +37,17 @@ export function recordedNotAsked(
     seen.set(event.op, { op: event.op, type: event.type, seq: event.seq });
   }
   return [...seen.values()];
+}
+
+export function notAskedFault(event: HistoryEvent): string {
+  return `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`;
+}
+
+export function otherKindFault(event: HistoryEvent, kind: string): string {
+  return `"${event.op}" was recorded as ${event.type}, but the code asked for it as a ${kind}.`;
+}
+
+export function otherCommandFault(asked: EventDraft, next: HistoryEvent): string {
+  const there = `${next.type}${next.op === null ? "" : ` of "${next.op}"`}`;
+  return `the code asked for ${asked.type} of "${asked.op}" where history has ${there}.`;
 }

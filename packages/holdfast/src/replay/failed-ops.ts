@@ -1,10 +1,16 @@
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+
 const DEPTH_MAX = 5;
 
-/** The ops whose failure an error speaks of: its own, those of its causes, and those of its members. */
+/**
+ * The steps whose failure an error speaks of: its own, those of its causes, and those of its members. Not those that a crash
+ * has cut off and that must not be repeated.
+ */
 export function failedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];
-  const { op, cause, errors } = error as { readonly op?: unknown; readonly cause?: unknown; readonly errors?: unknown };
-  const own = typeof op === "string" ? [op] : [];
+  const { op, recordedCode, cause, errors } = error as Readonly<Record<string, unknown>>;
+  const own =
+    isHoldfastError(error, "step_failed") && typeof op === "string" && recordedCode !== "step_crashed" ? [op] : [];
   const members = Array.isArray(errors) ? errors.flatMap((member) => failedOps(member, depth + 1)) : [];
   return [...new Set([...own, ...failedOps(cause, depth + 1), ...members])];
 }

@@ -1,4 +1,5 @@
 import type { HistoryEvent } from "../model/event.ts";
+import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -23,8 +24,8 @@ export interface MachineParams {
 }
 
 export type Outcome =
-  | { readonly type: "completed"; readonly value: unknown }
-  | { readonly type: "continued"; readonly input: unknown }
+  | { readonly type: "completed"; readonly value: unknown; readonly output: Payload }
+  | { readonly type: "continued"; readonly input: Payload }
   /** The run is to be tried again, at the ops that failed. */
   | { readonly type: "retried"; readonly error: unknown; readonly forgets: readonly string[] }
   | { readonly type: "failed"; readonly error: unknown; readonly compensation: CompensationOutcome | null };

@@ -10,8 +10,10 @@ export function applyNote(ops: OpTable, event: HistoryEvent): string | undefined
   }
   if (!op.step) return undefined;
   const attempt = event.meta?.attempt ?? 1;
-  if (event.type === "step_started") op.step.startedAttempt = attempt;
-  else {
+  if (event.type === "step_started") {
+    op.step.startedAttempt = attempt;
+    op.step.everStarted = true;
+  } else {
     op.step.failedAttempts = attempt;
     op.step.retryAt = event.meta?.retryAt;
   }

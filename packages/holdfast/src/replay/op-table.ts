@@ -13,6 +13,7 @@ export class OpTable {
   readonly #opsMax: number;
   readonly #pending = new Map<string, Op>();
   readonly #occurrences = new Map<string, number>();
+  readonly #retired = new Set<string>();
   #count = 0;
 
   constructor(opsMax: number) {
@@ -38,6 +39,7 @@ export class OpTable {
 
   add(op: Op): void {
     this.#pending.set(op.id, op);
+    if (op.kind === "retired") this.#retired.add(op.id);
   }
 
   get(id: string | null): Op | undefined {
@@ -62,7 +64,7 @@ export class OpTable {
   }
 
   isRetired(id: string | null): boolean {
-    return this.get(id)?.kind === "retired";
+    return id !== null && this.#retired.has(id);
   }
 
   /** Both sides of a difference between the code and what was recorded from `event` on. */

@@ -11,6 +11,8 @@ export interface Op {
   readonly scope: Scope;
   /** Last event that the code had seen when it asked: all up to here must be durable before an effect may start. */
   gate: number;
+  /** The event that the code had seen last when it asked; the same on every replay. */
+  readonly askedSeq: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** Where in the code it was asked for; only known when the machine was told to look. */
@@ -34,6 +36,8 @@ export interface StepWork {
   readonly idempotencyKey: string;
   /** Executions that are known to have failed. */
   failedAttempts: number;
+  /** Whether the start of any attempt is in history; a retry of the run does not change that. */
+  everStarted: boolean;
   /** The newest attempt whose start is in history. */
   startedAttempt: number;
   /** The attempt whose start this process has written down: if it does not run, it has not begun. */
@@ -49,6 +53,7 @@ export function stepWork(runId: string, op: string, fn: StepFunction<unknown>, o
     options,
     idempotencyKey: idempotencyKey(runId, op),
     failedAttempts: 0,
+    everStarted: false,
     startedAttempt: 0,
     preparedAttempt: 0,
     retryAt: undefined,

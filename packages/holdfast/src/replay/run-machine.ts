@@ -15,7 +15,6 @@
 
 import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { RunCanceledError, RunTimedOutError } from "../errors/run-errors.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
@@ -25,8 +24,9 @@ import { callSite, outsideTurnError } from "./call-site.ts";
 import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
-import type { Divergence } from "./divergence.ts";
+import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
 import { failedOps } from "./failed-ops.ts";
+import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote } from "./notes.ts";
 import { type Op, type OpKind, UNSET } from "./op.ts";
@@ -35,6 +35,9 @@ import { Patches } from "./patches.ts";
 import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
+
+/** So many times in one turn a canceled run is told that it is canceled. */
+const REFUSALS_PER_TURN_MAX = 1_000;
 
 export type { MachineParams, Outcome, WorkflowBody } from "./machine-params.ts";
 
@@ -65,7 +68,7 @@ export class RunMachine {
   cancelCause: "cancel" | "deadline" | undefined;
   compensating = false;
   /** How often the run as a whole has been tried again. */
-  retries = 0;
+  readonly retries: number;
   started = false;
   inTurn = false;
   /** Whether the turn is in history as a whole: what the code writes to its log in it has been written before. */
@@ -79,6 +82,7 @@ export class RunMachine {
   readonly #params: MachineParams;
   readonly #cursor: Cursor;
   #lastAt: number;
+  #refusals = 0;
   #random: SeededRandom | undefined;
   #abort: AbortController | undefined;
 
@@ -92,6 +96,7 @@ export class RunMachine {
     this.nextSeq = params.history.length + 1;
     this.turnAt = params.run.startedAt ?? params.run.createdAt;
     this.#lastAt = Math.max(this.turnAt, this.#cursor.last?.at ?? 0);
+    this.retries = this.#cursor.retries();
     this.context = createContext(this, this.root);
   }
 
@@ -135,7 +140,7 @@ export class RunMachine {
       if (this.#passedOver(event)) continue;
       const role = eventRole(event.type);
       if (role === "command") {
-        return this.#diverge(event, `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`);
+        return this.#diverge(event, notAskedFault(event));
       }
       if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history goes on.");
       if (role === "delivered") return this.#deliver(event);
@@ -146,26 +151,29 @@ export class RunMachine {
 
   /** Recorded events that this code need not account for. */
   #passedOver(event: HistoryEvent): boolean {
-    if (this.#cursor.isForgotten(event)) return true;
-    if (this.outcome) return isMessage(event) || event.type === "run_retried";
-    const role = eventRole(event.type);
-    if (role === "command")
-      return Cursor.isLenient(event.type) || this.#cursor.isLoose(event) || this.ops.isRetired(event.op);
-    return this.#cursor.isLoose(event) && !isMessage(event) && !this.ops.get(event.op);
+    if (this.#cursor.isForgotten(event) || this.#cursor.isTaken(event)) return true;
+    if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
+    const looseSince = this.#cursor.looseSince(event);
+    if (eventRole(event.type) === "command")
+      return Cursor.isLenient(event.type) || looseSince !== undefined || this.ops.isRetired(event.op);
+    if (looseSince === undefined || isMessage(event)) return false;
+    return (this.ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
   }
 
   /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
   deliverLive(draft: EventDraft, now: number): boolean {
-    if (this.outcome && !isMessage(draft)) return false;
-    if (!isMessage(draft) && !this.ops.get(draft.op)) return false;
+    const op = this.ops.get(draft.op);
+    if (!isMessage(draft) && !op) return false;
     const event = this.append(draft, now);
-    if (this.outcome) return false;
-    return this.#deliver(event);
+    if (!this.outcome) return this.#deliver(event);
+    // The code has ended. What was under way is written down for the next try, if there is to be one.
+    if (op && !isMessage(draft)) this.#release(op);
+    return false;
   }
 
   /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
   note(draft: EventDraft, now: number): void {
-    if (this.outcome || !this.ops.get(draft.op)) return;
+    if (!this.ops.get(draft.op)) return;
     this.#applyNote(this.append(draft, now));
   }
 
@@ -187,11 +195,7 @@ export class RunMachine {
   /** Refuses a ctx call at a moment at which it could not be replayed. */
   assertInTurn(call: string): void {
     if (this.inTurn && !this.outcome) return;
-    if (this.outcome) {
-      throw new HoldfastError("run_ended", `${call} was called after run ${this.run.runId} had ended.`, {
-        data: { call },
-      });
-    }
+    if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
     if (error.code === "outside_turn") this.#violate(error);
     throw error;
@@ -203,11 +207,24 @@ export class RunMachine {
     const id = this.ops.nextId(name, init);
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
     const canceled = owner.cancellation();
-    if (canceled && kind !== "retired") return quiet(Promise.reject(canceled));
+    if (canceled && kind !== "retired") return this.#refuse(canceled);
     const promise = new Promise<unknown>((resolve, reject) => {
       const location = this.#params.locate ? callSite() : undefined;
       const step = init.step?.(id);
-      const op: Op = { id, kind, scope: owner, gate: 0, resolve, reject, location, pending: true, step, ...UNSET };
+      const askedSeq = this.seenSeq;
+      const op: Op = {
+        id,
+        kind,
+        scope: owner,
+        gate: 0,
+        askedSeq,
+        resolve,
+        reject,
+        location,
+        pending: true,
+        step,
+        ...UNSET,
+      };
       op.signalName = init.signalName;
       this.ops.add(op);
       if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
@@ -218,19 +235,25 @@ export class RunMachine {
     return quiet(promise);
   }
 
+  /** Nothing may be asked for here any more. Code that does not take no for an answer would never leave its turn. */
+  #refuse(canceled: Error): Promise<never> {
+    this.#refusals += 1;
+    if (this.#refusals <= REFUSALS_PER_TURN_MAX) return quiet(Promise.reject(canceled));
+    this.#violate(cancelIgnoredError(this.run, canceled));
+    return new Promise(() => {});
+  }
+
   /** Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it. */
   command(draft: EventDraft): HistoryEvent | undefined {
     if (!this.#cursor.replaying) {
       return this.divergence ? undefined : this.append(draft, this.turnAt);
     }
-    const event = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
-    if (event) this.seenSeq = event.seq;
-    else if (!Cursor.isLenient(draft.type)) {
+    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    if (taken) this.seenSeq = taken.seq;
+    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, (op) => this.ops.isRetired(op));
+    if (!event && !Cursor.isLenient(draft.type)) {
       const next = this.#cursor.peek() as HistoryEvent;
-      this.#diverge(
-        next,
-        `the code asked for ${draft.type} of "${draft.op}" where history has ${next.type}${next.op === null ? "" : ` of "${next.op}"`}.`,
-      );
+      this.#diverge(next, otherCommandFault(draft, next));
     }
     return event;
   }
@@ -257,13 +280,17 @@ export class RunMachine {
   async #main(input: unknown): Promise<void> {
     try {
       const value = await this.#params.body(this.context, input);
-      this.#finish({ type: "completed", value });
+      const output = this.codec.encode(value, `output of workflow "${this.run.workflow}"`);
+      this.#finish({ type: "completed", value, output });
     } catch (error) {
       if (error instanceof ContinueAsNew) return this.#finish({ type: "continued", input: error.input });
       if (!this.inTurn) return this.#settledOutside(error);
       const forgets = failedOps(error);
-      if (forgets.length > 0 && !this.root.canceled && this.#params.retryRun?.(error, this.retries + 1)) {
-        return this.#finish({ type: "retried", error, forgets });
+      const retried = forgets.length > 0 && !this.root.canceled && !this.#cursor.compensates();
+      if (retried && this.#params.retryRun?.(error, this.retries + 1)) {
+        // Steps under way are not released: what becomes of them is for the next try.
+        this.outcome = { type: "retried", error, forgets };
+        return;
       }
       const compensation = await this.compensations.run();
       this.#finish({ type: "failed", error, compensation });
@@ -282,13 +309,7 @@ export class RunMachine {
   #settledOutside(error: unknown): void {
     if (this.divergence || this.violation) return;
     if (isHoldfastError(error, "outside_turn")) return this.#violate(error);
-    this.#violate(
-      new HoldfastError(
-        "foreign_await",
-        `The function of workflow "${this.run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`,
-        { cause: error },
-      ),
-    );
+    this.#violate(foreignAwaitError(this.run, error));
   }
 
   #violate(error: HoldfastError): void {
@@ -298,6 +319,7 @@ export class RunMachine {
 
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
+    this.#refusals = 0;
     this.currentScope = scope;
     this.turnAt = at;
   }
@@ -325,16 +347,9 @@ export class RunMachine {
 
   #complete(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
-    if (!op)
-      return this.#diverge(
-        event,
-        `${event.type} of "${event.op}" was recorded, but the code did not ask for "${event.op}".`,
-      );
+    if (!op) return this.#diverge(event, notAskedFault(event));
     if (op.kind !== "retired" && !fits(op.kind, event.type)) {
-      return this.#diverge(
-        event,
-        `"${event.op}" was recorded as ${event.type}, but the code asked for it as a ${op.kind}.`,
-      );
+      return this.#diverge(event, otherKindFault(event, op.kind));
     }
     this.#release(op);
     this.#enter(op.scope, event.at);
@@ -351,18 +366,14 @@ export class RunMachine {
   }
 
   #applyNote(event: HistoryEvent): boolean {
-    if (event.type === "run_retried") this.retries += 1;
     const fault = applyNote(this.ops, event);
     return fault === undefined || this.#diverge(event, fault);
   }
 
   #cancelRun(event: EventDraft): void {
     if (this.root.canceled) return;
-    const { id, runId, workflow } = this.run;
-    const reason = event.meta?.reason;
-    const about = { id, runId, workflow, ...(reason === undefined ? {} : { reason }) };
     this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
-    const error = this.cancelCause === "deadline" ? new RunTimedOutError(about) : new RunCanceledError(about);
+    const error = cancellationError(this.run, event);
     this.cancelScope(this.root, error);
     this.#abort?.abort(error);
   }
