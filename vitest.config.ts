@@ -8,8 +8,14 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: ["holdfast-source", "node"] } },
   test: {
-    include: ["packages/**/src/**/*.test.ts", "packages/**/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: [
+      "packages/**/src/**/*.test.ts",
+      "packages/**/test/**/*.test.ts",
+      "scripts/**/*.test.ts",
+      "examples/**/*.test.ts",
+    ],
     exclude: ["**/node_modules/**", "**/dist/**"],
+    globalSetup: ["./scripts/vitest-servers.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

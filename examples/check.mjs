@@ -15,6 +15,8 @@ const checks = {
   "02-retries": () => printsExpected("02-retries"),
   "03-signals-and-sleep": () => printsExpected("03-signals-and-sleep"),
   "04-parallel": () => printsExpected("04-parallel"),
+  "05-versions": () => printsExpected("05-versions"),
+  "06-testing": () => testsPass("06-testing"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };
@@ -51,6 +53,11 @@ function printsExpected(name) {
   const file = path.join(examples, name, "expected.txt");
   if (!existsSync(file)) return "expected.txt is missing";
   return differs(start(name), readFileSync(file, "utf8"));
+}
+
+/** An example that is a test file: it has nothing to print. */
+function testsPass(name) {
+  execute([path.join(root, "node_modules", "vitest", "vitest.mjs"), "run", path.join("examples", name)]);
 }
 
 function orderForPeople() {

@@ -5,13 +5,14 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { bin, ensureInstalled, root, run } from "./ensure-installed.mjs";
+import { startServers } from "./test-servers.mjs";
 
 ensureInstalled();
 
 const directory = mkdtempSync(path.join(os.tmpdir(), "holdfast-test-"));
 const reportFile = path.join(directory, "report.json");
 const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
-const code = run(bin("vitest"), [...args, ...process.argv.slice(2)]);
+const code = await runWithServers(bin("vitest"), [...args, ...process.argv.slice(2)]);
 const report = readReport(reportFile);
 rmSync(directory, { recursive: true, force: true });
 
@@ -29,6 +30,23 @@ for (const file of brokenFiles)
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 if (code !== 0) process.exit(code);
 process.exit(failed > 0 || passed + failed === 0 ? 1 : 0);
+
+// Ctrl-C reaches vitest as well, which ends; the handlers only keep this process alive until the servers are stopped.
+async function runWithServers(command, commandArgs) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+  let servers;
+  try {
+    servers = await startServers();
+  } catch (error) {
+    console.error(error.message);
+    return 1;
+  }
+  try {
+    return run(command, commandArgs, { env: { ...process.env, ...servers.env } });
+  } finally {
+    servers.stop();
+  }
+}
 
 // A file that cannot be loaded, or whose hooks fail, counts as one failure: none of its tests may have run.
 function isBroken(file) {

@@ -1,17 +1,18 @@
 // An order that survives a crash, told on the terminal:
 //   npm start                          for people
 //   npm start --silent -- --json       one JSON object per line, for scripts
+//   npm start -- --store postgres://…  on another store than a fresh SQLite file
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type Client, isHoldfastError } from "holdfast";
+import { type Client, connect, isHoldfastError } from "holdfast";
 import { approve, order } from "./order.ts";
-import { openPlace, type Place } from "./place.ts";
+import { openPlace, startWorkerA } from "./place.ts";
 import { Screen } from "./screen.ts";
 import { type Line, listen, tell, tellingLogger } from "./tell.ts";
 
 const { values } = parseArgs({
-  options: { json: { type: "boolean", default: false }, store: { type: "string", default: "memory:" } },
+  options: { json: { type: "boolean", default: false }, store: { type: "string" } },
 });
 const screen = new Screen({ json: values.json });
 const lines: Line[] = [];
@@ -22,22 +23,23 @@ const show = (line: Line): void => {
 
 const place = openPlace(values.store);
 listen("client", show);
-const hf = await place.connect(tellingLogger);
+const hf = await connect(place.url, { logger: tellingLogger });
 screen.prose(
   "",
   "Holdfast runs an order: charge, wait for approval, sleep, then label and mail side by side.",
-  "Worker A is a process of its own and will be killed. Worker B takes over. Both use the same store,",
-  place.url === "memory:" ? "which is kept in the memory of this process." : `${place.url}.`,
+  "Worker A is a process of its own and will be killed. Worker B takes over. Both use the same store:",
+  values.store === undefined ? `${place.url}, a fresh file.` : "the one that was named with --store.",
 );
-const first = await surviveCrash(place, hf);
+const first = await surviveCrash(place.url, hf);
 const second = await compensate(hf);
 await hf.close();
+place.leave();
 summarize({ "o-1": first, "o-2": second });
 
 /** Order o-1: worker A is killed in the middle of a step, worker B brings the run to its end. */
-async function surviveCrash(place: Place, hf: Client): Promise<unknown> {
+async function surviveCrash(url: string, hf: Client): Promise<unknown> {
   screen.heading("Order o-1: the process dies, the order does not");
-  const a = await place.startWorkerA(show);
+  const a = await startWorkerA(url, show);
   show({ who: "worker A", text: `works in process ${a.pid}; its lease is 1 second`, mark: "note" });
 
   tell({ text: "starts order o-1" });
@@ -56,7 +58,7 @@ async function surviveCrash(place: Place, hf: Client): Promise<unknown> {
     mark: "bad",
   });
 
-  const b = hf.worker({ name: "B", workflows: [order] });
+  const b = hf.worker({ name: "B", workflows: [order], lease: "1s" });
   await b.start();
   listen("worker B", show);
   tell({ text: "starts. The run still belongs to worker A, until A's lease ends", mark: "note" });

@@ -1,16 +1,15 @@
 // Where the example takes place: which store it runs on, and how worker A comes to life and dies.
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { type Client, connect, type Logger } from "holdfast";
-import { MemoryNotifier, MemoryStore } from "holdfast/testing";
-import { clientOn, realClock, serveStore } from "./store-link.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import type { Line } from "./tell.ts";
 
 export interface Place {
   readonly url: string;
-  connect(log: Logger): Promise<Client>;
-  /** Starts worker A in a process of its own and waits until it works. Its lines are handed to `onLine`. */
-  startWorkerA(onLine: (line: Line) => void): Promise<Doomed>;
+  /** Removes what was made for the example. */
+  leave(): void;
 }
 
 /** A worker that is going to be killed. */
@@ -20,27 +19,19 @@ export interface Doomed {
   kill(): Promise<void>;
 }
 
-/** `memory:` keeps the store in this process; any other URL is opened by both processes. */
-export function openPlace(url: string): Place {
-  if (url !== "memory:") {
-    return { url, connect: (logger) => connect(url, { logger }), startWorkerA: (onLine) => startWorkerA(url, onLine) };
-  }
-  const notifier = new MemoryNotifier(realClock);
-  const store = new MemoryStore({ clock: realClock, notifier });
+/** A fresh SQLite file, unless a store is named: then that one is used, and left as it is. */
+export function openPlace(url: string | undefined): Place {
+  if (url !== undefined) return { url, leave() {} };
+  const folder = mkdtempSync(path.join(tmpdir(), "holdfast-order-"));
   return {
-    url,
-    connect: async (log) => clientOn(store, notifier, log),
-    startWorkerA: (onLine) => startWorkerA(url, onLine, (child) => serveStore(child, store, notifier)),
+    url: `file:${path.join(folder, "orders.db")}`,
+    leave: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-async function startWorkerA(
-  url: string,
-  onLine: (line: Line) => void,
-  serve: (child: ChildProcess) => () => void = () => () => {},
-): Promise<Doomed> {
-  const child = fork(new URL("./worker-a.ts", import.meta.url), [url], { serialization: "advanced" });
-  const stopServing = serve(child);
+/** Starts worker A in a process of its own and waits until it works. Its lines are handed to `onLine`. */
+export async function startWorkerA(url: string, onLine: (line: Line) => void): Promise<Doomed> {
+  const child = fork(new URL("./worker-a.ts", import.meta.url), [url]);
   const exited = once(child, "exit");
   await new Promise<void>((resolve, reject) => {
     child.on("message", (message: { readonly ready?: true; readonly line?: Line }) => {
@@ -54,7 +45,6 @@ async function startWorkerA(
     async kill() {
       child.kill("SIGKILL");
       await exited;
-      stopServing();
     },
   };
 }

@@ -95,3 +95,28 @@ describe("in an adapter", () => {
     expect(check(file, text)).toEqual([expect.stringContaining(message)]);
   });
 });
+
+describe("in the conformance suites", () => {
+  test.each([
+    `import type { Store } from "holdfast/adapter";`,
+    `import { MemoryStore } from "holdfast/testing";\nimport { expect } from "vitest";\nimport { a } from "./a.ts";`,
+  ])("%j may stand", (text) => {
+    expect(check("packages/conformance/src/fixture.ts", text)).toEqual([]);
+    expect(check("packages/conformance/test/memory.test.ts", text)).toEqual([]);
+  });
+
+  test.each([
+    `import { open } from "@holdfast/sqlite";`,
+    `import { connect } from "holdfast";`,
+    `import pg from "pg";`,
+    `import { readFileSync } from "node:fs";`,
+  ])("%j must not stand", (text) => {
+    expect(check("packages/conformance/src/fixture.ts", text)).toEqual([expect.stringContaining("may import only")]);
+  });
+
+  test("an adapter's tests load them, its sources do not", () => {
+    const text = `import { storeConformance } from "@holdfast/conformance";`;
+    expect(check("packages/sqlite/test/conformance.test.ts", text)).toEqual([]);
+    expect(check("packages/sqlite/src/store.ts", text)).toEqual([expect.stringContaining("is not a driver")]);
+  });
+});

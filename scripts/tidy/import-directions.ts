@@ -3,6 +3,7 @@
 // - Inside packages/holdfast/src a layer imports itself and the layers below it.
 // - The core has no runtime dependencies; an adapter is loaded with a dynamic import, by the URL resolver.
 // - An adapter package sees the core through "holdfast/adapter", and its own driver; never another adapter.
+// - A package that supports tests sees what every adapter's tests may see, and no adapter.
 // - No file reaches into another package by a relative path.
 import path from "node:path";
 import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
@@ -35,6 +36,11 @@ const ADAPTER_DRIVERS: Readonly<Record<string, readonly string[]>> = {
   postgres: ["pg"],
   redis: ["ioredis"],
   nats: ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
+};
+
+/** The packages that only tests load, and what each may import. */
+const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
+  conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
 };
 
 export function checkImportDirections(source: Source): Finding[] {
@@ -76,7 +82,8 @@ function allowedPlaces(from: string, file: string): readonly string[] | undefine
 function wrongPackageImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
   if (packageName === "holdfast") return wrongImportInCore(file, imported);
   if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
-  return undefined;
+  const allowed = TEST_SUPPORT[packageName];
+  return allowed === undefined ? undefined : wrongImportInTestSupport(packageName, allowed, imported);
 }
 
 function wrongImportInCore(file: string, imported: ImportedModule): string | undefined {
@@ -119,6 +126,15 @@ function wrongImportInAdapter(file: string, packageName: string, imported: Impor
   const drivers = ADAPTER_DRIVERS[packageName] ?? [];
   if (drivers.some((driver) => specifier === driver || specifier.startsWith(`${driver}/`))) return undefined;
   return `"${specifier}" is not a driver of ${packageName} (${drivers.join(", ")}); do without it, or add it to ADAPTER_DRIVERS`;
+}
+
+function wrongImportInTestSupport(
+  packageName: string,
+  allowed: readonly string[],
+  { specifier }: ImportedModule,
+): string | undefined {
+  if (allowed.includes(specifier)) return undefined;
+  return `${packageName} may import only ${allowed.join(", ")}, not "${specifier}"; every store's tests load it`;
 }
 
 function unknownPlace(file: string): string | undefined {

@@ -11,6 +11,7 @@ test.each([
   `import { a } from "./a.ts";`,
   `import { a } from "holdfast";`,
   `import a from "./a.json" with { type: "json" };`,
+  `import { startServers } from "../../scripts/test-servers.mjs";`,
 ])("%j is fine", (text) => {
   expect(check(text)).toEqual([]);
 });

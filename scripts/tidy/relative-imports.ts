@@ -1,13 +1,20 @@
-// Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the ending in the build.
+// Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the ending in the build. The files
+// directly in scripts are an exception where they are .mjs, because they run before anything is installed.
+import path from "node:path";
 import { type Finding, parseSource, type Source } from "./source.ts";
 
 export function checkRelativeImports(source: Source): Finding[] {
   if (!/\.(?:ts|tsx)$/.test(source.path)) return [];
   return parseSource(source)
     .imports.filter(({ specifier }) => /^\.{1,2}(?:\/|$)/.test(specifier) && !/\.(?:ts|tsx|json)$/.test(specifier))
+    .filter(({ specifier }) => !isScript(path.posix.join(path.posix.dirname(source.path), specifier)))
     .map(({ specifier, line }) => ({
       path: source.path,
       line,
       message: `the relative import "${specifier}" must name the source file, ending in .ts`,
     }));
+}
+
+function isScript(target: string): boolean {
+  return /^scripts\/[^/]+\.mjs$/.test(target);
 }

@@ -98,7 +98,7 @@ export class Client {
         outcome?.outcome === "created" ? { ...outcome.run, input: run.input, output: null, error: null } : undefined,
       );
     }
-    return this.#handleFor(outcome);
+    return this.#handleFor(outcome, run.workflow);
   }
 
   /** Many starts in few round trips. The handles are in the order of the requests. */
@@ -249,12 +249,18 @@ export class Client {
     return undefined;
   }
 
-  #handleFor(outcome: StartOutcome): RunHandle<never> {
+  #handleFor(outcome: StartOutcome, workflow: string): RunHandle<never> {
     const { run } = outcome;
     this.#core.noteWorkflow(run);
     const { availableAt } = run;
     if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
     if (outcome.outcome === "created") this.#core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
+    if (run.workflow !== workflow) {
+      const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not of "${workflow}". Choose another id.`;
+      throw new HoldfastError("run_already_exists", message, {
+        data: { id: run.id, runId: run.runId, workflow: run.workflow },
+      });
+    }
     if (outcome.outcome === "exists") {
       throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {
         data: { id: run.id, runId: run.runId, status: run.status },

@@ -134,7 +134,7 @@ export class RunHandle<T = unknown> {
   }
 
   /** Resolves when the signal is durable. The same `id` twice is one signal. */
-  async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<P>): Promise<void> {
+  async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
     const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
     const { codec } = this.#core.ports;

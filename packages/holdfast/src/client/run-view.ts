@@ -167,7 +167,14 @@ function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Code
     case "signal_received":
       return { ...step, ...output, kind: "signal", status: "completed", endedAt: at };
     case "side_effect":
-      return { ...step, ...output, kind: "side_effect", status: "completed", endedAt: at };
+      return {
+        ...step,
+        ...output,
+        ...error,
+        kind: "side_effect",
+        status: event.meta?.error ? "failed" : "completed",
+        endedAt: at,
+      };
     default:
       return before;
   }

@@ -51,7 +51,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: the bound for "whatever definition"; user code never sees the any
 export type AnyWorkflow = WorkflowDefinition<any, any>;
 export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
-export type OutputOf<D> = D extends WorkflowDefinition<never, infer O> ? O : never;
+export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : never;
 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;

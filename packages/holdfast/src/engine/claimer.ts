@@ -39,8 +39,8 @@ export interface ClaimerParams {
 export class Claimer {
   readonly #params: ClaimerParams;
   #running = false;
-  #busy = false;
-  #busySince = 0;
+  /** The claim on its way, if there is one. */
+  #flight: { readonly since: number } | undefined;
   #wanted = false;
   #asking = 0;
   #timer: Timer | undefined;
@@ -54,7 +54,7 @@ export class Claimer {
 
   /** Since when a claim has been on its way; undefined when there is none. */
   get askingSince(): number | undefined {
-    return this.#busy ? this.#busySince : undefined;
+    return this.#flight?.since;
   }
 
   /** How many runs the claim on its way may bring. */
@@ -75,15 +75,21 @@ export class Claimer {
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
+  /** The claim on its way was made under an id that is no more: nobody waits for its answer, should there ever be one. */
+  abandon(): void {
+    this.#flight = undefined;
+    this.#asking = 0;
+  }
+
   /** Something may be due, or a slot has become free. */
   poke(): void {
     this.#wanted = true;
-    if (!this.#running || this.#busy) return;
+    if (!this.#running || this.#flight) return;
     // Room may come about without anybody saying so: a worker that has kept itself empty for a suspect gives up in time.
     if (!this.#hasRoom()) return this.#wakeIn(this.#params.fallbackMs, this.#params.clock);
-    this.#busy = true;
-    this.#busySince = this.#params.clock.monotonic();
-    this.#params.clock.immediate(() => void this.#claim());
+    const flight = { since: this.#params.clock.monotonic() };
+    this.#flight = flight;
+    this.#params.clock.immediate(() => void this.#claim(flight));
   }
 
   /** A slot has become free: go on if there was more to take. */
@@ -105,14 +111,15 @@ export class Claimer {
     return this.#params.freeSlots() > 0 || this.#params.mayTakeSuspect();
   }
 
-  async #claim(): Promise<void> {
+  async #claim(flight: object): Promise<void> {
+    if (this.#flight !== flight) return;
     const { clock, random, store, storeTime, log } = this.#params;
     const solo = this.#params.mayTakeSuspect();
     const limit = solo ? 1 : this.#params.freeSlots();
     const base = this.#params.base();
     // Declared dead or signed off in the meantime: an answer for the old id says nothing about the new one, and what was
     // claimed under the old one belongs to others.
-    const outdated = (): boolean => this.#params.base().workerId !== base.workerId;
+    const outdated = (): boolean => this.#flight !== flight || this.#params.base().workerId !== base.workerId;
     if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();
@@ -139,7 +146,8 @@ export class Claimer {
         this.#wakeIn(this.#params.fallbackMs, clock);
       }
     }
-    this.#busy = false;
+    if (this.#flight !== flight) return;
+    this.#flight = undefined;
     this.#asking = 0;
     if (this.#wanted) this.poke();
   }

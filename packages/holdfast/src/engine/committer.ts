@@ -80,6 +80,7 @@ export class Committer {
   /** Batches that the store does not answer are no longer repeated: nobody waits for them. */
   abandon(): void {
     this.#abandoned += 1;
+    this.#inFlight = 0;
     this.#againAfter?.cancel();
     this.#againAfter = undefined;
     this.#again = [];
@@ -121,8 +122,10 @@ export class Committer {
   }
 
   async #flush(batch: readonly Entry[]): Promise<void> {
+    const abandoned = this.#abandoned;
     this.#inFlight += 1;
     await this.#send(batch);
+    if (this.#abandoned !== abandoned) return;
     this.#inFlight -= 1;
     this.#schedule();
     this.#settleIdle();

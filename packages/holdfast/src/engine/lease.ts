@@ -36,6 +36,8 @@ export class Lease {
   #wallDeadline = 0;
   #timer: Timer | undefined;
   #blocked = false;
+  /** Whether the latest heartbeat is still to be answered. */
+  #waiting = false;
 
   constructor(params: LeaseParams) {
     this.#params = params;
@@ -69,8 +71,15 @@ export class Lease {
   }
 
   /** Sends a heartbeat out of turn; whether the store has answered it without delay, and calls this worker live. */
-  async probe(): Promise<boolean> {
-    return this.#workerId !== "" && (await this.#beat());
+  probe(): Promise<boolean> {
+    if (this.#workerId === "") return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = this.#params.clock.setTimer(this.#params.leaseMs / 3, () => resolve(false));
+      void this.#beat().then((prompt) => {
+        timer.cancel();
+        resolve(prompt);
+      });
+    });
   }
 
   #renew(sentMonotonic: number, sentWall: number): void {
@@ -93,6 +102,10 @@ export class Lease {
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
+    // One that is never answered must not be the last.
+    this.#schedule(leaseMs / 3);
+    if (this.#waiting) this.#params.onOutage();
+    this.#waiting = true;
     try {
       const result = await store.heartbeatWorker({ workerId, leaseMs, draining: this.#params.draining() });
       if (this.#workerId !== workerId) return false;
@@ -118,6 +131,8 @@ export class Lease {
         );
       this.#schedule(leaseMs / 10);
       return false;
+    } finally {
+      this.#waiting = false;
     }
   }
 }

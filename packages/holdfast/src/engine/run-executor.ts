@@ -74,7 +74,9 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableSeq = run.eventCount;
     const { codec, log, opsMax } = host;
     this.#code = code;
-    this.#machineParams = { run, ...code, codec, log, history, opsMax, onViolation: () => this.#onViolation() };
+    const onViolation = (): void => this.#onViolation();
+    const record = (error: unknown): ErrorRecord => host.record(error);
+    this.#machineParams = { run, ...code, codec, log, record, history, opsMax, onViolation };
     this.machine = new RunMachine(this.#machineParams);
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),

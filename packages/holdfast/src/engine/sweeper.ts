@@ -69,6 +69,8 @@ export class Sweeper {
     if (quietMs > 0) return this.#schedule(quietMs);
     // Not into a store that hangs: the sweep would take effect when it comes back, before anybody could renew.
     if (!(await this.#params.probe())) return this.#schedule(leaseMs / 10);
+    // Should there never be an answer, this is when to try again.
+    this.#schedule(2 * leaseMs);
     try {
       const result = await store.sweepWorkers(this.#sweepParams());
       const { dead, returned, parked, timedOut } = result;

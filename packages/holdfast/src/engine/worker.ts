@@ -206,6 +206,7 @@ export class Worker {
     // Also what was claimed while that took its time: from here on answers to claims find no worker.
     this.#held.dropAll();
     this.#lease.end();
+    this.#claimer.abandon();
     this.#held.clearCache();
     this.#solo.reset();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
@@ -244,6 +245,8 @@ export class Worker {
     );
     this.#lease.end();
     this.#held.dropAll();
+    this.#claimer.abandon();
+    this.#committer.abandon();
     this.#solo.reset();
     await this.#registerAgain();
   }
@@ -297,6 +300,8 @@ export class Worker {
   #left(executor: RunExecutor, leaving: Leaving): void {
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
+    // Its successor is due: that needs no hint here.
+    if (leaving.how === "closed" && leaving.transition.type === "continue") this.#claimer.poke();
     reportLeaving(executor, leaving, this.#params.ports, this.#params.ends);
   }
 

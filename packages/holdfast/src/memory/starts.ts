@@ -23,11 +23,14 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
       if (holder !== null) state.hints.push({ type: "taken", runId: other.runId, workerId: holder });
     }
   }
+  const hintsBefore = state.hints.length;
   const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null);
   const dueNow = row.availableAt !== null && row.availableAt <= now;
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, holdBy.workerId)) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);
+    // Nobody needs to come for it.
+    state.hints.length = hintsBefore;
   }
   return { outcome: "created", run: leanRow(row) };
 }

@@ -5,6 +5,7 @@ export const ID_LENGTH_MAX = 400;
 
 // Control characters, and lone surrogates: PostgreSQL refuses both in text, so they are refused before anything is written.
 const FORBIDDEN = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const UNSTORABLE = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 // `charge#2` is how the second `charge` of a run is called; a name of that form would collide with it.
 const OCCURRENCE_SUFFIX = /#\d+$/;
 
@@ -19,6 +20,11 @@ export function nameFault(name: unknown): string | undefined {
 /** Says what is wrong with an id given by a caller, or undefined when it may be used. */
 export function idFault(id: unknown): string | undefined {
   return textFault(id, ID_LENGTH_MAX);
+}
+
+/** Says why not every store can keep this text, or undefined when all can. Other than in a name, lines may break. */
+export function valueFault(text: string): string | undefined {
+  return UNSTORABLE.test(text) ? "contains a NUL or half of a surrogate pair" : undefined;
 }
 
 function textFault(text: unknown, lengthMax: number): string | undefined {

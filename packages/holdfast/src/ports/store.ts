@@ -3,7 +3,8 @@
  *
  * What every method promises, so that adapters and engine agree:
  * 1. Each call is atomic: all of it happens, or none. Calls that take many runs decide each run on its own and say so
- *    per run. Within one call each run, id and message occurs once.
+ *    per run. Within one call each run and each id occurs once, except that several messages may go to one run: they are
+ *    numbered in the order of the call.
  * 2. Each call is idempotent under the ids that the caller made (runId, messageId, claimId, epoch and commit number): the
  *    caller may repeat it, unchanged, after an outcome that it could not see.
  * 3. Due times and leases are judged by the store's own clock; every reply that carries `now` tells it.
@@ -74,8 +75,8 @@ export interface Store {
   resumeRunIfParked(params: RunRef): Promise<{ readonly status: RunStatus | null }>;
 
   /**
-   * Makes a failed run go on: appends the event, epoch + 1, `running`, due now; error, end and deaths forgotten, the deadline
-   * starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
+   * Makes a failed run go on: appends the event, epoch + 1, `running`, due now; error, end and deaths forgotten, a deadline that
+   * is still there starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
    */
   reopenRunIfFailed(params: ReopenParams): Promise<ReopenOutcome>;

@@ -5,7 +5,9 @@ import { Scope } from "./scope.ts";
 
 /** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */
 export type Branch<T = unknown> = (ctx: Context) => T | PromiseLike<T>;
-export type Branches = readonly Branch[] | Readonly<Record<string, Branch>>;
+export type BranchList = readonly Branch[];
+export type BranchMap = Readonly<Record<string, Branch>>;
+export type Branches = BranchList | BranchMap;
 
 type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 /** Results in the shape of the branches. */
@@ -19,6 +21,8 @@ export interface ParallelOptions {
   /** How many branches may be under way at once. */
   readonly limit?: number;
 }
+
+export type CollectAll = ParallelOptions & { readonly onError: "collect-all" };
 
 /** Which branch won: its key, or its position as a number when the branches are a list. */
 export type RaceResult<B extends Branches> = B extends readonly Branch[]
@@ -89,6 +93,8 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
         (value) => {
           if (over) return;
           over = true;
+          // Branches that came in second in the same turn have lost as well.
+          for (const other of lanes) if (other !== lane) machine.signals.giveBack(other.scope);
           cancelAll(machine, lanes, lane, "another branch of ctx.race was first");
           resolve({ winner: Array.isArray(branches) ? Number(lane.key) : lane.key, value });
         },

@@ -1,4 +1,3 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
 import type { Op } from "./op.ts";
@@ -75,10 +74,12 @@ export class Compensations {
 
   async run(): Promise<CompensationOutcome | null> {
     const machine = this.#machine;
-    const begun = this.#entries.filter((entry) => entry.op === undefined || entry.op.step?.everStarted);
+    // A recorded outcome is proof enough: the compensation may have been added to the code after the step was done.
+    const begun = this.#entries.filter((entry) => entry.outcome !== undefined || entry.op?.step?.everStarted);
     if (begun.length === 0) return null;
     machine.compensating = true;
     const shield = new Scope(machine.root, true);
+    machine.undoScope = shield;
     await this.#windUp(begun);
     let failures = 0;
     for (const entry of begun.reverse()) {
@@ -97,7 +98,7 @@ export class Compensations {
   /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
   async #windUp(begun: readonly Entry[]): Promise<void> {
     const machine = this.#machine;
-    const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
+    const reason = machine.givenUp();
     for (const op of machine.ops.pending()) if (!op.step?.closing) machine.withdraw(op, reason);
     const open = begun.filter((entry) => entry.op?.pending);
     await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));

@@ -2,12 +2,15 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
-import { nameFault } from "../model/names.ts";
+import { nameFault, valueFault } from "../model/names.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Logger } from "../ports/logger.ts";
 import {
   type Branch,
   type Branches,
+  type BranchList,
+  type BranchMap,
+  type CollectAll,
   type Outcomes,
   type ParallelOptions,
   type RaceResult,
@@ -63,12 +66,13 @@ export interface Context {
   receive<T>(signal: SignalDefinition<T, unknown>): Promise<T>;
   receive<T>(signal: SignalDefinition<T, unknown>, options: { readonly timeout: Duration }): Promise<T | undefined>;
 
-  parallel<B extends Branches>(
-    branches: B,
-    options: ParallelOptions & { readonly onError: "collect-all" },
-  ): Promise<Settled<B>>;
-  parallel<B extends Branches>(branches: B, options?: ParallelOptions): Promise<Outcomes<B>>;
+  parallel<const B extends BranchList>(branches: B, options: CollectAll): Promise<Settled<B>>;
+  parallel<const B extends BranchList>(branches: B, options?: ParallelOptions): Promise<Outcomes<B>>;
+  parallel<B extends BranchMap>(branches: B, options: CollectAll): Promise<Settled<B>>;
+  parallel<B extends BranchMap>(branches: B, options?: ParallelOptions): Promise<Outcomes<B>>;
+  parallel<B extends Branches>(branches: B, options?: ParallelOptions): Promise<Outcomes<B> | Settled<B>>;
   /** The first branch to succeed; the others are canceled. Fails only when every branch has failed. */
+  race<const B extends BranchList>(branches: B): Promise<RaceResult<B>>;
   race<B extends Branches>(branches: B): Promise<RaceResult<B>>;
   /** Ops asked for in here go on when the run is canceled. */
   uncancelable<T>(fn: Branch<T>): Promise<T>;
@@ -119,7 +123,7 @@ class RunContext implements Context {
   }
 
   get abortSignal(): AbortSignal {
-    return this.#machine.abortSignal;
+    return this.#machine.abort.signal;
   }
 
   step<T>(name: string, fn: StepFunction<T>, options?: StepOptions<T>): Promise<T> {
@@ -170,7 +174,7 @@ class RunContext implements Context {
         ? undefined
         : requireDuration(options.timeout, `receive "${signal.name}"`, "timeout");
     if (machine.signals.has(signal.name) && !this.#refused())
-      return Promise.resolve(machine.signals.take(signal.name, machine.codec) as T);
+      return Promise.resolve(machine.signals.take(signal.name, machine.codec, this.#parentScope()) as T);
     return machine.ask("receive", signal.name, this.#scope, {
       prefix: "receive:",
       signalName: signal.name,
@@ -203,24 +207,7 @@ class RunContext implements Context {
   }
 
   sideEffect<T>(name: string, fn: () => T): T {
-    const machine = this.#machine;
-    machine.assertInTurn(`ctx.sideEffect(${JSON.stringify(name)})`);
-    const op = machine.ops.nextId(name);
-    const where = `value of sideEffect "${name}"`;
-    if (machine.replaying) {
-      const event = machine.command({ type: "side_effect", op });
-      return (event?.payload === undefined ? undefined : machine.codec.decode(event.payload)) as T;
-    }
-    const value = fn();
-    if (typeof (value as { then?: unknown } | null | undefined)?.then === "function") {
-      throw new HoldfastError(
-        "invalid_option",
-        `ctx.sideEffect(${JSON.stringify(name)}): the function is asynchronous. Use ctx.step for work that takes time.`,
-      );
-    }
-    const payload = machine.codec.encode(value, where);
-    machine.command({ type: "side_effect", op, payload });
-    return machine.codec.decode(payload) as T;
+    return this.#machine.sideEffects.run(name, fn) as T;
   }
 
   now(): Date {
@@ -289,6 +276,8 @@ export function assertAttributes(attributes: Attributes, where: string): void {
   for (const [key, value] of Object.entries(attributes)) {
     const fault = nameFault(key);
     if (fault) throw new HoldfastError("invalid_name", `${where}: the attribute name ${JSON.stringify(key)} ${fault}.`);
+    const unstorable = typeof value === "string" ? valueFault(value) : undefined;
+    if (unstorable) throw new HoldfastError("invalid_option", `${where}: attribute "${key}" ${unstorable}.`);
     const finite =
       typeof value === "number"
         ? Number.isFinite(value)

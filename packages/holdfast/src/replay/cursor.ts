@@ -99,13 +99,19 @@ export class Cursor {
   }
 
   /**
-   * Takes a command that was recorded in a later turn: code that no longer waits for a retired op gives it earlier. Only
-   * while a record of such an op lies ahead; anywhere else it would hide a divergence.
+   * Takes a command that was recorded in a later turn: code that no longer waits for a retired op gives it earlier, and so does
+   * a turn that was not taken before the run was tried again (`isNew`). Anywhere else it would hide a divergence.
    */
-  takeAhead(type: EventType, op: string | null, isRetired: (op: string | null) => boolean): HistoryEvent | undefined {
+  takeAhead(
+    type: EventType,
+    op: string | null,
+    isNew: boolean,
+    isRetired: (op: string | null) => boolean,
+  ): HistoryEvent | undefined {
     const ahead = this.remaining();
     const event = ahead.find((other) => other.type === type && other.op === op && !this.#taken.has(other.seq));
-    if (!event || !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
+    if (!event) return undefined;
+    if (!isNew && !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
     this.#taken.add(event.seq);
     return event;
   }

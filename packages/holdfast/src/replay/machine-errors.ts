@@ -8,6 +8,11 @@ export function runEndedError(call: string, run: Run): HoldfastError {
   return new HoldfastError("run_ended", message, { data: { call } });
 }
 
+export function insideSideEffectError(call: string, within: string): HoldfastError {
+  const message = `${call} was called inside ${within}, whose function is not called again on replay. Call it before, and use its value inside.`;
+  return new HoldfastError("inside_step", message, { data: { call } });
+}
+
 export function foreignAwaitError(run: Run, cause: unknown): HoldfastError {
   const message = `The function of workflow "${run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`;
   return new HoldfastError("foreign_await", message, { cause });

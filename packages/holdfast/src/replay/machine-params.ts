@@ -1,3 +1,4 @@
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
@@ -13,6 +14,8 @@ export interface MachineParams {
   readonly codec: Codec;
   readonly log: Logger;
   readonly history: readonly HistoryEvent[];
+  /** What history keeps of an error. */
+  readonly record?: (error: unknown) => ErrorRecord;
   /** Most ops that one run may ask for. */
   readonly opsMax: number;
   /** Remember where in the code each op was asked for; slow, for explaining a divergence. */

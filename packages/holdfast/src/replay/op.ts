@@ -28,7 +28,8 @@ export interface Op {
   signalName: string | undefined;
 }
 
-export const UNSET = { fireAt: undefined, signalName: undefined };
+/** What every op begins with. */
+export const UNSET = { gate: 0, pending: true, fireAt: undefined, signalName: undefined };
 
 export interface StepWork {
   readonly fn: StepFunction<unknown>;

@@ -12,13 +12,13 @@
  *      the machine stops there, and nothing it has asked for may be executed.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
-
 import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
+import { AbortOnce } from "./abort-once.ts";
 import { type AskInit, fits, isMessage, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { Compensations } from "./compensations.ts";
@@ -32,12 +32,11 @@ import { applyNote } from "./notes.ts";
 import { type Op, type OpKind, UNSET } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
+import { Refusals } from "./refusals.ts";
 import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
+import { SideEffects } from "./side-effects.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
-
-/** So many times in one turn a canceled run is told that it is canceled. */
-const REFUSALS_PER_TURN_MAX = 1_000;
 
 export type { MachineParams, Outcome, WorkflowBody } from "./machine-params.ts";
 
@@ -50,6 +49,9 @@ export class RunMachine {
   readonly signals = new SignalBuffer();
   readonly patches = new Patches(this);
   readonly compensations = new Compensations(this);
+  readonly sideEffects: SideEffects;
+  /** For `ctx.abortSignal`. */
+  readonly abort = new AbortOnce();
   readonly context: Context;
 
   /** Events that are not in the store yet, and attributes set by them. */
@@ -67,6 +69,8 @@ export class RunMachine {
   /** Why the run is being wound up from outside. */
   cancelCause: "cancel" | "deadline" | undefined;
   compensating = false;
+  /** Where the compensations run; once there is such a scope, nothing may be asked for outside of it. */
+  undoScope: Scope | undefined;
   /** How often the run as a whole has been tried again. */
   readonly retries: number;
   started = false;
@@ -82,15 +86,17 @@ export class RunMachine {
   readonly #params: MachineParams;
   readonly #cursor: Cursor;
   #lastAt: number;
-  #refusals = 0;
+  /** The event of this turn is from before the run was tried again, but this turn was not taken then. */
+  #turnIsNew = false;
+  readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
-  #abort: AbortController | undefined;
 
   constructor(params: MachineParams) {
     this.#params = params;
     this.run = params.run;
     this.codec = params.codec;
     this.log = params.log;
+    this.sideEffects = new SideEffects(this, params.record);
     this.#cursor = new Cursor(params.history);
     this.ops = new OpTable(params.opsMax);
     this.nextSeq = params.history.length + 1;
@@ -107,12 +113,6 @@ export class RunMachine {
   get random(): SeededRandom {
     this.#random ??= new SeededRandom(this.run.seed);
     return this.#random;
-  }
-
-  get abortSignal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.root.canceled) this.#abort.abort(this.root.canceled);
-    return this.#abort.signal;
   }
 
   // Driving ---------------------------------------------------------------------------------------------------------
@@ -183,9 +183,14 @@ export class RunMachine {
   }
 
   append(draft: EventDraft, at: number): HistoryEvent {
+    const event = this.#record(draft, at);
+    this.seenSeq = event.seq;
+    return event;
+  }
+
+  #record(draft: EventDraft, at: number): HistoryEvent {
     this.#lastAt = Math.max(this.#lastAt, at);
     const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };
-    this.seenSeq = event.seq;
     this.fresh.push(event);
     return event;
   }
@@ -194,6 +199,7 @@ export class RunMachine {
 
   /** Refuses a ctx call at a moment at which it could not be replayed. */
   assertInTurn(call: string): void {
+    this.sideEffects.assertNotInside(call);
     if (this.inTurn && !this.outcome) return;
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
@@ -206,25 +212,12 @@ export class RunMachine {
     if (this.divergence) return new Promise(() => {});
     const id = this.ops.nextId(name, init);
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
-    const canceled = owner.cancellation();
+    const canceled = this.undoScope && owner !== this.undoScope ? this.givenUp() : owner.cancellation();
     if (canceled && kind !== "retired") return this.#refuse(canceled);
     const promise = new Promise<unknown>((resolve, reject) => {
       const location = this.#params.locate ? callSite() : undefined;
       const step = init.step?.(id);
-      const askedSeq = this.seenSeq;
-      const op: Op = {
-        id,
-        kind,
-        scope: owner,
-        gate: 0,
-        askedSeq,
-        resolve,
-        reject,
-        location,
-        pending: true,
-        step,
-        ...UNSET,
-      };
+      const op: Op = { ...UNSET, id, kind, scope: owner, askedSeq: this.seenSeq, resolve, reject, location, step };
       op.signalName = init.signalName;
       this.ops.add(op);
       if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
@@ -235,10 +228,9 @@ export class RunMachine {
     return quiet(promise);
   }
 
-  /** Nothing may be asked for here any more. Code that does not take no for an answer would never leave its turn. */
+  /** Nothing may be asked for here any more. */
   #refuse(canceled: Error): Promise<never> {
-    this.#refusals += 1;
-    if (this.#refusals <= REFUSALS_PER_TURN_MAX) return quiet(Promise.reject(canceled));
+    if (this.#refusals.another()) return quiet(Promise.reject(canceled));
     this.#violate(cancelIgnoredError(this.run, canceled));
     return new Promise(() => {});
   }
@@ -250,16 +242,24 @@ export class RunMachine {
     }
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
-    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, (op) => this.ops.isRetired(op));
-    if (!event && !Cursor.isLenient(draft.type)) {
-      const next = this.#cursor.peek() as HistoryEvent;
-      this.#diverge(next, otherCommandFault(draft, next));
-    }
-    return event;
+    const event =
+      taken ?? this.#cursor.takeAhead(draft.type, draft.op, this.#turnIsNew, (op) => this.ops.isRetired(op));
+    if (event || Cursor.isLenient(draft.type)) return event;
+    // It is recorded as soon as that is possible: at the end of what there is.
+    if (this.#turnIsNew) return this.#record(draft, this.turnAt);
+    const next = this.#cursor.peek() as HistoryEvent;
+    this.#diverge(next, otherCommandFault(draft, next));
+    return undefined;
+  }
+
+  /** Why the code of a run that has failed or was canceled may do no more. */
+  givenUp(): Error {
+    return this.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
   }
 
   cancelScope(scope: Scope, error: Error): void {
     scope.canceled = error;
+    this.signals.giveBack(scope);
     for (const op of this.ops.pending()) if (op.scope.isReachedFrom(scope)) this.withdraw(op, error);
   }
 
@@ -319,20 +319,22 @@ export class RunMachine {
 
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
-    this.#refusals = 0;
+    this.#refusals.newTurn();
+    this.signals.newTurn();
     this.currentScope = scope;
     this.turnAt = at;
   }
 
   #deliver(event: HistoryEvent): boolean {
     this.turnIsRecorded = event.seq <= this.#cursor.all().length;
+    this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
     switch (event.type) {
       case "signal_received": {
         const op = this.signals.receive(event);
         this.#enter(op?.scope ?? this.root, event.at);
         if (!op) return true;
         this.#release(op);
-        op.resolve(this.signals.take(event.op as string, this.codec));
+        op.resolve(this.signals.take(event.op as string, this.codec, op.scope));
         return true;
       }
       case "cancel_requested":
@@ -375,7 +377,7 @@ export class RunMachine {
     this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
     const error = cancellationError(this.run, event);
     this.cancelScope(this.root, error);
-    this.#abort?.abort(error);
+    this.abort.abort(error);
   }
 
   #createTimer(op: Op, fireAt: number): void {

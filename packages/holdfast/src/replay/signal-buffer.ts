@@ -3,6 +3,7 @@ import type { Payload } from "../model/payload.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Op } from "./op.ts";
+import type { Scope } from "./scope.ts";
 
 interface BufferedSignal {
   readonly messageId: string;
@@ -13,6 +14,7 @@ interface BufferedSignal {
 export class SignalBuffer {
   readonly #signals = new Map<string, BufferedSignal[]>();
   readonly #waiting = new Map<string, Op[]>();
+  #takenThisTurn: { readonly name: string; readonly signal: BufferedSignal; readonly scope: Scope }[] = [];
 
   /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
   receive(event: HistoryEvent): Op | undefined {
@@ -28,12 +30,25 @@ export class SignalBuffer {
     return (this.#signals.get(name)?.length ?? 0) > 0;
   }
 
-  /** The oldest signal of that name. One that was sent without a payload is null. */
-  take(name: string, codec: Codec): unknown {
+  /** The oldest signal of that name, for somebody in that scope. One that was sent without a payload is null. */
+  take(name: string, codec: Codec, scope: Scope): unknown {
     const signals = this.#signals.get(name);
     const signal = signals?.shift();
     if (signals?.length === 0) this.#signals.delete(name);
+    if (signal) this.#takenThisTurn.push({ name, signal, scope });
     return signal === undefined || signal.payload.length === 0 ? null : codec.decode(signal.payload);
+  }
+
+  newTurn(): void {
+    this.#takenThisTurn = [];
+  }
+
+  /** What a branch has taken in the very turn in which it lost is not received: it goes back to the front. */
+  giveBack(scope: Scope): void {
+    for (const { name, signal, scope: taker } of this.#takenThisTurn.splice(0).reverse()) {
+      if (taker.isReachedFrom(scope)) this.#signals.set(name, [signal, ...(this.#signals.get(name) ?? [])]);
+      else this.#takenThisTurn.unshift({ name, signal, scope: taker });
+    }
   }
 
   wait(op: Op): void {

@@ -6,6 +6,7 @@ import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import type { Worker } from "../engine/worker.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { Duration } from "../model/duration.ts";
@@ -104,8 +105,21 @@ class TestRunHandle extends RunHandle {
     this.#clock = clock;
   }
 
-  override result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
-    return this.#clock.until(super.result(options));
+  override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+    try {
+      return await this.#clock.until(super.result(options));
+    } catch (error) {
+      if (!isHoldfastError(error, "result_timeout") || options.timeout !== undefined) throw error;
+      throw await this.#neverEnds(error);
+    }
+  }
+
+  /** Says what keeps the run from ending: in a test that is nearly always what one wants to know. */
+  async #neverEnds(cause: HoldfastError): Promise<HoldfastError> {
+    const { status, waitingFor, error } = await this.describe();
+    const why = error ? `: ${error.message}` : waitingFor.length > 0 ? `, for ${waitingFor.join(", ")}` : "";
+    const message = `Nothing else can happen, and run "${this.id}" has not ended; it is ${status}${why}`;
+    return new HoldfastError("result_timeout", message, { data: { id: this.id, status }, cause });
   }
 }
 

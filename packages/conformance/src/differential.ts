@@ -1,0 +1,51 @@
+import { describe, test } from "vitest";
+import { Dice } from "./differential/dice.ts";
+import { randomOperations } from "./differential/operations.ts";
+import { shrink } from "./differential/shrink.ts";
+import { Transcript } from "./differential/transcript.ts";
+import { type Parting, tryOperations } from "./differential/trial.ts";
+import type { OpenStore } from "./store-under-test.ts";
+
+export interface DifferentialOptions {
+  /** One sequence of calls for each. */
+  readonly seeds?: readonly number[];
+  /** Calls per sequence. */
+  readonly steps?: number;
+}
+
+/** Shrinking a failure on a database takes its time. */
+const TIMEOUT_MS = 300_000;
+const SHRINK_TRIES_MAX = 400;
+
+/**
+ * Registers tests that do the same random things to the memory store and to each of the stores, and ask for the same answers
+ * and the same contents at every step.
+ */
+export function differential(
+  stores: readonly { readonly name: string; readonly open: OpenStore }[],
+  options: DifferentialOptions = {},
+): void {
+  const seeds = options.seeds ?? Array.from({ length: 20 }, (_, i) => i + 1);
+  const steps = options.steps ?? 150;
+  for (const { name, open } of stores) {
+    describe(`${name} does what the memory store does`, () => {
+      test.for(seeds)(`in ${steps} random calls, seed %i`, { timeout: TIMEOUT_MS }, async (seed) => {
+        const parting = await findParting(open, seed, steps);
+        if (parting) throw new Error(report(name, seed, parting));
+      });
+    });
+  }
+}
+
+/** The shortest sequence found, from this seed, after which the store differs from the memory store. */
+export async function findParting(open: OpenStore, seed: number, steps: number): Promise<Parting | undefined> {
+  const parting = await tryOperations(open, randomOperations(new Dice(seed), steps));
+  return parting && shrink(open, parting, SHRINK_TRIES_MAX);
+}
+
+export function report(name: string, seed: number, { calls, what, world }: Parting): string {
+  const transcript = new Transcript(world.names);
+  const numbered = calls.map(({ at, call }, i) => `${String(i + 1).padStart(3)}. ${transcript.call(call, at)}`);
+  const head = `${name} parts from the memory store (seed ${seed}, shrunk to ${calls.length} calls):`;
+  return [head, ...numbered, `  → ${what}`].join("\n");
+}

@@ -1,0 +1,91 @@
+import type {
+  ClaimRunsParams,
+  ClaimRunsResult,
+  CommitRunsResult,
+  HeartbeatResult,
+  HeldRun,
+  Message,
+  RunRow,
+  VersionRow,
+} from "holdfast/adapter";
+import type { Answer, Call } from "./call.ts";
+import { sortBy } from "./contents.ts";
+import type { World } from "./world.ts";
+
+/** An answer without what the contract leaves to the store: order where none is promised, fields that say nothing. */
+export function comparableAnswer(call: Call, answer: Answer, world: World): unknown {
+  if ("error" in answer) return { error: answer.error };
+  const { value } = answer;
+  switch (call.method) {
+    case "claimRuns":
+      return comparableClaim(call.params, value as ClaimRunsResult, world);
+    case "commitRuns":
+      return comparableCommits(value as CommitRunsResult);
+    case "heartbeatWorker":
+      return comparableHeartbeat(value as HeartbeatResult);
+    case "readHeld":
+      return sortBy(value as readonly HeldRun[], ({ runId }) => runId);
+    case "readInbox":
+      return comparableInbox(value as readonly Message[], world);
+    case "listVersions":
+      return sortBy(value as readonly VersionRow[], (row) => `${row.workflow}/${row.registeredAt}/${row.version}`);
+    default:
+      return value;
+  }
+}
+
+function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world: World): unknown {
+  const { nextDueAt, suspectDue, runs, messages, ...rest } = result;
+  const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
+  return {
+    ...rest,
+    runs: sortBy(runs, ({ runId }) => runId),
+    messages: comparableInbox(messages, world),
+    // Any time that is not in the future says the same: ask again at once.
+    ...(params.again || suspects ? {} : { nextDueAt: nextDueAt === null ? null : Math.max(nextDueAt, result.now) }),
+    ...(params.again || params.solo ? {} : { suspectDue }),
+  };
+}
+
+/** The messages of an answer may be left out, and a commit that was lost says nothing about deliveries. */
+function comparableCommits({ outcomes, now }: CommitRunsResult): unknown {
+  return { now, outcomes: outcomes.map((one) => (one.outcome === "lost" ? { ...one, delivered: 0 } : one)) };
+}
+
+function comparableHeartbeat(result: HeartbeatResult): unknown {
+  const { live, now } = result;
+  return live ? { ...result, behind: [...result.behind].sort() } : { live, now };
+}
+
+function comparableInbox(messages: readonly Message[], world: World): unknown {
+  const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
+  const kept = messages.filter(({ runId, number }) => {
+    const run = rows.get(runId);
+    return run?.status !== "continued" || number <= run.consumed;
+  });
+  return sortBy(kept, ({ runId, number }) => `${runId} ${String(number).padStart(9, "0")}`).map((message) => {
+    const run = rows.get(message.runId);
+    const { payload, at, ...rest } = message;
+    const unconsumed = run !== undefined && message.number > run.consumed;
+    return { ...rest, ...(unconsumed ? { payload } : {}), ...(run?.continuedFrom === null ? { at } : {}) };
+  });
+}
+
+/** What is wrong with the order in which a claim took its runs; undefined when nothing is. */
+export function wrongClaimOrder(result: ClaimRunsResult, world: World): string | undefined {
+  const before = new Map(world.contents.runs.map((run) => [run.runId, run]));
+  for (const [i, later] of result.runs.entries()) {
+    for (const earlier of result.runs.slice(0, i)) {
+      if (earlier.priority < later.priority) return `${later.runId} has a higher priority than ${earlier.runId}`;
+      const [a, b] = [before.get(earlier.runId), before.get(later.runId)];
+      if (a && b && laneOf(a) === laneOf(b) && (a.availableAt ?? 0) > (b.availableAt ?? 0))
+        return `${b.runId} was due before ${a.runId}`;
+    }
+  }
+  return undefined;
+}
+
+/** Within a lane the order of a claim is promised. */
+export function laneOf(run: RunRow): string {
+  return [run.queue, run.workflow, run.version, run.priority].join("\n");
+}

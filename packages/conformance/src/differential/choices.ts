@@ -1,0 +1,42 @@
+import type { NewRun, Run, RunRef } from "holdfast/adapter";
+import { bytes } from "../sample-data.ts";
+import type { Dice } from "./dice.ts";
+import { IDS, NAMESPACES, type World } from "./world.ts";
+
+/** Mostly one of the workers, now and then one that never was. */
+export function someWorkerId(world: World, dice: Dice): string {
+  const live = dice.chance(0.8) ? dice.pick(world.liveWorkers)?.workerId : undefined;
+  return live ?? (dice.chance(0.9) ? dice.pick(world.workerIds) : undefined) ?? world.strangeId();
+}
+
+export function someRun(world: World, dice: Dice): RunRef {
+  const open = world.contents.runs.filter((run) => run.endedAt === null);
+  const run = dice.pick(dice.chance(0.7) && open.length > 0 ? open : world.contents.runs);
+  if (run && dice.chance(0.6)) return { runId: run.runId };
+  if (dice.chance(0.05)) return { runId: world.strangeId() };
+  return { namespace: dice.pick(NAMESPACES) as string, id: dice.pick(IDS) as string };
+}
+
+export function randomRun(world: World, dice: Dice, namespace: string, id: string): NewRun {
+  return {
+    namespace,
+    runId: world.newRunId(),
+    id,
+    workflow: dice.of("order", "order", "refund"),
+    version: dice.of("1", "1", "2"),
+    queue: dice.of("default", "default", "slow"),
+    priority: dice.of(0, 0, 0, 5, -5),
+    input: bytes(String(dice.int(100))),
+    seed: `seed ${dice.int(100)}`,
+    attributes: dice.of({}, { region: "eu" }, { region: 1 }, { region: null, tier: true }),
+    ...(dice.chance(0.15) ? { startDelayMs: dice.of(0, 1, 500, 3_000) } : {}),
+    ...(dice.chance(0.15) ? { startAt: world.now + dice.of(-500, 0, 1, 700) } : {}),
+    ...(dice.chance(0.2) ? { timeoutMs: dice.of(0, 1, 3_000, 60_000, 200_000) } : {}),
+  };
+}
+
+/** A start that was made before, in other words. */
+export function sameRun(run: Run): NewRun {
+  const { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes } = run;
+  return { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes };
+}

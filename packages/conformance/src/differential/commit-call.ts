@@ -1,0 +1,77 @@
+import type { CarriedMessage, Run, RunCommit, Transition } from "holdfast/adapter";
+import { bytes, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
+import type { Call } from "./call.ts";
+import { randomRun } from "./choices.ts";
+import type { Dice } from "./dice.ts";
+import type { World } from "./world.ts";
+
+export function commitCall(world: World, dice: Dice): Call | undefined {
+  const target = dice.chance(0.9) ? dice.pick(world.heldRuns) : dice.pick(world.contents.runs);
+  if (!target) return undefined;
+  const workerId = target.heldBy ?? dice.pick(world.workerIds) ?? world.strangeId();
+  const others = world.heldRuns.filter((run) => run !== target && (run.heldBy === workerId || dice.chance(0.1)));
+  const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
+  return { method: "commitRuns", params: { workerId, commits: runs.map((run) => randomCommit(world, dice, run)) } };
+}
+
+function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
+  const consumed = run.consumed + dice.int(run.delivered - run.consumed + 1);
+  return {
+    runId: run.runId,
+    epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
+    commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
+    events: someEvents(run.eventCount, dice.of(0, 0, 1, 2, 4), world.now),
+    consumed: dice.chance(0.6) ? run.delivered : consumed,
+    attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
+    clearDeadline: dice.chance(0.1),
+    transition: randomTransition(world, dice, run),
+  };
+}
+
+function randomTransition(world: World, dice: Dice, run: Run): Transition {
+  switch (dice.int(10)) {
+    case 0:
+    case 1:
+      return dice.of(HOLD, HOLD, { type: "hold", status: "compensating" });
+    case 2:
+    case 3:
+      return suspend(dice.of(null, null, world.now - 5, world.now, world.now + 700, world.now + 1_000_000), {
+        ...(dice.chance(0.2) ? { status: "compensating" as const } : {}),
+        waitingFor: dice.of([], ["approved"], ["sleep", "charge#2"]),
+      });
+    case 4:
+      return RELEASE;
+    case 5:
+    case 6:
+      return randomEnd(dice);
+    case 7:
+      return park("diverged");
+    default:
+      return {
+        type: "continue",
+        next: randomRun(world, dice, run.namespace, run.id),
+        carried: carry(world, dice, run),
+      };
+  }
+}
+
+function randomEnd(dice: Dice): Transition {
+  const unlessBehind = dice.chance(0.5);
+  if (dice.chance(0.5)) return end({ unlessBehind, output: dice.of(bytes('"done"'), bytes(""), null) });
+  return end({
+    status: dice.of("failed", "failed", "canceled", "timed_out"),
+    output: null,
+    error: { name: "Error", message: "no luck", kind: "Timeout", attempts: 2 },
+    unlessBehind,
+    compensation: dice.of(null, "compensated", "compensation_failed"),
+  });
+}
+
+/** Some of the messages that were moved into history. */
+function carry(world: World, dice: Dice, run: Run): CarriedMessage[] {
+  const consumed = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= run.consumed);
+  if (consumed.length === 0 || dice.chance(0.5)) return [];
+  return dice
+    .some(consumed, 2)
+    .map(({ kind, name, messageId, payload }): CarriedMessage => ({ kind, name, messageId, payload }));
+}

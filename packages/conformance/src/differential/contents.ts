@@ -1,0 +1,71 @@
+import type { HeldRun, HistoryEvent, Message, Run, RunRef, Store, VersionRow, WorkerRow } from "holdfast/adapter";
+
+/** Everything that can be read from a store. */
+export interface Contents {
+  readonly runs: readonly Run[];
+  readonly histories: Readonly<Record<string, readonly HistoryEvent[]>>;
+  readonly inboxes: Readonly<Record<string, readonly Message[]>>;
+  readonly newest: Readonly<Record<string, string | null>>;
+  readonly workers: readonly WorkerRow[];
+  readonly held: Readonly<Record<string, readonly HeldRun[]>>;
+  readonly versions: readonly VersionRow[];
+}
+
+/** What there may be to read: the ids that were ever used. */
+export interface KnownIds {
+  readonly namespaces: readonly string[];
+  readonly runIds: readonly string[];
+  readonly ids: readonly { readonly namespace: string; readonly id: string }[];
+  readonly workerIds: readonly string[];
+}
+
+export async function readContents(store: Store, known: KnownIds): Promise<Contents> {
+  const { runIds, ids, workerIds, namespaces } = known;
+  const refs: RunRef[] = runIds.map((runId) => ({ runId }));
+  const [rows, newest, histories, messages, workers, held, versions] = await Promise.all([
+    store.readRuns({ runs: refs }),
+    store.readRuns({ runs: ids }),
+    store.readHistories({ runs: runIds.map((runId) => ({ runId, afterSeq: 0 })), limitPerRun: 1_000_000 }),
+    store.readInbox({ runs: runIds.map((runId) => ({ runId, after: 0 })) }),
+    Promise.all(namespaces.map((namespace) => store.listWorkers({ namespace }))),
+    Promise.all(workerIds.map((workerId) => store.readHeld({ workerId }))),
+    Promise.all(namespaces.map((namespace) => store.listVersions({ namespace }))),
+  ]);
+  const runs = rows.filter((run) => run !== null);
+  return {
+    runs,
+    histories: Object.fromEntries(runIds.map((runId, i) => [runId, histories[i] ?? []])),
+    inboxes: Object.fromEntries(runs.map((run) => [run.runId, messages.filter(({ runId }) => runId === run.runId)])),
+    newest: Object.fromEntries(ids.map(({ namespace, id }, i) => [`${namespace}/${id}`, newest[i]?.runId ?? null])),
+    workers: sortBy(workers.flat(), ({ workerId }) => workerId),
+    held: Object.fromEntries(workerIds.map((workerId, i) => [workerId, sortBy(held[i] ?? [], ({ runId }) => runId)])),
+    versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
+  };
+}
+
+/** What the contract leaves to the store is taken out, so that equal contents are equal. */
+export function comparable(contents: Contents): Contents {
+  const inboxes = contents.runs.map((run) => {
+    const messages = (contents.inboxes[run.runId] ?? []).flatMap((message) => comparableMessage(run, message));
+    return [run.runId, messages] as const;
+  });
+  return { ...contents, inboxes: Object.fromEntries(inboxes) as Contents["inboxes"] };
+}
+
+function comparableMessage(run: Run, message: Message): unknown[] {
+  // What a continued run left unconsumed is in its successor's inbox; whether it is still here too is open.
+  if (run.status === "continued" && message.number > run.consumed) return [];
+  const { payload: _payload, at: _at, ...rest } = message;
+  // The payload of a consumed message may be gone; an inherited one may count as delivered then or now.
+  return [
+    {
+      ...rest,
+      ...(message.number > run.consumed ? { payload: message.payload } : {}),
+      ...(run.continuedFrom === null ? { at: message.at } : {}),
+    },
+  ];
+}
+
+export function sortBy<T>(items: readonly T[], key: (item: T) => string): T[] {
+  return [...items].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}

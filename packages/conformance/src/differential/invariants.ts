@@ -1,0 +1,80 @@
+import { isClosed, type Run } from "holdfast/adapter";
+import type { Contents } from "./contents.ts";
+
+/** What must hold of every store at every moment, whichever way it came there. */
+export function brokenInvariants(contents: Contents): string[] {
+  return [...contents.runs.flatMap((run) => brokenByRun(run, contents)), ...brokenById(contents)];
+}
+
+function brokenByRun(run: Run, contents: Contents): string[] {
+  const closed = isClosed(run.status);
+  const held = run.heldBy !== null;
+  const history = contents.histories[run.runId] ?? [];
+  const inbox = contents.inboxes[run.runId] ?? [];
+  const holder = contents.workers.find(({ workerId }) => workerId === run.heldBy);
+  const behind = run.delivered > run.consumed;
+  const listedAsHeld = Object.entries(contents.held).filter(([, runs]) =>
+    runs.some(({ runId }) => runId === run.runId),
+  );
+  const rules: Readonly<Record<string, boolean>> = {
+    "the history has eventCount events, numbered from 1": history.length === run.eventCount && isCounted(history),
+    "events never go back in time": history.every(({ at }, i) => i === 0 || at >= (history[i - 1]?.at ?? 0)),
+    "no more messages are consumed than were delivered": run.consumed <= run.delivered,
+    "the inbox is numbered from 1 to delivered":
+      run.status === "continued" || (inbox.length === run.delivered && isCounted(inbox)),
+    "a held run is not due and has a claim": !held || (run.availableAt === null && run.claimId !== null),
+    "a run that nobody holds has no claim and is not alone": held || (run.claimId === null && !run.alone),
+    "a held run is running or compensating": !held || run.status === "running" || run.status === "compensating",
+    "the holder is not offline": !held || (holder !== undefined && holder.status !== "offline"),
+    "readHeld agrees with the row": listedAsHeld.map(([workerId]) => workerId).join() === (run.heldBy ?? ""),
+    "a closed run has an end and is neither held nor due": !closed || (run.endedAt !== null && !held && !isDue(run)),
+    "an open run has no end": closed || run.endedAt === null,
+    "a parked run is not due": run.status !== "parked" || !isDue(run),
+    "a pending or sleeping run has a due time": !["pending", "sleeping"].includes(run.status) || isDue(run),
+    "a run that is behind is held, due, parked or closed":
+      !behind || held || isDue(run) || closed || run.status === "parked",
+    "no run is due after its deadline":
+      run.availableAt === null || run.deadlineAt === null || run.availableAt <= run.deadlineAt,
+    "only a continued run has a successor": (run.status === "continued") === (run.continuedAs !== null),
+  };
+  return Object.entries(rules)
+    .filter(([, holds]) => !holds)
+    .map(([rule]) => `${rule}: ${run.runId}`);
+}
+
+function brokenById(contents: Contents): string[] {
+  const ids = new Set(contents.runs.map(idOf));
+  return [...ids].flatMap((id) => {
+    const runs = contents.runs.filter((run) => idOf(run) === id);
+    const newestFirst = [...runs].sort((a, b) => b.createdAt - a.createdAt);
+    const open = runs.filter((run) => !isClosed(run.status));
+    const rules: Readonly<Record<string, boolean>> = {
+      "an id has at most one open run": open.length <= 1,
+      "the open run of an id is its newest": open.length === 0 || open[0] === newestFirst[0],
+      "createdAt differs between the runs of an id": new Set(runs.map((run) => run.createdAt)).size === runs.length,
+      "the newest run is found by id": contents.newest[id] === newestFirst[0]?.runId,
+      "a successor belongs to the chain of its predecessor": runs.every((run) => isLinked(run, runs)),
+    };
+    return Object.entries(rules)
+      .filter(([, holds]) => !holds)
+      .map(([rule]) => `${rule}: ${id}`);
+  });
+}
+
+function idOf(run: Run): string {
+  return `${run.namespace}/${run.id}`;
+}
+
+function isLinked(run: Run, runs: readonly Run[]): boolean {
+  if (run.continuedFrom === null) return run.firstRunId === run.runId;
+  const from = runs.find(({ runId }) => runId === run.continuedFrom);
+  return from?.continuedAs === run.runId && from.firstRunId === run.firstRunId;
+}
+
+function isDue(run: Run): boolean {
+  return run.availableAt !== null;
+}
+
+function isCounted(items: readonly { readonly seq?: number; readonly number?: number }[]): boolean {
+  return items.every((item, i) => (item.seq ?? item.number) === i + 1);
+}

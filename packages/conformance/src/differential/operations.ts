@@ -1,0 +1,200 @@
+import type { AttributeValue, DeliverMessage, StartRun } from "holdfast/adapter";
+import { aStart, REPLACED, SWEEP } from "../fixture.ts";
+import { bytes, errorRecord } from "../sample-data.ts";
+import type { Call } from "./call.ts";
+import { randomRun, sameRun, someRun, someWorkerId } from "./choices.ts";
+import { claimCall } from "./claim-call.ts";
+import { commitCall } from "./commit-call.ts";
+import type { Dice } from "./dice.ts";
+import { IDS, type World } from "./world.ts";
+
+/** Makes up a call from what there is; undefined when there is nothing to do it to. */
+type MakeCall = (world: World, dice: Dice) => Call | undefined;
+
+/** Something to do: what kind of call, and the seed of all its choices. Time passes before it. */
+export interface Operation {
+  readonly kind: OperationKind;
+  readonly seed: number;
+  readonly passMs: number;
+}
+
+/** How often each kind is chosen, relative to the others. */
+const WEIGHTS = {
+  start: 14,
+  claim: 16,
+  commit: 28,
+  deliver: 12,
+  repeat: 10,
+  register: 5,
+  sweep: 3,
+  crash: 7,
+  heartbeat: 4,
+  release: 4,
+  stop: 1,
+  terminate: 2,
+  resume: 4,
+  reopen: 3,
+  version: 3,
+  list: 4,
+  read: 3,
+} as const;
+
+/** Parks at once, so that it happens often. */
+const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
+
+export type OperationKind = keyof typeof WEIGHTS;
+
+export function randomOperations(dice: Dice, count: number): Operation[] {
+  const kinds = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind));
+  return Array.from({ length: count }, () => ({
+    kind: dice.pick(kinds) as OperationKind,
+    seed: dice.int(2 ** 31),
+    passMs: dice.of(0, 0, 0, 0, 1, 1, 7, 100, 700),
+  }));
+}
+
+export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
+  claim(world, dice) {
+    return world.liveWorkers.length === 0 ? MAKERS.register(world, dice) : claimCall(world, dice);
+  },
+
+  commit(world, dice) {
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice);
+  },
+
+  start(world, dice) {
+    const namespace = dice.of("default", "default", "other");
+    const starts = dice.some(IDS, 3).map((id): StartRun => {
+      const again = dice.chance(0.1) ? dice.pick(world.contents.runs) : undefined;
+      const run = again && again.namespace === namespace ? sameRun(again) : randomRun(world, dice, namespace, id);
+      return aStart(run, {
+        ifRunning: dice.of("return", "fail", "replace"),
+        ifClosed: dice.of("start", "start", "return", "fail"),
+        hold: dice.chance(0.5),
+        pick: dice.of(null, null, 0, 0.3, 0.9),
+      });
+    });
+    const distinct = starts.filter(({ run }, i) => starts.findIndex((other) => other.run.id === run.id) === i);
+    const holdBy = dice.chance(0.7) ? { workerId: someWorkerId(world, dice), claimId: world.newClaimId() } : null;
+    return { method: "startRuns", params: { starts: distinct, holdBy, replaceError: REPLACED } };
+  },
+
+  deliver(world, dice) {
+    const messages = Array.from({ length: 1 + dice.int(3) }, (): DeliverMessage => {
+      const used = dice.chance(0.25) ? dice.pick(world.messageIds) : undefined;
+      const kind = dice.chance(0.2) ? "cancel" : "signal";
+      return {
+        to: someRun(world, dice),
+        kind,
+        name: kind === "cancel" ? "" : dice.of("approved", "paid"),
+        messageId: used ?? world.newMessageId(),
+        payload: bytes(String(dice.int(100))),
+      };
+    });
+    const distinct = messages.filter(
+      ({ messageId }, i) => messages.findIndex((other) => other.messageId === messageId) === i,
+    );
+    return { method: "deliverMessages", params: { messages: distinct, inboxMax: dice.of(2, 5, 1_000) } };
+  },
+
+  /** The caller did not see the answer, or an old packet arrives late. */
+  repeat(world, dice) {
+    const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
+    return call?.method === "claimRuns" ? { method: "claimRuns", params: { ...call.params, again: true } } : call;
+  },
+
+  register(world, dice) {
+    const known = dice.chance(0.2) ? dice.pick(world.workerIds) : undefined;
+    const worker = {
+      namespace: dice.of("default", "default", "other"),
+      name: "worker",
+      queues: ["default"],
+      workflows: ["order"],
+      labels: { zone: "eu" },
+      leaseMs: dice.of(1_000, 2_000, 20_000),
+    };
+    return { method: "registerWorker", params: { workerId: known ?? world.newWorkerId(), ...worker } };
+  },
+
+  sweep: () => ({ method: "sweepWorkers", params: SWEEP_SOON }),
+
+  /** Time passes until a worker that holds something has lost its lease. */
+  crash(world, dice) {
+    const workerId = dice.pick(world.heldRuns)?.heldBy;
+    const worker = world.contents.workers.find((row) => row.workerId === workerId);
+    world.now = Math.max(world.now, worker?.leaseExpiresAt ?? 0);
+    return { method: "sweepWorkers", params: SWEEP_SOON };
+  },
+
+  heartbeat(world, dice) {
+    const params = { workerId: someWorkerId(world, dice), leaseMs: dice.of(1_000, 20_000), draining: dice.chance(0.2) };
+    return { method: "heartbeatWorker", params };
+  },
+
+  release(world, dice) {
+    const workerId = dice.pick(world.heldRuns)?.heldBy ?? someWorkerId(world, dice);
+    const runs = dice.some(world.heldRuns, 3).map((run) => ({
+      runId: run.runId,
+      epoch: run.epoch + (dice.chance(0.8) ? 0 : dice.of(-1, 1)),
+    }));
+    return { method: "releaseRunsIfHeld", params: { workerId, runs } };
+  },
+
+  stop: (world, dice) => ({ method: "stopWorker", params: { workerId: someWorkerId(world, dice) } }),
+
+  terminate(world, dice) {
+    const error = errorRecord("terminated");
+    return { method: "terminateRuns", params: { runs: [someRun(world, dice)], error } };
+  },
+
+  resume(world, dice) {
+    const parked = dice.pick(world.contents.runs.filter((run) => run.status === "parked"));
+    const run = parked && dice.chance(0.8) ? { runId: parked.runId } : someRun(world, dice);
+    return { method: "resumeRunIfParked", params: run };
+  },
+
+  reopen(world, dice) {
+    const failed = dice.pick(world.contents.runs.filter((run) => run.status === "failed"));
+    const run = failed ?? dice.pick(world.contents.runs);
+    if (!run) return undefined;
+    const eventCount = Math.max(0, run.eventCount + (dice.chance(0.8) ? 0 : dice.of(-1, 1)));
+    const event = { type: "run_retried", op: null, meta: { forgets: ["charge"] } } as const;
+    return { method: "reopenRunIfFailed", params: { run: { runId: run.runId }, eventCount, event } };
+  },
+
+  version(_world, dice) {
+    const [namespace, workflow, version] = ["default", dice.of("order", "refund"), dice.of("1", "2", "3")];
+    if (dice.chance(0.4)) {
+      const versions = [{ workflow, version, hash: `hash ${dice.int(3)}` }];
+      return { method: "registerVersions", params: { namespace, versions } };
+    }
+    const change = dice.of({ isDefault: true } as const, { share: 0.5 }, { deprecated: dice.chance(0.5) });
+    return { method: "updateVersionIfKnown", params: { namespace, workflow, version, change } };
+  },
+
+  list(world, dice) {
+    const filter = {
+      namespace: dice.of("default", "default", "other"),
+      ...(dice.chance(0.3) ? { id: dice.pick(IDS) as string } : {}),
+      ...(dice.chance(0.3) ? { workflow: "order" } : {}),
+      ...(dice.chance(0.3) ? { version: dice.of("1", "2") } : {}),
+      ...(dice.chance(0.3) ? { queue: dice.of("default", "slow") } : {}),
+      ...(dice.chance(0.3) ? { statuses: dice.some(["running", "pending", "completed", "waiting"] as const, 3) } : {}),
+      ...(dice.chance(0.3) ? { attributes: { region: dice.of<AttributeValue>("eu", 1, null, true) } } : {}),
+      ...(dice.chance(0.2) ? { createdAfter: world.now - dice.int(5_000) } : {}),
+      ...(dice.chance(0.2) ? { createdBefore: world.now - dice.int(5_000) } : {}),
+    };
+    if (dice.chance(0.3)) return { method: "countRuns", params: { ...filter, atMost: dice.of(null, 2) } };
+    const last = dice.chance(0.5) ? dice.pick(world.contents.runs) : undefined;
+    const before = last ? { before: { createdAt: last.createdAt, runId: last.runId } } : {};
+    return { method: "listRuns", params: { ...filter, ...before, limit: dice.of(2, 100) } };
+  },
+
+  read(world, dice) {
+    const runs = dice.some(world.runIds, 4);
+    if (dice.chance(0.5))
+      return { method: "readInbox", params: { runs: runs.map((runId) => ({ runId, after: dice.int(3) })) } };
+    const asked = runs.map((runId) => ({ runId, afterSeq: dice.int(4) }));
+    return { method: "readHistories", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
+  },
+};

@@ -1,0 +1,59 @@
+import type { OpenStore } from "../store-under-test.ts";
+import type { Call } from "./call.ts";
+import { type Parting, type TimedCall, tryCalls } from "./trial.ts";
+
+/**
+ * Leaves out whatever is not needed for the stores to part: calls first, then parts of calls. What is left may ask for
+ * nonsense (a message consumed that was never delivered); the memory store notices that, and it does not count.
+ */
+export async function shrink(open: OpenStore, found: Parting, triesMax: number): Promise<Parting> {
+  if (found.oracleFault) return found;
+  let best = found;
+  let tries = 0;
+  const parts = async (calls: readonly TimedCall[]): Promise<boolean> => {
+    if (tries++ >= triesMax) return false;
+    const parting = await tryCalls(open, calls, found.world);
+    if (!parting || parting.oracleFault) return false;
+    best = parting;
+    return true;
+  };
+  await removePieces(best.calls, parts);
+  for (let i = 0; i < best.calls.length; i++) {
+    for (const smaller of smallerCalls((best.calls[i] as TimedCall).call)) {
+      const calls = best.calls.map((timed, k) => (k === i ? { ...timed, call: smaller } : timed));
+      if (await parts(calls)) break;
+    }
+  }
+  return best;
+}
+
+/** Ever smaller pieces are removed as long as the rest still fails. */
+async function removePieces<T>(items: readonly T[], fails: (items: readonly T[]) => Promise<boolean>): Promise<void> {
+  let kept = items;
+  for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = kept.length - size; from > -size; from -= size) {
+      const rest = [...kept.slice(0, Math.max(0, from)), ...kept.slice(from + size)];
+      if (rest.length > 0 && (await fails(rest))) kept = rest;
+    }
+  }
+}
+
+/** The same call about one thing only, for each of several. */
+function smallerCalls(call: Call): Call[] {
+  switch (call.method) {
+    case "startRuns":
+      return ones(call.params.starts).map((starts) => ({ ...call, params: { ...call.params, starts } }));
+    case "commitRuns":
+      return ones(call.params.commits).map((commits) => ({ ...call, params: { ...call.params, commits } }));
+    case "deliverMessages":
+      return ones(call.params.messages).map((messages) => ({ ...call, params: { ...call.params, messages } }));
+    case "releaseRunsIfHeld":
+      return ones(call.params.runs).map((runs) => ({ ...call, params: { ...call.params, runs } }));
+    default:
+      return [];
+  }
+}
+
+function ones<T>(items: readonly T[]): T[][] {
+  return items.length > 1 ? items.map((item) => [item]) : [];
+}

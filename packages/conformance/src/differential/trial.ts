@@ -1,0 +1,119 @@
+import type { ClaimRunsResult } from "holdfast/adapter";
+import { memoryUnderTest } from "../memory-under-test.ts";
+import type { OpenStore, StoreUnderTest } from "../store-under-test.ts";
+import { comparableAnswer, wrongClaimOrder } from "./answer.ts";
+import { type Answer, type Call, send } from "./call.ts";
+import { isDecidable } from "./claim-call.ts";
+import { comparable, readContents } from "./contents.ts";
+import { Dice } from "./dice.ts";
+import { differenceOf, type ValueDifference } from "./difference.ts";
+import { brokenInvariants } from "./invariants.ts";
+import { MAKERS, type Operation } from "./operations.ts";
+import { Transcript } from "./transcript.ts";
+import { World } from "./world.ts";
+
+/** A call that was made, and when. */
+export interface TimedCall {
+  readonly at: number;
+  readonly call: Call;
+}
+
+/** Where a store parted from the memory store. */
+export interface Parting {
+  /** The calls up to it; the last one is where it shows. */
+  readonly calls: readonly TimedCall[];
+  readonly what: string;
+  /** The memory store refused the call or broke by it: that says nothing about the other store. */
+  readonly oracleFault: boolean;
+  readonly world: World;
+}
+
+/** Does random things to the memory store and to another one, until they differ; undefined when they never do. */
+export function tryOperations(open: OpenStore, operations: readonly Operation[]): Promise<Parting | undefined> {
+  const steps = operations.map(({ kind, seed, passMs }) => (world: World): Call | undefined => {
+    world.now += passMs;
+    return MAKERS[kind](world, new Dice(seed));
+  });
+  return compareStores(open, new World(), steps);
+}
+
+/** Makes calls again that were made before, or some of them. */
+export function tryCalls(open: OpenStore, calls: readonly TimedCall[], known: World): Promise<Parting | undefined> {
+  const steps = calls.map(({ at, call }) => (world: World): Call => {
+    world.now = at;
+    return call;
+  });
+  return compareStores(open, known.again(), steps);
+}
+
+async function compareStores(
+  open: OpenStore,
+  world: World,
+  steps: readonly ((world: World) => Call | undefined)[],
+): Promise<Parting | undefined> {
+  const oracle = await memoryUnderTest();
+  const tried = await open();
+  if (!tried.setClock) throw new Error("stores can be compared only if their clocks can be set: offer setClock");
+  try {
+    const calls: TimedCall[] = [];
+    for (const step of steps) {
+      const call = step(world);
+      if (!call || !isDecidable(call, world)) continue;
+      await oracle.setClock?.(world.now);
+      await tried.setClock(world.now);
+      calls.push({ at: world.now, call });
+      const repeatable = isRepeatable(call, world);
+      const difference = await compareCall(oracle, tried, call, world);
+      if (difference) return { calls, ...difference, world };
+      if (repeatable) world.calls.push(call);
+    }
+    return undefined;
+  } finally {
+    await oracle.close();
+    await tried.close();
+  }
+}
+
+/** Sends the call to both; says what differs in the answers or in the contents after it. */
+async function compareCall(
+  oracle: StoreUnderTest,
+  tried: StoreUnderTest,
+  call: Call,
+  world: World,
+): Promise<Pick<Parting, "what" | "oracleFault"> | undefined> {
+  const transcript = new Transcript(world.names);
+  const [expected, found] = await Promise.all([send(oracle.store, call), send(tried.store, call)]);
+  if ("error" in expected) return { what: `the memory store refuses it: ${expected.error}`, oracleFault: true };
+  const order = [expected, found].map((answer) => orderFault(call, answer, world)).find((fault) => fault !== undefined);
+  world.contents = await readContents(oracle.store, world.known);
+  const broken = brokenInvariants(world.contents).join("; ");
+  if (broken !== "") return { what: transcript.text(`the memory store itself broke: ${broken}`), oracleFault: true };
+  const contents = await readContents(tried.store, world.known);
+  const difference =
+    differenceOf(comparableAnswer(call, expected, world), comparableAnswer(call, found, world), "the answer") ??
+    differenceOf(comparable(world.contents), comparable(contents), "the contents");
+  const failure = "error" in found ? `this store fails: ${found.error}` : undefined;
+  const what = failure ?? order ?? (difference && describe(difference, transcript));
+  return what === undefined ? undefined : { what: transcript.text(what), oracleFault: false };
+}
+
+function orderFault(call: Call, answer: Answer, world: World): string | undefined {
+  if (call.method !== "claimRuns" || call.params.again || "error" in answer) return undefined;
+  const fault = wrongClaimOrder(answer.value as ClaimRunsResult, world);
+  return fault && `the claim took its runs in the wrong order: ${fault}`;
+}
+
+function describe({ path, expected, found }: ValueDifference, transcript: Transcript): string {
+  return `${path}: memory says ${transcript.value(expected)}, this store ${transcript.value(found)}`;
+}
+
+/** A read changes nothing, and a commit with a number from the future would fit later, when its contents do not. */
+function isRepeatable(call: Call, world: World): boolean {
+  if (/^(?:read|list|count)/.test(call.method)) return false;
+  if (call.method !== "commitRuns") return true;
+  const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
+  return call.params.commits.every(({ runId, epoch, commit }) => {
+    const row = rows.get(runId);
+    return row !== undefined && epoch <= row.epoch && commit <= row.commit;
+  });
+}

@@ -1,0 +1,196 @@
+import type {
+  ClaimRunsParams,
+  ClaimRunsResult,
+  DeliverMessage,
+  DeliverOutcome,
+  HistoryEvent,
+  Message,
+  NewRun,
+  Notifier,
+  RegisterWorkerParams,
+  Run,
+  RunRef,
+  StartOutcome,
+  StartRun,
+  Store,
+  SweepParams,
+  SweepResult,
+} from "holdfast/adapter";
+import { Holder } from "./holder.ts";
+import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
+import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
+
+/** Thrown when a case asks a store for the time that has no clock to be set: the case is skipped. */
+export class NoTestClock extends Error {}
+
+export const SWEEP: SweepParams = {
+  suspectAfter: 2,
+  parkAfter: 2,
+  parkError: errorRecord("it kills its workers"),
+  timeoutGraceMs: 1_000,
+  timeoutError: errorRecord("nobody took it in time"),
+  limit: 1_000,
+};
+
+export const REPLACED = errorRecord("replaced by a newer run");
+
+/** What a case works with: an empty store, ids that are never given twice, and the calls that most cases make. */
+export class Fixture {
+  readonly store: Store;
+  readonly notifier: Notifier;
+  readonly underTest: StoreUnderTest;
+  #now = START_MS;
+  #ids = 0;
+
+  private constructor(underTest: StoreUnderTest) {
+    this.underTest = underTest;
+    this.store = underTest.store;
+    this.notifier = underTest.notifier;
+  }
+
+  static async open(open: OpenStore): Promise<Fixture> {
+    const fixture = new Fixture(await open());
+    await fixture.underTest.setClock?.(START_MS);
+    return fixture;
+  }
+
+  close(): Promise<void> {
+    return this.underTest.close();
+  }
+
+  /** The store's time, to the millisecond. */
+  get now(): number {
+    if (!this.underTest.setClock) throw new NoTestClock();
+    return this.#now;
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.#now = this.now + ms;
+    await this.underTest.setClock?.(this.#now);
+  }
+
+  /** Another connection to the same data, or the first one where there is no other. */
+  async second(): Promise<Store> {
+    return (await this.underTest.openSecond?.())?.store ?? this.store;
+  }
+
+  /** A version 7 UUID; later ones are greater. */
+  newId(): string {
+    this.#ids += 1;
+    return uuidOf(this.#ids);
+  }
+
+  newRun(fields: Partial<NewRun> = {}): NewRun {
+    return newRun(fields.runId ?? this.newId(), fields);
+  }
+
+  async start(fields: Partial<NewRun> = {}, options: StartOptions = {}): Promise<StartOutcome> {
+    const { holdBy, ...policies } = options;
+    const start = aStart(this.newRun(fields), { hold: holdBy !== undefined, ...policies });
+    const result = await this.store.startRuns({ starts: [start], holdBy: holdBy ?? null, replaceError: REPLACED });
+    return result.outcomes[0] as StartOutcome;
+  }
+
+  /** Starts runs that nobody holds, in one call. */
+  async startMany(runs: readonly NewRun[]): Promise<readonly StartOutcome[]> {
+    const starts = runs.map((run) => aStart(run));
+    return (await this.store.startRuns({ starts, holdBy: null, replaceError: REPLACED })).outcomes;
+  }
+
+  /** Registers a worker. */
+  async worker(fields: Partial<RegisterWorkerParams> = {}): Promise<string> {
+    const workerId = fields.workerId ?? this.newId();
+    await this.store.registerWorker({
+      workerId,
+      namespace: "default",
+      name: "a worker",
+      queues: ["default"],
+      workflows: ["order"],
+      labels: {},
+      leaseMs: LEASE_MS,
+      ...fields,
+    });
+    return workerId;
+  }
+
+  claimParams(workerId: string, fields: Partial<ClaimRunsParams> = {}): ClaimRunsParams {
+    return {
+      workerId,
+      claimId: this.newId(),
+      again: false,
+      namespace: "default",
+      queues: ["default"],
+      handlers: [{ workflow: "order", version: "1" }],
+      limit: 100,
+      solo: false,
+      ...fields,
+    };
+  }
+
+  claim(workerId: string, fields: Partial<ClaimRunsParams> = {}): Promise<ClaimRunsResult> {
+    return this.store.claimRuns(this.claimParams(workerId, fields));
+  }
+
+  /** A new run, held by a new worker or by the one given, by way of start-and-hold. */
+  async held(fields: Partial<NewRun> = {}, workerId?: string): Promise<Holder> {
+    const holdBy = { workerId: workerId ?? (await this.worker()), claimId: this.newId() };
+    const { run } = await this.start(fields, { holdBy });
+    if (run.heldBy !== holdBy.workerId) throw new Error(`start-and-hold left the run to ${run.heldBy}`);
+    return new Holder(this.store, holdBy.workerId, run);
+  }
+
+  /** Claims whatever is due for a worker and expects it to be one run. */
+  async claimOne(workerId: string, fields: Partial<ClaimRunsParams> = {}): Promise<Holder> {
+    const { runs } = await this.claim(workerId, fields);
+    const run = runs[0];
+    if (!run || runs.length > 1) throw new Error(`the claim took ${runs.length} runs instead of one`);
+    return new Holder(this.store, workerId, run);
+  }
+
+  newMessage(to: RunRef, fields: Partial<DeliverMessage> = {}): DeliverMessage {
+    return { to, kind: "signal", name: "approved", messageId: this.newId(), payload: bytes("true"), ...fields };
+  }
+
+  async deliver(to: RunRef, fields: Partial<DeliverMessage> = {}, inboxMax = 1_000): Promise<DeliverOutcome> {
+    const messages = [this.newMessage(to, fields)];
+    return (await this.store.deliverMessages({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
+  }
+
+  sweep(fields: Partial<SweepParams> = {}): Promise<SweepResult> {
+    return this.store.sweepWorkers({ ...SWEEP, ...fields });
+  }
+
+  /** The run as it is stored now; it must exist. */
+  async run(ref: string | RunRef): Promise<Run> {
+    const [run] = await this.store.readRuns({ runs: [typeof ref === "string" ? { runId: ref } : ref] });
+    if (!run) throw new Error(`there is no run ${JSON.stringify(ref)}`);
+    return run;
+  }
+
+  async history(runId: string): Promise<readonly HistoryEvent[]> {
+    const [events] = await this.store.readHistories({ runs: [{ runId, afterSeq: 0 }], limitPerRun: 100_000 });
+    return events ?? [];
+  }
+
+  inbox(runId: string, after = 0): Promise<readonly Message[]> {
+    return this.store.readInbox({ runs: [{ runId, after }] });
+  }
+}
+
+export interface StartOptions {
+  readonly ifRunning?: StartRun["ifRunning"];
+  readonly ifClosed?: StartRun["ifClosed"];
+  readonly pick?: number;
+  readonly holdBy?: { readonly workerId: string; readonly claimId: string };
+}
+
+/** A start that finds no other run of its id, and is left to whoever claims it. */
+export function aStart(run: NewRun, fields: Partial<StartRun> = {}): StartRun {
+  return { run, ifRunning: "fail", ifClosed: "fail", hold: false, pick: null, ...fields };
+}
+
+/** Version 7, so that the number stands where the time does: ids are ordered as they were made. */
+export function uuidOf(n: number): string {
+  const hex = n.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-0000000000aa`;
+}

@@ -1,0 +1,78 @@
+import type {
+  Attributes,
+  CommitOutcome,
+  CommitRunsResult,
+  HistoryEvent,
+  RunCommit,
+  RunRow,
+  Store,
+  Transition,
+} from "holdfast/adapter";
+import { someEvents } from "./sample-data.ts";
+
+export interface CommitFields {
+  /** How many sample events, or the events themselves. */
+  readonly events?: number | readonly HistoryEvent[];
+  readonly consumed?: number;
+  readonly attributes?: Attributes;
+  readonly clearDeadline?: boolean;
+}
+
+/** What a worker knows of a run that it holds: it makes commits with the right numbers and counts on. */
+export class Holder {
+  readonly workerId: string;
+  readonly runId: string;
+  readonly #store: Store;
+  epoch: number;
+  commitNumber: number;
+  eventCount: number;
+  consumed: number;
+
+  constructor(store: Store, workerId: string, run: RunRow) {
+    this.#store = store;
+    this.workerId = workerId;
+    this.runId = run.runId;
+    this.epoch = run.epoch;
+    this.commitNumber = run.commit;
+    this.eventCount = run.eventCount;
+    this.consumed = run.consumed;
+  }
+
+  /** The next commit, not sent yet. */
+  draft(transition: Transition, fields: CommitFields = {}): RunCommit {
+    const { events = 0 } = fields;
+    return {
+      runId: this.runId,
+      epoch: this.epoch,
+      commit: this.commitNumber,
+      events: typeof events === "number" ? someEvents(this.eventCount, events) : events,
+      consumed: fields.consumed ?? this.consumed,
+      attributes: fields.attributes ?? null,
+      clearDeadline: fields.clearDeadline ?? false,
+      transition,
+    };
+  }
+
+  /** Sends the next commit. */
+  async commit(transition: Transition, fields: CommitFields = {}): Promise<CommitOutcome> {
+    return this.send(this.draft(transition, fields));
+  }
+
+  async send(commit: RunCommit): Promise<CommitOutcome> {
+    return (await this.answerTo(commit)).outcomes[0] as CommitOutcome;
+  }
+
+  /** The whole answer of the store. */
+  async answerTo(commit: RunCommit): Promise<CommitRunsResult> {
+    const result = await this.#store.commitRuns({ workerId: this.workerId, commits: [commit] });
+    if (result.outcomes[0]?.outcome === "written") this.follow(commit);
+    return result;
+  }
+
+  /** Counts on as the store did when it took this commit. */
+  follow(commit: RunCommit): void {
+    this.commitNumber = commit.commit + 1;
+    this.eventCount = Math.max(this.eventCount, commit.events.at(-1)?.seq ?? 0);
+    this.consumed = commit.consumed;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Clock, Timer } from "holdfast/adapter";
+import { MemoryNotifier, MemoryStore, VirtualClock } from "holdfast/testing";
+import type { StoreUnderTest } from "./store-under-test.ts";
+
+/** The memory store, or a variant of it, on a clock that the suites set. */
+export async function memoryUnderTest(Variant: typeof MemoryStore = MemoryStore): Promise<StoreUnderTest> {
+  const clock = new SettableClock();
+  const notifier = new MemoryNotifier(clock);
+  const store = new Variant({ clock, notifier });
+  return {
+    store,
+    notifier,
+    async setClock(ms) {
+      clock.ms = ms;
+    },
+    close: () => store.close(),
+  };
+}
+
+/** Stands still until it is set. Nothing that a store does needs a timer. */
+class SettableClock implements Clock {
+  readonly #loop = new VirtualClock();
+  ms = 0;
+
+  now(): number {
+    return this.ms;
+  }
+
+  monotonic(): number {
+    return this.ms;
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    return this.#loop.setTimer(delayMs, callback);
+  }
+
+  immediate(callback: () => void): void {
+    this.#loop.immediate(callback);
+  }
+}

@@ -1,0 +1,40 @@
+import { isHoldfastError } from "holdfast/adapter";
+import type { Fixture } from "./fixture.ts";
+
+/** More than any store needs; a bound, so that a store that never answers fails a test instead of hanging it. */
+const TRIES_MAX = 5_000;
+
+/**
+ * Repeats a call, unchanged, until it has an answer: rows of strangers (`busy`) and stores that are away for a moment are
+ * part of the contract. The call must be idempotent, as all of the store's are.
+ */
+export async function untilAnswered<T>(call: (again: boolean) => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await call(tries > 0);
+      if (!isBusy(answer) || tries >= TRIES_MAX) return answer;
+    } catch (error) {
+      if (!isTransient(error) || tries >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** Waits for what arrives by another way than the answer of a call; time is counted in round trips to the store. */
+export async function untilSeen(t: Fixture, what: string, seen: () => boolean): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (seen()) return;
+    await t.store.readRuns({ runs: [] });
+    await t.store.listWorkers({ namespace: "nobody" });
+  }
+  throw new Error(`${what} did not arrive`);
+}
+
+function isBusy(answer: unknown): boolean {
+  const outcomes = (answer as { outcomes?: unknown } | undefined)?.outcomes ?? answer;
+  const list: readonly unknown[] = Array.isArray(outcomes) ? outcomes : [outcomes];
+  return list.some((item) => (item as { outcome?: unknown } | null | undefined)?.outcome === "busy");
+}
+
+function isTransient(error: unknown): boolean {
+  return isHoldfastError(error) && ["store_unavailable", "store_outcome_unknown"].includes(error.code);
+}

@@ -1,0 +1,25 @@
+import type { Notifier, Store } from "holdfast/adapter";
+
+/** A store as the suites see it. Every test opens one of its own and closes it, whatever happens. */
+export interface StoreUnderTest {
+  /** Empty: no runs, no workers. */
+  readonly store: Store;
+  /** The notifier that this store publishes to. */
+  readonly notifier: Notifier;
+  /**
+   * Another connection to the same data and the same clock, as another process would have it. Without it the tests that
+   * want two connections make their calls on the first one. `close` of the store under test closes it as well.
+   */
+  openSecond?(): Promise<{ readonly store: Store; readonly notifier: Notifier }>;
+  /** Hints published through one connection reach the subscribers of the other. */
+  readonly hintsReachOthers?: boolean;
+  /**
+   * Sets the store's clock, which then stands still until it is set again; for every connection. Never set backwards.
+   * Without it the tests that need to know or to move the time are skipped.
+   */
+  setClock?(ms: number): Promise<void>;
+  /** Ends all connections and removes the data. */
+  close(): Promise<void>;
+}
+
+export type OpenStore = () => Promise<StoreUnderTest>;

@@ -1,0 +1,36 @@
+import type { Suite } from "../suite.ts";
+import { claims } from "./claims.ts";
+import { commits } from "./commits.ts";
+import { concurrency } from "./concurrency.ts";
+import { continuations } from "./continuations.ts";
+import { hints } from "./hints.ts";
+import { inbox } from "./inbox.ts";
+import { leases } from "./leases.ts";
+import { listing } from "./listing.ts";
+import { operators } from "./operators.ts";
+import { payloads } from "./payloads.ts";
+import { reading } from "./reading.ts";
+import { starts } from "./starts.ts";
+import { sweeps } from "./sweeps.ts";
+import { texts } from "./texts.ts";
+import { transitions } from "./transitions.ts";
+import { versions } from "./versions.ts";
+
+export const SUITES: readonly Suite[] = [
+  starts,
+  claims,
+  commits,
+  transitions,
+  continuations,
+  inbox,
+  leases,
+  sweeps,
+  operators,
+  versions,
+  reading,
+  listing,
+  payloads,
+  texts,
+  hints,
+  concurrency,
+];

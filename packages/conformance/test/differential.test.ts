@@ -1,0 +1,3 @@
+import { differential, memoryUnderTest } from "../src/index.ts";
+
+differential([{ name: "another memory store", open: () => memoryUnderTest() }]);

@@ -1,0 +1,3 @@
+import { memoryUnderTest, storeConformance } from "../src/index.ts";
+
+storeConformance("the memory store", () => memoryUnderTest());

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { Dice } from "../src/differential/dice.ts";
+import { randomOperations } from "../src/differential/operations.ts";
+import { type Parting, tryOperations } from "../src/differential/trial.ts";
+import { findParting, report } from "../src/differential.ts";
+import { memoryUnderTest } from "../src/index.ts";
+import { runCase } from "../src/store-conformance.ts";
+import type { Suite } from "../src/suite.ts";
+import { SUITES } from "../src/suites/index.ts";
+import { SABOTAGES } from "./sabotages/index.ts";
+
+describe("the conformance suite notices a store that", () => {
+  test.for(SABOTAGES)("$it ($noun)", async ({ noun, Store }) => {
+    const suite = SUITES.find((one) => one.noun === noun) as Suite;
+    const noticed: string[] = [];
+    for (const [title, run] of Object.entries(suite.cases)) {
+      await runCase(() => memoryUnderTest(Store), run).catch(() => noticed.push(title));
+    }
+    expect(noticed).not.toEqual([]);
+  });
+
+  test("every suite has somebody who tries to get past it", () => {
+    const attacked = new Set(SABOTAGES.map(({ noun }) => noun));
+    expect(SUITES.map(({ noun }) => noun).filter((noun) => !attacked.has(noun))).toEqual([]);
+  });
+});
+
+describe("the differential test notices a store that", () => {
+  /** It does not look at text, sizes, hints, copies or calls that overlap. */
+  const blindTo = ["texts", "payloads", "hints", "concurrency", "reading"];
+  const visible = SABOTAGES.filter(({ noun }) => !blindTo.includes(noun));
+
+  test.for(visible)("$it", async ({ Store }) => {
+    const open = () => memoryUnderTest(Store);
+    let parting: Parting | undefined;
+    for (let seed = 1; seed <= 60 && !parting; seed++)
+      parting = await tryOperations(open, randomOperations(new Dice(seed), 150));
+    expect(parting).toMatchObject({ oracleFault: false });
+  });
+});
+
+describe("the differential test", () => {
+  test.for(["suspends a run whose holder is behind", "forgets message ids when a run continues"])(
+    "shrinks what it finds: a store that %s",
+    async (it) => {
+      const open = () => memoryUnderTest(SABOTAGES.find((sabotage) => sabotage.it === it)?.Store);
+      let parting: Parting | undefined;
+      for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150);
+      expect(parting?.calls.length).toBeLessThan(10);
+    },
+  );
+
+  test("prints what was done and what differed, in words that can be followed", async () => {
+    const sabotage = SABOTAGES.find(({ it }) => it === "terminates without taking the epoch on");
+    const parting = await findParting(() => memoryUnderTest(sabotage?.Store), 1, 300);
+    const printed = parting && report("a broken store", 1, parting);
+    expect(printed).toMatch(/^a broken store parts from the memory store \(seed 1, shrunk to 2 calls\):$/m);
+    expect(printed).toMatch(
+      /^ {2}1\. t\+\d+ startRuns\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#1, id: /m,
+    );
+    expect(printed).toMatch(/^ {2}2\. t\+\d+ terminateRuns\(.*error: error"terminated" \}\)$/m);
+    expect(printed).toMatch(/→ the contents\.runs\.0\.epoch: memory says 1, this store 0$/);
+  });
+});

@@ -1,0 +1,22 @@
+import { MemoryStore } from "holdfast/testing";
+
+export interface Sabotage {
+  /** What the broken store does. */
+  readonly it: string;
+  /** The suite that is there to notice. */
+  readonly noun: string;
+  readonly Store: typeof MemoryStore;
+}
+
+type Row = NonNullable<ReturnType<MemoryStore["state"]["runs"]["get"]>>;
+
+/** A memory store whose rows a broken one can reach. */
+export class Saboteur extends MemoryStore {
+  row(runId: string): Row {
+    return this.state.runs.get(runId) as Row;
+  }
+
+  rows(): Row[] {
+    return [...this.state.runs.values()];
+  }
+}

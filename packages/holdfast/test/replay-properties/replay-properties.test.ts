@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type ChangedCase, checkChangeIsFound } from "./changed-program.ts";
+import { cases, checkCase, describeCase } from "./generated-case.ts";
+import { describePlan, plans } from "./moves.ts";
+import { programs } from "./program-arbitrary.ts";
+import { casesToTry, checkProperty, timeoutMsFor } from "./property.ts";
+import { pseudoCode } from "./pseudo-code.ts";
+import { collectRejections } from "./rejections.ts";
+import { Tally } from "./tally.ts";
+
+const CASES = casesToTry(1_200);
+
+test("any program, replayed from anywhere, does exactly what it did", { timeout: timeoutMsFor(CASES) }, async () => {
+  const tally = new Tally();
+  const { ofChains } = await collectRejections(() =>
+    checkProperty(cases, CASES, async (value) => tally.add(value.program, await checkCase(value)), describeCase),
+  );
+  // A generator that no longer reaches something would prove nothing about it.
+  if (CASES < 1_000) return;
+  expect(tally.neverSeen()).toEqual([]);
+  expect(ofChains.length).toBeGreaterThan(0);
+});
+
+test("a program that was changed where history knows of it is found out", {
+  timeout: timeoutMsFor(CASES),
+}, async () => {
+  const changedCases: fc.Arbitrary<ChangedCase> = fc.record({
+    program: programs,
+    plan: plans,
+    pick: fc.nat(),
+    change: fc.constantFrom("renamed", "of another kind", "preceded by a new timer"),
+  });
+  const describe = ({ program, plan, change, pick }: ChangedCase): string =>
+    [pseudoCode(program), "", "what happens:", ...describePlan(plan), `one op is ${change} (pick ${pick})`].join("\n");
+  let found = 0;
+  await collectRejections(() =>
+    checkProperty(
+      changedCases,
+      CASES,
+      async (value) => {
+        if (await checkChangeIsFound(value)) found += 1;
+      },
+      describe,
+    ),
+  );
+  if (CASES >= 1_000) expect(found).toBeGreaterThan(CASES / 4);
+});

@@ -1,0 +1,153 @@
+-- The tables. How they came to have this shape is told in docs/store-on-postgresql.md. Three rules to keep:
+-- 1. What a hold commit changes (commit_no, event_count, consumed, the counters of deaths) is in no index, so that it is
+--    a heap-only update.
+-- 2. What never changes is not in `runs` but in run_starts. A row of `runs` is in at most one of runs_due and runs_held.
+-- 3. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
+
+create type run_status as enum ('pending', 'running', 'sleeping', 'waiting', 'compensating', 'parked',
+  'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued');
+create type worker_status as enum ('online', 'draining', 'offline');
+
+-- The only source of time. Tests replace it. Not now(): who has waited for a lock must not use the time before the wait.
+create function now_ms() returns bigint language sql volatile parallel safe as
+$$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
+
+-- Everything about a run that a claim filters on and that is fixed at its creation.
+create table lanes (
+  lane_id   int generated always as identity primary key,
+  namespace text not null,
+  queue     text not null,
+  workflow  text not null,
+  version   text not null,
+  priority  int not null,
+  unique (namespace, queue, workflow, version, priority));
+
+create table runs (
+  run_id       uuid primary key,
+  -- The key of its events: shorter than the run id, and events are what there is most of.
+  run_no       bigint generated always as identity (cache 20),
+  held_by      uuid,
+  claim_id     uuid,
+  available_at bigint,
+  created_at   bigint not null,
+  started_at   bigint,
+  ended_at     bigint,
+  deadline_at  bigint,
+  lane_id      int not null,
+  epoch        int not null,
+  commit_no    int not null default 0,
+  event_count  int not null default 0,
+  delivered    int not null default 0,
+  consumed     int not null default 0,
+  status       run_status not null,
+  deaths       smallint not null default 0,
+  alone_deaths smallint not null default 0,
+  alone        boolean not null default false,
+  suspect      boolean not null default false,
+  waiting_for  text[],
+  continued_as uuid,
+  compensation text,
+  output       bytea,
+  error        bytea
+) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+        autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+create index runs_due on runs (lane_id, suspect, available_at) where available_at is not null;
+create index runs_held on runs (held_by) where held_by is not null;
+create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
+create index runs_odd on runs (status, created_at) where status in
+  ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out');
+
+create table run_starts (
+  run_id         uuid primary key,
+  chain_id       uuid not null,
+  continued_from uuid,
+  created_at     bigint not null,
+  lane_id        int not null,
+  namespace      text not null,
+  id             text not null,
+  seed           text not null,
+  input          bytea not null
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+create index run_starts_id on run_starts (namespace, id, created_at desc);
+create index run_starts_lane on run_starts (lane_id, created_at desc, run_id desc);
+
+create table run_attributes (run_id uuid primary key, attributes jsonb not null);
+create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
+
+-- At most one open run per id: the primary key decides every race. Also the list of what is open.
+create table open_ids (
+  namespace  text,
+  id         text,
+  created_at bigint not null,
+  run_id     uuid not null,
+  primary key (namespace, id)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+        autovacuum_vacuum_cost_delay = 0);
+create index open_ids_list on open_ids (namespace, created_at desc, run_id desc);
+
+create table events (
+  run_no  bigint not null,
+  at      bigint not null,
+  seq     int not null,
+  type    smallint not null,
+  op      text,
+  payload bytea,
+  meta    bytea,
+  primary key (run_no, seq)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+
+-- Rows stay after consumption: they are the memory for deduplication, over all runs of a chain.
+create table inbox (
+  run_id     uuid not null,
+  chain_id   uuid not null,
+  at         bigint not null,
+  number     int not null,
+  kind       text not null,
+  name       text not null,
+  message_id text not null,
+  payload    bytea not null,
+  primary key (run_id, number));
+create unique index inbox_once on inbox (chain_id, message_id, run_id);
+
+create table workers (
+  worker_id        uuid primary key,
+  namespace        text not null,
+  name             text not null,
+  queues           text[] not null,
+  workflows        text[] not null,
+  labels           jsonb not null,
+  status           worker_status not null,
+  died             boolean not null default false,
+  -- Offline and without runs: no sweep has to look at it again.
+  emptied          boolean not null default false,
+  lease_ms         bigint not null,
+  started_at       bigint not null,
+  heartbeat_at     bigint not null,
+  lease_expires_at bigint not null,
+  stopped_at       bigint
+) with (fillfactor = 50);
+create index workers_list on workers (namespace, started_at, worker_id);
+create index workers_unemptied on workers (worker_id) where not emptied;
+
+create table versions (
+  namespace     text,
+  workflow      text,
+  version       text,
+  hash          text not null,
+  is_default    boolean not null default false,
+  share         double precision not null default 0,
+  deprecated    boolean not null default false,
+  registered_at bigint not null,
+  primary key (namespace, workflow, version));
+
+-- A run as the port sees it.
+create view run_rows as
+select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
+       r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
+       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at,
+       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
+       s.continued_from, r.continued_as, s.input, r.output, r.error
+  from runs r
+  join run_starts s using (run_id)
+  join lanes l on l.lane_id = r.lane_id
+  left join run_attributes a using (run_id);

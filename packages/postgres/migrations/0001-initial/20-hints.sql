@@ -1,0 +1,34 @@
+-- Hints for other processes. A line is a type, a namespace or a worker, and what it is about, separated by tabs: names
+-- have no control characters. The same lines go to the caller, who tells his own process.
+
+-- Groups run ids under what they have in common: `e <namespace> <run>,<run>…`, in lines that fit into a notification.
+create function hint_lines(p_type text, p_common text[], p_run uuid[]) returns text[] language sql stable as $$
+  select coalesce(array_agg(x.line), '{}') from (
+    select p_type || E'\t' || k.common || E'\t' || string_agg(k.run_id::text, ',') as line
+      from (select t.common, t.run_id, (row_number() over (partition by t.common) - 1) / 150 as part
+              from unnest(p_common, p_run) as t(common, run_id) where t.common is not null) k
+     group by k.common, k.part) x $$;
+
+-- Queues in which one of these runs is due and not held.
+create function due_lines(p_run uuid[], p_now bigint) returns text[] language sql stable set enable_seqscan = off as $$
+  select coalesce(array_agg(distinct E'd\t' || l.namespace || E'\t' || l.queue), '{}')
+    from runs r join lanes l using (lane_id)
+   where r.run_id = any (p_run) and r.available_at <= p_now $$;
+
+-- One notification for all of it, or as few as fit: at most 7999 bytes each. The channel is named like the schema.
+create function send_hints(p_lines text[], p_notify boolean) returns text language plpgsql volatile as $$
+declare v_line text; v_payload text := '';
+begin
+  if cardinality(p_lines) = 0 then return null; end if;
+  if p_notify then
+    foreach v_line in array p_lines loop
+      if octet_length(v_payload) + octet_length(v_line) > 7900 then
+        perform pg_notify(current_schema(), v_payload);
+        v_payload := '';
+      end if;
+      v_payload := v_payload || case when v_payload = '' then '' else E'\n' end || v_line;
+    end loop;
+    perform pg_notify(current_schema(), v_payload);
+  end if;
+  return array_to_string(p_lines, E'\n');
+end $$;

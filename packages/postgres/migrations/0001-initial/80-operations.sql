@@ -1,0 +1,113 @@
+-- Ends runs from outside, whoever holds them.
+create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
+returns table (i int, outcome text, run_id uuid, status run_status, hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+declare v_now bigint; v_target uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[];
+begin
+  select array_agg(run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) order by k.i) into v_target
+    from generate_subscripts(p_run, 1) k(i);
+  v_locked := array(select r.run_id from runs r where r.run_id = any (v_target) for no key update skip locked);
+  v_now := now_ms();
+  with old as materialized (
+    select r.run_id, r.held_by, s.namespace, s.id from runs r join run_starts s using (run_id)
+     where r.run_id = any (v_locked) and r.ended_at is null
+  ), ended as (
+    update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+        available_at = null, waiting_for = null, ended_at = v_now, error = p_error from old where r.run_id = old.run_id
+  ), freed as (
+    delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id
+  )
+  select array_agg(old.run_id), hint_lines('e', array_agg(old.namespace), array_agg(old.run_id))
+         || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_ended, v_lines from old;
+  return query
+    select k.i::int, case when r.run_id is null then 'not_found' when r.run_id = any (v_ended) then 'terminated'
+                          when r.run_id = any (v_locked) then 'closed' else 'busy' end, r.run_id, r.status, null::text
+      from unnest(v_target) with ordinality as k(run_id, i) left join runs r on r.run_id = k.run_id
+    union all
+    select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify);
+end $$;
+
+-- Makes a parked run due again. NOWAIT: who has the row says so at once.
+create function resume_run(p_run uuid, p_namespace text, p_id text, p_notify boolean, out o_status run_status, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint;
+begin
+  select r.status into o_status from runs r where r.run_id = v_run for no key update nowait;
+  if o_status is distinct from 'parked' then return; end if;
+  v_now := now_ms();
+  update runs r set status = 'running', epoch = r.epoch + 1, deaths = 0, alone_deaths = 0, suspect = false,
+      error = null, available_at = least(v_now, r.deadline_at) where r.run_id = v_run;
+  o_status := 'running';
+  o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
+end $$;
+
+-- Makes a failed run go on, if it is the newest of its id. The primary key of open_ids decides the race with a start.
+create function reopen_run(
+  p_run uuid, p_namespace text, p_id text, p_event_count int, p_type smallint, p_op text, p_payload bytea, p_meta bytea,
+  p_notify boolean, out o_outcome text, out o_status run_status, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint; r record;
+begin
+  select x.run_no, x.status, x.ended_at, x.event_count, s.namespace, s.id, s.created_at into r
+    from runs x join run_starts s using (run_id) where x.run_id = v_run for no key update of x skip locked;
+  if not found then
+    select x.status into o_status from runs x where x.run_id = v_run;
+    o_outcome := case when found then 'busy' else 'not_found' end;
+    return;
+  end if;
+  o_status := r.status;
+  if r.ended_at is null and r.event_count > p_event_count then o_outcome := 'reopened'; return; end if;
+  if r.status <> 'failed' or r.event_count <> p_event_count then o_outcome := 'not_failed'; return; end if;
+  insert into open_ids (namespace, id, created_at, run_id) values (r.namespace, r.id, r.created_at, v_run)
+  on conflict do nothing;
+  if not found or run_of(null, r.namespace, r.id) <> v_run then
+    delete from open_ids o where o.namespace = r.namespace and o.id = r.id and o.run_id = v_run;
+    o_outcome := 'superseded';
+    return;
+  end if;
+  v_now := now_ms();
+  insert into events (run_no, seq, type, op, at, payload, meta)
+  values (r.run_no, p_event_count + 1, p_type, p_op,
+          greatest(v_now, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
+          p_payload, p_meta);
+  update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
+      alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, deadline_at = v_now + (x.deadline_at - x.created_at),
+      available_at = least(v_now, v_now + (x.deadline_at - x.created_at)) where x.run_id = v_run;
+  o_outcome := 'reopened';
+  o_status := 'running';
+  o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
+end $$;
+
+-- Answers the rows as they were before. The table lock makes two workers that register at once take turns.
+create function register_versions(p_namespace text, p_workflow text[], p_version text[], p_hash text[])
+returns table (i int, was versions)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+begin
+  lock table versions in share row exclusive mode;
+  return query
+    select k.i::int, v from unnest(p_workflow, p_version) with ordinality as k(workflow, version, i)
+      left join versions v on v.namespace = p_namespace and v.workflow = k.workflow and v.version = k.version;
+  insert into versions as v (namespace, workflow, version, hash, registered_at)
+  select distinct on (k.workflow, k.version) p_namespace, k.workflow, k.version, k.hash, now_ms()
+    from unnest(p_workflow, p_version, p_hash) with ordinality as k(workflow, version, hash, i)
+   order by k.workflow, k.version, k.i desc
+  on conflict (namespace, workflow, version) do update set hash = excluded.hash where v.hash <> excluded.hash;
+end $$;
+
+create function update_version(
+  p_namespace text, p_workflow text, p_version text, p_default boolean, p_share double precision, p_deprecated boolean)
+returns boolean
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+begin
+  lock table versions in share row exclusive mode;
+  perform 1 from versions v where v.namespace = p_namespace and v.workflow = p_workflow and v.version = p_version;
+  if not found then return false; end if;
+  update versions v set
+    is_default = case when p_default then v.version = p_version else v.is_default end,
+    share = case when p_share is null then v.share when v.version = p_version then p_share else 0 end,
+    deprecated = case when v.version = p_version then coalesce(p_deprecated, v.deprecated) else v.deprecated end
+   where v.namespace = p_namespace and v.workflow = p_workflow;
+  return true;
+end $$;

@@ -1,0 +1,117 @@
+create function register_worker(
+  p_worker uuid, p_namespace text, p_name text, p_queues text[], p_workflows text[], p_labels text, p_lease_ms bigint,
+  out o_live boolean, out o_now bigint)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+begin
+  o_now := now_ms();
+  insert into workers (worker_id, namespace, name, queues, workflows, labels, status, lease_ms, started_at, heartbeat_at,
+                       lease_expires_at)
+  values (p_worker, p_namespace, p_name, p_queues, p_workflows, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
+          o_now + p_lease_ms)
+  on conflict (worker_id) do nothing;
+  select w.status <> 'offline' into o_live from workers w where w.worker_id = p_worker;
+end $$;
+
+create function heartbeat_worker(
+  p_worker uuid, p_lease_ms bigint, p_draining boolean,
+  out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[])
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+begin
+  o_now := now_ms();
+  update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
+      status = case when p_draining then 'draining' else 'online' end::worker_status
+   where w.worker_id = p_worker and w.status <> 'offline';
+  o_live := found;
+  o_held := 0;
+  o_behind := '{}';
+  if not o_live then return; end if;
+  select count(*), coalesce(array_agg(r.run_id) filter (where r.delivered > r.consumed), '{}') into o_held, o_behind
+    from runs r where r.held_by = p_worker;
+end $$;
+
+-- Gives runs back, due at once: epoch + 1, so that whoever held them finds out at the next write.
+create function give_back(p_run uuid[], p_now bigint) returns void language sql volatile set enable_seqscan = off as $$
+  update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+      available_at = least(p_now, r.deadline_at) where r.run_id = any (p_run) $$;
+
+create function release_runs(
+  p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare v_now bigint := now_ms(); v_mine uuid[];
+begin
+  v_mine := array(select r.run_id from unnest(p_run, p_epoch) as a(run_id, epoch)
+                    join runs r on r.run_id = a.run_id and r.epoch = a.epoch and r.held_by = p_worker
+                     for no key update of r skip locked);
+  perform give_back(v_mine, v_now);
+  o_released := cardinality(v_mine);
+  o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
+end $$;
+
+create function stop_worker(p_worker uuid, p_notify boolean, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare v_now bigint; v_mine uuid[];
+begin
+  -- FOR UPDATE excludes the KEY SHARE of a claim in flight: behind it the worker takes nothing more.
+  perform 1 from workers w where w.worker_id = p_worker for update;
+  if not found then return; end if;
+  v_now := now_ms();
+  update workers w set status = 'offline', stopped_at = v_now where w.worker_id = p_worker and w.status <> 'offline';
+  v_mine := array(select r.run_id from runs r where r.held_by = p_worker for no key update skip locked);
+  perform give_back(v_mine, v_now);
+  o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
+end $$;
+
+create function sweep_workers(
+  p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
+  p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_parked int, out o_timed_out int,
+  out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare v_ids uuid[]; v_parked uuid[]; v_lines text[];
+begin
+  o_now := now_ms();
+  -- FOR UPDATE, not NO KEY UPDATE: it must exclude the KEY SHARE of a claim or a start-and-hold in flight.
+  with late as materialized (
+    select w.worker_id from workers w where not w.emptied and w.status <> 'offline' and w.lease_expires_at <= o_now
+       for update skip locked)
+  update workers w set status = 'offline', died = true, stopped_at = o_now from late where w.worker_id = late.worker_id;
+  get diagnostics o_dead = row_count;
+  -- The runs of every offline worker come back, except for those that have proved to be what kills workers.
+  with gone as materialized (
+    select r.run_id, w.died from workers w join runs r on r.held_by = w.worker_id
+     where not w.emptied and w.status = 'offline' limit p_limit for no key update of r skip locked
+  ), freed as (
+    update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
+        deaths = r.deaths + g.died::int, alone_deaths = r.alone_deaths + (g.died and r.alone)::int,
+        suspect = case when g.died then r.deaths + 1 >= p_suspect_after else r.suspect end,
+        status = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then 'parked' else r.status end,
+        error = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then p_park_error else r.error end,
+        available_at = case when r.alone_deaths + (g.died and r.alone)::int < p_park_after
+                            then least(o_now, r.deadline_at) end
+      from gone g where r.run_id = g.run_id returning r.run_id, r.status
+  )
+  select coalesce(array_agg(f.run_id), '{}'), coalesce(array_agg(f.run_id) filter (where f.status = 'parked'), '{}')
+    into v_ids, v_parked from freed f;
+  o_parked := cardinality(v_parked);
+  o_returned := cardinality(v_ids) - o_parked;
+  v_lines := due_lines(v_ids, o_now);
+  -- An offline worker can only lose runs, so once it holds none it never has to be looked at again.
+  update workers w set emptied = true where not w.emptied and w.status = 'offline'
+     and not exists (select 1 from runs r where r.held_by = w.worker_id);
+  select min(w.lease_expires_at) filter (where w.status <> 'offline'),
+         cardinality(v_ids) >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
+    into o_next_expiry_at, o_more from workers w where not w.emptied;
+  -- Runs past their deadline that nobody holds. One that was given back just now gets its chance to be claimed.
+  with late as materialized (
+    select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
+       and r.held_by is null and r.status <> 'compensating' and coalesce(r.available_at, 0) <= o_now - p_grace order by r.deadline_at limit p_limit for no key update skip locked
+  ), ended as (
+    update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null, ended_at = o_now,
+        error = p_timeout_error from late where r.run_id = late.run_id
+  ), freed as (
+    delete from open_ids o using late join run_starts s using (run_id) where o.namespace = s.namespace and o.id = s.id
+  )
+  select count(*)::int, v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id))
+    into o_timed_out, v_lines from late join run_starts s using (run_id);
+  o_more := o_more or o_timed_out >= p_limit;
+  o_hints := send_hints(v_lines, p_notify);
+end $$;

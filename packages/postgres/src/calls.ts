@@ -1,0 +1,64 @@
+/** The statements of the store, one per port method: a name, under which the server keeps its plan, and its text. */
+import type { Statement } from "./pool.ts";
+import { ALL_COLUMNS, columnsOf, LEAN_COLUMNS } from "./run-rows.ts";
+import { quoteName } from "./settings.ts";
+
+export type Calls = ReturnType<typeof callsOf>;
+
+export function callsOf(schema: string) {
+  const at = quoteName(schema);
+  const call = (name: string, count: number, columns = "*"): Statement => {
+    const parameters = Array.from({ length: count }, (_, i) => `$${i + 1}`).join(",");
+    return { name, text: `select ${columns} from ${at}.${name}(${parameters}) c` };
+  };
+  const read = (name: string, text: string): Statement => ({ name, text, reads: true });
+  const allOfRun = columnsOf("(c.run)", ALL_COLUMNS);
+  return {
+    commit: call("commit_runs", 44),
+    claim: call(
+      "claim_runs",
+      9,
+      `live, now, next_due_at, suspect_due, ${allOfRun}, m_number, m_kind, m_name, m_id, m_payload, m_at`,
+    ),
+    start: call(
+      "start_runs",
+      22,
+      `i, outcome, now, hints, c.version as new_version, c.created_at as new_created_at, c.available_at as new_available_at, held, ${columnsOf("(c.run)", LEAN_COLUMNS)}`,
+    ),
+    deliver: call("deliver_messages", 9),
+    readInbox: { ...call("read_inbox", 2), reads: true },
+    readHistories: { ...call("read_histories", 3), reads: true },
+    terminate: call("terminate_runs", 5),
+    resume: call("resume_run", 4),
+    reopen: call("reopen_run", 9),
+    registerVersions: call("register_versions", 4, "i, (c.was).*"),
+    updateVersion: call("update_version", 6, "c as known"),
+    registerWorker: call("register_worker", 7),
+    heartbeat: call("heartbeat_worker", 3),
+    release: call("release_runs", 4),
+    stop: call("stop_worker", 2),
+    sweep: call("sweep_workers", 7),
+    listVersions: read(
+      "list_versions",
+      `select * from ${at}.versions where namespace = $1 and ($2::text is null or workflow = $2)
+        order by workflow collate "C", registered_at, version collate "C"`,
+    ),
+    readHeld: read("read_held", `select run_id, epoch from ${at}.runs where held_by = $1 order by run_id`),
+    listWorkers: read(
+      "list_workers",
+      `select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs
+         from ${at}.workers w where w.namespace = $1 order by w.started_at, w.worker_id`,
+    ),
+    readRuns: read(
+      "read_runs",
+      `select ${columnsOf("v", ALL_COLUMNS)}, k.i::int as i
+         from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as k(run_id, namespace, id, i)
+        cross join lateral (
+          select k.run_id where k.run_id is not null
+          union all
+          (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
+            order by s.created_at desc limit 1)) t
+         join ${at}.run_rows v on v.run_id = t.run_id`,
+    ),
+  };
+}

@@ -1,0 +1,158 @@
+import type {
+  CommitOutcome,
+  CommitRunsParams,
+  CommitRunsResult,
+  NewRun,
+  RunCommit,
+  Transition,
+} from "holdfast/adapter";
+import * as binary from "./binary-array.ts";
+import { arrayLiteral, eventTypeCode, jsonBytes } from "./codes.ts";
+import type { Row } from "./driver.ts";
+import { messagesOf } from "./run-rows.ts";
+
+/** The parameters of commit_runs, in its order. */
+export function commitValues({ workerId, commits }: CommitRunsParams, skip: boolean, notify: boolean): unknown[] {
+  return [
+    workerId,
+    skip,
+    ...runValues(commits),
+    ...endValues(commits),
+    ...eventValues(commits),
+    ...attributeValues(commits),
+    ...continuationValues(commits),
+    notify,
+  ];
+}
+
+function runValues(commits: readonly RunCommit[]): unknown[] {
+  const transitions = commits.map((commit) => commit.transition);
+  return [
+    binary.uuidArray(commits.map((commit) => commit.runId)),
+    binary.int4Array(commits.map((commit) => commit.epoch)),
+    binary.int4Array(commits.map((commit) => commit.commit)),
+    binary.int4Array(commits.map((commit) => commit.consumed)),
+    binary.int4Array(commits.map((commit) => commit.events[0]?.seq ?? 0)),
+    binary.int4Array(commits.map((commit) => commit.events.length)),
+    binary.charArray(transitions.map(kindOf)),
+    binary.textArray(transitions.map(statusOf)),
+    binary.timeArray(transitions.map((transition) => (transition.type === "suspend" ? transition.availableAt : null))),
+    binary.textArray(
+      transitions.map((transition) => (transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null)),
+    ),
+  ];
+}
+
+const KINDS = { hold: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;
+
+function kindOf(transition: Transition): string {
+  return transition.type === "end" && transition.unlessBehind ? "u" : KINDS[transition.type];
+}
+
+function statusOf(transition: Transition): string | null {
+  switch (transition.type) {
+    case "release":
+      return null;
+    case "continue":
+      return "continued";
+    case "park":
+      return "parked";
+    default:
+      return transition.status;
+  }
+}
+
+function eventValues(commits: readonly RunCommit[]): unknown[] {
+  const events = withPosition(commits, (commit) => commit.events);
+  return [
+    positions(events),
+    binary.int4Array(events.map(([, event]) => event.seq)),
+    binary.int2Array(events.map(([, event]) => eventTypeCode(event.type))),
+    binary.textArray(events.map(([, event]) => event.op)),
+    binary.timeArray(events.map(([, event]) => event.at)),
+    binary.byteaArray(events.map(([, event]) => event.payload ?? null)),
+    binary.byteaArray(events.map(([, event]) => (event.meta === undefined ? null : jsonBytes(event.meta)))),
+  ];
+}
+
+/** What becomes of those that end, park or continue; nothing for the others. */
+function endValues(commits: readonly RunCommit[]): unknown[] {
+  const errors = commits.map(({ transition }) =>
+    transition.type === "end" || transition.type === "park" ? transition.error : null,
+  );
+  const ends = commits.map(({ transition }) => (transition.type === "end" ? transition : null));
+  return [
+    binary.byteaArray(ends.map((end) => end?.output ?? null)),
+    binary.byteaArray(errors.map((error) => (error === null ? null : jsonBytes(error)))),
+    binary.textArray(ends.map((end) => end?.compensation ?? null)),
+    binary.uuidArray(commits.map(({ transition }) => (transition.type === "continue" ? transition.next.runId : null))),
+    binary.boolArray(commits.map((commit) => commit.clearDeadline)),
+  ];
+}
+
+function attributeValues(commits: readonly RunCommit[]): unknown[] {
+  const set = withPosition(commits, ({ attributes }) => (attributes === null ? [] : [attributes]));
+  return [positions(set), binary.textArray(set.map(([, attributes]) => JSON.stringify(attributes)))];
+}
+
+function continuationValues(commits: readonly RunCommit[]): unknown[] {
+  const continued = withPosition(commits, ({ transition }) => (transition.type === "continue" ? [transition] : []));
+  const next = continued.map(([, transition]) => transition.next);
+  const carried = continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const));
+  return [
+    positions(continued),
+    binary.uuidArray(next.map((run) => run.runId)),
+    binary.textArray(next.map((run) => run.queue)),
+    binary.textArray(next.map((run) => run.workflow)),
+    binary.textArray(next.map((run) => run.version)),
+    binary.int4Array(next.map((run) => run.priority)),
+    ...dataValues(next),
+    positions(carried),
+    binary.textArray(carried.map(([, message]) => message.kind)),
+    binary.textArray(carried.map(([, message]) => message.name)),
+    binary.textArray(carried.map(([, message]) => message.messageId)),
+    binary.byteaArray(carried.map(([, message]) => message.payload)),
+  ];
+}
+
+/** Seed, input, attributes, and the times of new runs. */
+export function dataValues(runs: readonly NewRun[]): unknown[] {
+  return [
+    binary.textArray(runs.map((run) => run.seed)),
+    binary.byteaArray(runs.map((run) => run.input)),
+    binary.textArray(runs.map((run) => (isEmpty(run.attributes) ? null : JSON.stringify(run.attributes)))),
+    binary.timeArray(runs.map((run) => run.startAt ?? null)),
+    binary.timeArray(runs.map((run) => run.startDelayMs ?? null)),
+    binary.timeArray(runs.map((run) => run.timeoutMs ?? null)),
+  ];
+}
+
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
+}
+
+/** What each run contributes, with the run's position from 1. */
+function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) => readonly T[]): [number, T][] {
+  const found: [number, T][] = [];
+  for (let i = 0; i < commits.length; i++) for (const item of of(commits[i] as RunCommit)) found.push([i + 1, item]);
+  return found;
+}
+
+function positions(items: readonly (readonly [number, unknown])[]): Buffer {
+  return binary.int4Array(items.map(([i]) => i));
+}
+
+const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = { w: "written", l: "lost", b: "busy" };
+
+export function commitResult(row: Row): CommitRunsResult {
+  const delivered = ((row.o_delivered ?? "") as string).split(",");
+  const held = (row.o_held ?? "") as string;
+  const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i) => ({
+    outcome: OUTCOMES[letter] as CommitOutcome["outcome"],
+    held: held[i] === "t",
+    delivered: Number(delivered[i]),
+  }));
+  const runIds = (row.m_run ?? []) as string[];
+  return { outcomes, messages: messagesOf(row, (i) => runIds[i] as string), now: row.o_now as number };
+}

@@ -1,0 +1,133 @@
+/**
+ * What the driver throws, translated. The distinction that everything rests on: did nothing happen (`store_unavailable`), is
+ * it unknown whether something did (`store_outcome_unknown`), or is the data itself at fault (`store_refused`)?
+ *
+ * While the store is in use only bad data is `store_refused`: that parks a run. A lost permission, a dropped schema, a changed
+ * password are somebody's mistake that can be undone, so they count as an outage, and workers keep what they have.
+ */
+import { HoldfastError, isHoldfastError } from "holdfast/adapter";
+
+/** Classes of SQLSTATE: data exception, integrity constraint violation, program limit exceeded. */
+const BAD_DATA = /^(?:22|23|54)/;
+/** The server, or the way to it, went away in the middle; or the statement was canceled at an unknown moment. */
+const OUTCOME_UNKNOWN = /^(?:08|57P01|57P02|57P05|57014|40003)/;
+/** Raised by our own functions. */
+const INVARIANT = "HF001";
+/** A standby, or a database that is going away: the next connection may find a better server. */
+const WRONG_SERVER = /^(?:25006|57P0[1-5])/;
+
+const LOCKED = "55P03";
+/** Somebody was faster, perhaps a copy of this very call: repeated, it finds what that has done. */
+const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
+const DUPLICATE = "23505";
+
+interface Failure {
+  /** A SQLSTATE of five characters, if the server has answered. */
+  readonly state: string | undefined;
+  readonly code: string | undefined;
+  readonly message: string;
+  readonly constraint: string | undefined;
+}
+
+export interface CallContext {
+  readonly where: string;
+  readonly call: string;
+  /** Nothing can have happened: it was not sent, or it only reads. */
+  readonly harmless: boolean;
+}
+
+export function callError(error: unknown, { where, call, harmless }: CallContext): HoldfastError {
+  if (isHoldfastError(error)) return error;
+  const { state, message, constraint = "" } = failureOf(error);
+  const at = `PostgreSQL at ${where}, ${call}`;
+  const options = { cause: error, data: { where, call, ...(state === undefined ? {} : { sqlState: state }) } };
+  if (state === INVARIANT) return new HoldfastError("invariant_broken", `${at}: ${message}`, options);
+  if (state !== undefined && BAD_DATA.test(state) && !RACE_CONSTRAINTS.includes(constraint)) {
+    return new HoldfastError("store_refused", `${at}: the data was refused: ${message}`, options);
+  }
+  if (!harmless && (state === undefined || OUTCOME_UNKNOWN.test(state))) {
+    return new HoldfastError("store_outcome_unknown", `${at}: no answer to what was sent: ${message}`, options);
+  }
+  return new HoldfastError("store_unavailable", `${at}: ${message}`, options);
+}
+
+/** Whether a call gave up, without having done anything, because somebody else has locked a row. */
+export function isLockConflict(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") && error.data.sqlState === LOCKED;
+}
+
+/** Whether a call gave up, without having done anything, because somebody else has just created the same. */
+export function isRace(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") && error.data.sqlState === DUPLICATE;
+}
+
+/** Whether the connection on which this happened is of no further use. */
+export function spoilsConnection(error: unknown): boolean {
+  const { state } = failureOf(error);
+  return state === undefined || WRONG_SERVER.test(state);
+}
+
+/** What kept a store from being opened: here a person reads the message, so it says what to do. */
+export function openError(error: unknown, where: string, schema: string): HoldfastError {
+  if (isHoldfastError(error)) return error;
+  const { state, code, message } = failureOf(error);
+  const failed = (kind: "store_unavailable" | "store_refused", text: string): HoldfastError =>
+    new HoldfastError(kind, `PostgreSQL at ${where}: ${text}`, {
+      cause: error,
+      data: { where, schema, ...(state === undefined ? {} : { sqlState: state }) },
+    });
+  if (state === undefined) return failed("store_unavailable", unreachable(code, message));
+  if (/^28/.test(state)) {
+    return failed(
+      "store_refused",
+      `${message}. Check the user and the password in the URL, and the server's pg_hba.conf.`,
+    );
+  }
+  if (state === "3D000")
+    return failed("store_refused", `${message}. Create the database, or correct its name in the URL.`);
+  if (state === "42501") {
+    return failed(
+      "store_refused",
+      `${message}. Grant the role what docs/postgresql.md lists for workers or for migrators.`,
+    );
+  }
+  if (/^(?:53|57)/.test(state)) return failed("store_unavailable", `${message}. Try again when the server is ready.`);
+  return failed("store_refused", message);
+}
+
+function unreachable(code: string | undefined, message: string): string {
+  switch (code) {
+    case "ECONNREFUSED":
+      return "nothing listens there. Start the server, or correct host and port in the URL.";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "the host name is not known. Correct the host in the URL.";
+    case "ENOENT":
+      return "there is no such socket. Start the server, or correct the socket folder (host) and the port in the URL.";
+    case "EACCES":
+      return "the socket may not be used by this user. Connect over TCP, or correct the permissions.";
+    default:
+      if (message === "timeout expired") {
+        return "no answer in time. Check host, port and firewall; connect_timeout in the URL sets the patience in seconds.";
+      }
+      return /\bSSL\b|certificate|self.signed/i.test(message)
+        ? `${message}. Check sslmode and sslrootcert in the URL.`
+        : `${message}. Check that a PostgreSQL server can be reached there.`;
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error))
+    return { state: undefined, code: undefined, message: String(error), constraint: undefined };
+  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
+  const code = (first as { code?: unknown }).code;
+  const text = typeof code === "string" ? code : undefined;
+  const fromServer = text !== undefined && /^[0-9A-Z]{5}$/.test(text) && "severity" in first;
+  const { constraint } = first as { constraint?: unknown };
+  return {
+    state: fromServer ? text : undefined,
+    code: text,
+    message: first.message,
+    constraint: typeof constraint === "string" ? constraint : undefined,
+  };
+}

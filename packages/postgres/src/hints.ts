@@ -1,0 +1,22 @@
+import type { Hint } from "holdfast/adapter";
+
+/** Reads the lines that the functions write: type, what the runs have in common, run ids; separated by tabs and commas. */
+export function readHints(lines: unknown): readonly Hint[] {
+  return typeof lines !== "string" || lines === "" ? [] : lines.split("\n").flatMap(readLine);
+}
+
+function readLine(line: string): Hint[] {
+  const [type, common = "", rest = ""] = line.split("\t");
+  if (type === "d") return [{ type: "due", namespace: common, queue: rest }];
+  const runIds = rest.split(",");
+  switch (type) {
+    case "e":
+      return runIds.map((runId) => ({ type: "ended", namespace: common, runId }));
+    case "i":
+      return runIds.map((runId) => ({ type: "inbox", runId, workerId: common }));
+    case "t":
+      return runIds.map((runId) => ({ type: "taken", runId, workerId: common }));
+    default:
+      return []; // of a newer version
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Brings the schema up to date: numbered folders of SQL, forward only. Whoever comes first applies what is missing, in one
+ * transaction under an advisory lock; the others wait and find it done.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
+import { type Client, runQuery, runScript } from "./driver.ts";
+import { quoteName } from "./settings.ts";
+
+const FOLDER = fileURLToPath(new URL("../migrations", import.meta.url));
+const LOCK_TIMEOUT_S = 60;
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface MigrateParams {
+  readonly client: Client;
+  readonly schema: string;
+  readonly mode: MigrateMode;
+  readonly where: string;
+  readonly log: Logger;
+  /** Default: those of this package. */
+  readonly migrations?: readonly Migration[];
+}
+
+export async function migrate(params: MigrateParams): Promise<void> {
+  const { client, schema, where, log } = params;
+  const migrations = params.migrations ?? readMigrations();
+  const latest = migrations.length;
+  const found = await readVersion(client, schema);
+  if (found === latest) return;
+  if (found > latest) throw newerThanCode(params, found, latest);
+  if (params.mode === "check") throw notUpToDate(params, found, latest);
+  await runScript(client, `begin; set local lock_timeout = '${LOCK_TIMEOUT_S}s'`);
+  try {
+    await runQuery(client, {
+      text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+      values: [`holdfast ${schema}`],
+    });
+    const before = await readVersion(client, schema);
+    if (before > latest) throw newerThanCode(params, before, latest);
+    if (before === 0) await createSchema(client, schema);
+    await runScript(client, `set local search_path = ${quoteName(schema)}, pg_temp`);
+    for (const migration of migrations.slice(before)) await apply(client, migration);
+    await runScript(client, "commit");
+    if (before < latest) log.info({ where, schema, from: before, to: latest }, "migrated the schema");
+  } catch (error) {
+    await runScript(client, "rollback").catch(() => {});
+    throw error;
+  }
+}
+
+/** The folders `0001-name`, each with its files in the order of their names. */
+export function readMigrations(folder: string = FOLDER): readonly Migration[] {
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders
+    .map((entry) => entry.name)
+    .sort()
+    .map((name, index) => {
+      const version = Number.parseInt(name, 10);
+      if (version !== index + 1) {
+        throw new HoldfastError("invariant_broken", `migration ${name} should be number ${index + 1}`);
+      }
+      const files = readdirSync(path.join(folder, name)).sort();
+      return {
+        version,
+        name,
+        sql: files.map((file) => readFileSync(path.join(folder, name, file), "utf8")).join("\n"),
+      };
+    });
+}
+
+/** 0: nothing there yet. Asks the catalog first, because a missing table would end the transaction. */
+async function readVersion(client: Client, schema: string): Promise<number> {
+  const [table] = await runQuery(client, {
+    text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = $1 and c.relname = 'schema_versions'`,
+    values: [schema],
+  });
+  if (!table) return 0;
+  const [row] = await runQuery(client, {
+    text: `select coalesce(max(version), 0) as version from ${quoteName(schema)}.schema_versions`,
+  });
+  return row?.version as number;
+}
+
+/** A schema that an administrator has made for us is used as it is: creating one needs a right on the database. */
+async function createSchema(client: Client, schema: string): Promise<void> {
+  const [there] = await runQuery(client, {
+    text: "select 1 from pg_catalog.pg_namespace where nspname = $1",
+    values: [schema],
+  });
+  if (!there) await runScript(client, `create schema ${quoteName(schema)}`);
+  await runScript(
+    client,
+    `create table ${quoteName(schema)}.schema_versions (
+       version int primary key, name text not null, applied_at timestamptz not null default clock_timestamp())`,
+  );
+}
+
+async function apply(client: Client, { version, name, sql }: Migration): Promise<void> {
+  await runScript(client, sql);
+  await runQuery(client, {
+    text: "insert into schema_versions (version, name) values ($1, $2)",
+    values: [version, name],
+  });
+}
+
+function newerThanCode({ where, schema }: MigrateParams, found: number, latest: number): HoldfastError {
+  return new HoldfastError(
+    "store_refused",
+    `PostgreSQL at ${where}: the schema "${schema}" has version ${found}, this program knows versions up to ${latest}. Update @holdfast/postgres before you use this database.`,
+    { data: { where, schema, found, latest } },
+  );
+}
+
+function notUpToDate({ where, schema }: MigrateParams, found: number, latest: number): HoldfastError {
+  const what = found === 0 ? "is missing or empty" : `has version ${found} and needs ${latest}`;
+  return new HoldfastError(
+    "store_refused",
+    `PostgreSQL at ${where}: the schema "${schema}" ${what}, and this program may not change it (migrate: "check"). Connect once with migrate: "auto" as a role that may create tables there.`,
+    { data: { where, schema, found, latest } },
+  );
+}

@@ -1,0 +1,106 @@
+/**
+ * Hints by LISTEN, on a connection of its own. NOTIFY is part of the statements themselves. What this process has committed
+ * it tells its own listeners directly; the echo of it is ignored.
+ *
+ * A connection that is lost is opened again after 1 s, then 2, 4 … 30 s. What is missed meanwhile the sweep finds.
+ */
+import type { Clock, Hint, Logger, Notifier, Random, Timer } from "holdfast/adapter";
+import { type Client, newClient, runScript } from "./driver.ts";
+import { readHints } from "./hints.ts";
+import { quoteName, type Settings } from "./settings.ts";
+
+const BACKOFF_MS_FIRST = 1_000;
+const BACKOFF_MS_MAX = 30_000;
+
+export interface NotifierParams {
+  readonly settings: Settings;
+  readonly where: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Whether a process of the server works for this process. */
+  readonly owns: (serverProcess: number) => boolean;
+}
+
+export class PostgresNotifier implements Notifier {
+  readonly #params: NotifierParams;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  #client: Client | undefined;
+  #timer: Timer | undefined;
+  #failures = 0;
+  #closed = false;
+  #listening: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred();
+
+  constructor(params: NotifierParams) {
+    this.#params = params;
+  }
+
+  /** Resolves while, or as soon as, notifications arrive. */
+  get listening(): Promise<void> {
+    return this.#listening.promise;
+  }
+
+  publish(hints: readonly Hint[]): void {
+    if (hints.length === 0 || this.#listeners.size === 0) return;
+    this.#params.clock.immediate(() => {
+      for (const listener of [...this.#listeners]) for (const hint of hints) listener(hint);
+    });
+  }
+
+  subscribe(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Settles when the first try to listen has succeeded or failed. */
+  async start(): Promise<void> {
+    if (this.#params.settings.notify) await this.#listen();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#listeners.clear();
+    await this.#client?.end().catch(() => {});
+  }
+
+  async #listen(): Promise<void> {
+    const { settings, where, log } = this.#params;
+    const client = newClient(settings);
+    this.#client = client;
+    client.on("notification", ({ processId, payload }) => {
+      if (!this.#params.owns(processId)) this.publish(readHints(payload));
+    });
+    try {
+      await client.connect();
+      client.once("end", () => this.#lost(client, "the connection ended"));
+      await runScript(client, `listen ${quoteName(settings.schema)}`);
+      this.#failures = 0;
+      this.#listening.resolve();
+      log.debug({ where }, "listening for notifications");
+    } catch (error) {
+      this.#lost(client, error instanceof Error ? error.message : String(error));
+      await client.end().catch(() => {});
+    }
+  }
+
+  #lost(client: Client, reason: string): void {
+    if (this.#closed || this.#client !== client) return;
+    const { clock, random, where, log } = this.#params;
+    this.#client = undefined;
+    this.#listening = deferred();
+    const delayMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    log.warn({ where, reason, retryInMs: delayMs }, "no notifications from PostgreSQL; polling until they are back");
+    // A little early at random, so that a fleet does not come back all at once.
+    this.#timer = clock.setTimer(delayMs * (0.8 + 0.2 * random.next()), () => void this.#listen());
+  }
+}
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

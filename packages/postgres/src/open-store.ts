@@ -1,0 +1,49 @@
+import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
+import { HoldfastError } from "holdfast/adapter";
+import { type Client, type ClientPurpose, newClient, placeOf, runQuery } from "./driver.ts";
+import { openError } from "./errors.ts";
+import { migrate } from "./migrations.ts";
+import { PostgresNotifier } from "./notifier.ts";
+import { Pool } from "./pool.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { PostgresStore } from "./store.ts";
+
+const SERVER_VERSION_MIN = 140_000;
+
+/** `postgres://user:password@host:port/database?schema=…`; docs/postgresql.md lists the parameters. */
+export async function openStore(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
+  const { clock, random, log } = options;
+  const settings = readSettings(url, options);
+  const client = newClient(settings, { patient: true });
+  const where = placeOf(client);
+  let purpose: ClientPurpose;
+  try {
+    await client.connect();
+    purpose = await examine(client, settings, where);
+    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log });
+  } catch (error) {
+    throw openError(error, where, settings.schema);
+  } finally {
+    await client.end().catch(() => {});
+  }
+  const pool = new Pool({ settings, purpose, where });
+  const owns = (process: number): boolean => pool.owns(process);
+  const notifier = new PostgresNotifier({ settings, where, clock, random, log, owns });
+  await notifier.start();
+  return { store: new PostgresStore({ pool, notifier, schema: settings.schema, notify: settings.notify }), notifier };
+}
+
+/** Refuses a server that is too old, and finds out what the connections have to ask for. */
+async function examine(client: Client, { durability }: Settings, where: string): Promise<ClientPurpose> {
+  const [row] = await runQuery(client, {
+    text: "select current_setting('server_version_num')::int as version, current_setting('synchronous_commit') as commit",
+  });
+  if ((row?.version as number) < SERVER_VERSION_MIN) {
+    throw new HoldfastError(
+      "not_supported",
+      `PostgreSQL at ${where}: this is version ${Math.floor((row?.version as number) / 10_000)}; Holdfast needs 14 or later.`,
+    );
+  }
+  if (durability === "async") return { synchronousCommit: "off" };
+  return row?.commit === "off" ? { synchronousCommit: "on" } : {};
+}

@@ -1,0 +1,111 @@
+/**
+ * A few connections, shared: calls are pipelined, so several may be under way on one connection. A call takes an idle
+ * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy.
+ */
+import { type Client, type ClientPurpose, newClient, type Query, type Row, runQuery, serverProcess } from "./driver.ts";
+import { callError, spoilsConnection } from "./errors.ts";
+import type { Settings } from "./settings.ts";
+
+/** A call that only reads has happened or not, it is all the same. */
+export interface Statement extends Query {
+  readonly name: string;
+  readonly reads?: boolean;
+}
+
+export interface PoolParams {
+  readonly settings: Settings;
+  readonly purpose: ClientPurpose;
+  readonly where: string;
+}
+
+interface Slot {
+  readonly client: Promise<Client>;
+  inFlight: number;
+}
+
+export class Pool {
+  readonly #params: PoolParams;
+  readonly #slots = new Set<Slot>();
+  readonly #processes = new Set<number>();
+  #closed = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(params: PoolParams) {
+    this.#params = params;
+  }
+
+  /** Whether a process of the server works for this pool: what it notifies, this process knows already. */
+  owns(serverProcess: number): boolean {
+    return this.#processes.has(serverProcess);
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  async run(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    const context = { where: this.#params.where, call: statement.name };
+    if (this.#closed) throw callError(new Error("the store is closed"), { ...context, harmless: true });
+    const slot = this.#take();
+    slot.inFlight += 1;
+    let sent = false;
+    try {
+      const client = await slot.client;
+      sent = true;
+      const { name, text } = statement;
+      return await runQuery(client, this.#params.settings.pooler ? { text, values } : { name, text, values });
+    } catch (error) {
+      if (sent && spoilsConnection(error)) this.#drop(slot);
+      throw callError(error, { ...context, harmless: !sent || statement.reads === true });
+    } finally {
+      slot.inFlight -= 1;
+      if (this.#closed) this.#settleIdle();
+    }
+  }
+
+  /** Waits for the calls under way; each of them ends, at the latest when its time is up. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if ([...this.#slots].some((slot) => slot.inFlight > 0)) {
+      await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    }
+    const slots = [...this.#slots];
+    this.#slots.clear();
+    await Promise.all(slots.map((slot) => slot.client.then((client) => client.end()).catch(() => {})));
+  }
+
+  #take(): Slot {
+    let best: Slot | undefined;
+    for (const slot of this.#slots) if (!best || slot.inFlight < best.inFlight) best = slot;
+    if (best && (best.inFlight === 0 || this.#slots.size >= this.#params.settings.connectionsMax)) return best;
+    return this.#open();
+  }
+
+  #open(): Slot {
+    const client = newClient(this.#params.settings, this.#params.purpose);
+    const slot: Slot = { client: client.connect().then(() => client), inFlight: 0 };
+    this.#slots.add(slot);
+    slot.client.then(
+      () => {
+        const process = serverProcess(client);
+        if (process !== undefined) this.#processes.add(process);
+        client.once("end", () => {
+          this.#slots.delete(slot);
+          if (process !== undefined) this.#processes.delete(process);
+        });
+      },
+      () => this.#slots.delete(slot),
+    );
+    return slot;
+  }
+
+  #drop(slot: Slot): void {
+    if (!this.#slots.delete(slot)) return;
+    void slot.client.then((client) => client.end()).catch(() => {});
+  }
+
+  #settleIdle(): void {
+    if ([...this.#slots].some((slot) => slot.inFlight > 0)) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,67 @@
+import { isHoldfastError } from "holdfast/adapter";
+import { describe, expect, test } from "vitest";
+import { quoteName, readSettings } from "./settings.ts";
+
+const URL = "postgres://ann:s3cret@db.example:5433/app";
+
+describe("the settings of a URL", () => {
+  test("have defaults", () => {
+    expect(readSettings(URL, {})).toEqual({
+      connectionString: URL,
+      schema: "holdfast",
+      migrate: "auto",
+      durability: "sync",
+      notify: true,
+      pooler: false,
+      connectionsMax: 4,
+      connectTimeoutMs: 10_000,
+      statementTimeoutMs: 30_000,
+      serverOptions: "",
+    });
+  });
+
+  test("are taken out of it, and the rest is left to the driver", () => {
+    const settings = readSettings(
+      `${URL}?schema=flows&notify=false&connections=2&connect_timeout=3&statement_timeout=500&sslmode=verify-full&sslrootcert=%2Fca.pem`,
+      {},
+    );
+    expect(settings).toMatchObject({ schema: "flows", notify: false, connectionsMax: 2, connectTimeoutMs: 3_000 });
+    expect(settings).toMatchObject({ statementTimeoutMs: 500 });
+    expect(settings.connectionString).toBe(`${URL}?sslmode=verify-full&sslrootcert=%2Fca.pem`);
+  });
+
+  test("an option has precedence over the URL", () => {
+    expect(readSettings(`${URL}?schema=flows`, { schema: "other" })).toMatchObject({
+      schema: "other",
+      connectionString: URL,
+    });
+  });
+
+  test("a transaction pooler takes neither notifications nor prepared statements", () => {
+    expect(readSettings(`${URL}?pooler=transaction`, {})).toMatchObject({ pooler: true, notify: false });
+  });
+
+  test.each([
+    ["notify=yes", 'the URL parameter notify is "yes"; it must be true or false.'],
+    ["pooler=session", 'the URL parameter pooler is "session"; it must be none or transaction.'],
+    ["connections=0", 'the URL parameter connections is "0"; it must be a whole number from 1 up.'],
+    ["schema=", 'the schema "" is empty'],
+    ['schema=a"b', "contains a quotation mark"],
+    ["schema=pg_catalog", "belongs to PostgreSQL itself"],
+    [`schema=${"x".repeat(64)}`, "is longer than 63 bytes"],
+  ])("%s is refused, without the password", (parameter, message) => {
+    let caught: unknown;
+    try {
+      readSettings(`${URL}?${parameter}`, {});
+    } catch (error) {
+      caught = error;
+    }
+    expect(isHoldfastError(caught, "invalid_option")).toBe(true);
+    expect((caught as Error).message).toContain(message);
+    expect((caught as Error).message).not.toContain("s3cret");
+  });
+});
+
+test("names are quoted", () => {
+  expect(quoteName('a"b c')).toBe('"a""b c"');
+});

@@ -1,0 +1,116 @@
+import { type Durability, HoldfastError, type MigrateMode, type StoreOptions } from "holdfast/adapter";
+
+/** What the URL and the options say. Whatever is not Holdfast's own stays in `connectionString` for the driver: TLS, user, … */
+export interface Settings {
+  readonly connectionString: string;
+  readonly schema: string;
+  readonly migrate: MigrateMode;
+  readonly durability: Durability;
+  /** Send and receive notifications. */
+  readonly notify: boolean;
+  /** A pooler that gives a connection away after each transaction stands in between. */
+  readonly pooler: boolean;
+  readonly connectionsMax: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  /** Server settings (`-c name=value …`) that the URL asks for. */
+  readonly serverOptions: string;
+}
+
+export const DEFAULT_SCHEMA = "holdfast";
+const SCHEMA_BYTES_MAX = 63;
+const CONNECTIONS_MAX = 4;
+const CONNECT_TIMEOUT_S = 10;
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+export function readSettings(url: string, options: StoreOptions): Settings {
+  requireSoundAddress(url);
+  const [address = "", query = ""] = splitOnce(url, "?");
+  const parameters = new URLSearchParams(query);
+  const take = (name: string): string | undefined => {
+    const value = parameters.get(name) ?? undefined;
+    parameters.delete(name);
+    return value;
+  };
+  const schema = options.schema ?? take("schema") ?? DEFAULT_SCHEMA;
+  take("schema");
+  const pooler = oneOf(take("pooler"), "pooler", ["none", "transaction"]) === "transaction";
+  const notify = oneOf(take("notify"), "notify", ["true", "false"]) !== "false" && !pooler;
+  const settings = {
+    schema: checkedSchema(schema),
+    migrate: options.migrate ?? "auto",
+    durability: options.durability ?? "sync",
+    notify,
+    pooler,
+    connectionsMax: wholeNumber(take("connections"), "connections", CONNECTIONS_MAX),
+    connectTimeoutMs: wholeNumber(take("connect_timeout"), "connect_timeout", CONNECT_TIMEOUT_S) * 1_000,
+    statementTimeoutMs: wholeNumber(take("statement_timeout"), "statement_timeout", STATEMENT_TIMEOUT_MS),
+    serverOptions: take("options") ?? "",
+  };
+  const rest = parameters.toString();
+  return { ...settings, connectionString: rest === "" ? address : `${address}?${rest}` };
+}
+
+/**
+ * A password with an unencoded "/", "?" or "#" ends the address in its middle: the rest of it would pass for a database or a
+ * parameter, and be shown in errors.
+ */
+function requireSoundAddress(url: string): void {
+  const [, authority = "", rest = ""] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const [path = "", query = ""] = splitOnce(rest, "?");
+  if (path.includes("@") || (query.includes("@") && !authority.includes("@")))
+    throw badUrl("it has an @ in the wrong place");
+}
+
+/** Says nothing of the URL itself: it may hold a password. */
+export function badUrl(why: string): HoldfastError {
+  const message = `connect: the PostgreSQL URL is not usable: ${why}. Write it like postgres://user:password@host:5432/database, with special characters in the password percent-encoded.`;
+  return new HoldfastError("invalid_option", message, { data: { option: "url" } });
+}
+
+/** A name that can be quoted, that fits, and that is not PostgreSQL's own. It also names the channel of notifications. */
+function checkedSchema(schema: string): string {
+  const fault =
+    schema === ""
+      ? "is empty"
+      : Buffer.byteLength(schema) > SCHEMA_BYTES_MAX
+        ? `is longer than ${SCHEMA_BYTES_MAX} bytes`
+        : /[\u0000-\u001f\u007f"]/.test(schema)
+          ? "contains a quotation mark or a control character"
+          : /^pg_|^information_schema$/i.test(schema)
+            ? "belongs to PostgreSQL itself"
+            : undefined;
+  if (fault === undefined) return schema;
+  throw new HoldfastError(
+    "invalid_option",
+    `connect: the schema ${JSON.stringify(schema)} ${fault}. Choose another name.`,
+    {
+      data: { option: "schema" },
+    },
+  );
+}
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function oneOf(value: string | undefined, name: string, known: readonly string[]): string | undefined {
+  if (value === undefined || known.includes(value)) return value;
+  throw badParameter(name, value, known.join(" or "));
+}
+
+function wholeNumber(value: string | undefined, name: string, byDefault: number): number {
+  if (value === undefined) return byDefault;
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
+  throw badParameter(name, value, "a whole number from 1 up");
+}
+
+function badParameter(name: string, value: string, wanted: string): HoldfastError {
+  const message = `connect: the URL parameter ${name} is ${JSON.stringify(value)}; it must be ${wanted}.`;
+  return new HoldfastError("invalid_option", message, { data: { option: name } });
+}
+
+function splitOnce(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}

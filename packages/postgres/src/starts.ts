@@ -1,0 +1,85 @@
+import {
+  HoldfastError,
+  type NewRun,
+  type RunRow,
+  type StartOutcome,
+  type StartRunsParams,
+  type StartRunsResult,
+} from "holdfast/adapter";
+import * as binary from "./binary-array.ts";
+import { jsonBytes } from "./codes.ts";
+import { dataValues } from "./commits.ts";
+import type { Row } from "./driver.ts";
+import { runRowOf } from "./run-rows.ts";
+
+/** The parameters of start_runs, in its order. */
+export function startValues(params: StartRunsParams, races: boolean, notify: boolean): unknown[] {
+  const { starts, holdBy, replaceError } = params;
+  const runs = starts.map((start) => start.run);
+  const wrong = runs.find((run) => !binary.isUuid(run.runId));
+  if (wrong) throw new HoldfastError("invariant_broken", `PostgreSQL store: the run id "${wrong.runId}" is not a UUID`);
+  return [
+    binary.uuidArray(runs.map((run) => run.runId)),
+    binary.textArray(runs.map((run) => run.namespace)),
+    binary.textArray(runs.map((run) => run.id)),
+    binary.textArray(runs.map((run) => run.workflow)),
+    binary.textArray(runs.map((run) => run.version)),
+    binary.textArray(runs.map((run) => run.queue)),
+    binary.int4Array(runs.map((run) => run.priority)),
+    ...dataValues(runs),
+    binary.textArray(starts.map((start) => start.ifRunning)),
+    binary.textArray(starts.map((start) => start.ifClosed)),
+    binary.boolArray(starts.map((start) => start.hold)),
+    binary.float8Array(starts.map((start) => start.pick)),
+    holdBy?.workerId ?? null,
+    holdBy?.claimId ?? null,
+    jsonBytes(replaceError),
+    races,
+    notify,
+  ];
+}
+
+export function startResult(params: StartRunsParams, rows: readonly Row[]): StartRunsResult {
+  const outcomes: StartOutcome[] = [];
+  const now = rows[0]?.now as number;
+  for (const row of rows) {
+    const i = (row.i as number) - 1;
+    const start = params.starts[i];
+    if (!start) continue; // the row with the hints
+    const outcome = row.outcome as StartOutcome["outcome"];
+    outcomes[i] = { outcome, run: row.run_id === null ? freshRow(start.run, params, row, now) : runRowOf(row) };
+  }
+  // Lost the race for its id in every round: as good as locked.
+  params.starts.forEach((start, i) => {
+    outcomes[i] ??= { outcome: "busy", run: notCreated(start.run, now) };
+  });
+  return { outcomes, now };
+}
+
+/** A run that this call has created: everything about it is known here, except for what the store decided. */
+function freshRow(run: NewRun, { holdBy }: StartRunsParams, row: Row, now: number): RunRow {
+  const held = row.held === true;
+  const createdAt = row.new_created_at as number;
+  return {
+    ...notCreated(run, createdAt),
+    version: row.new_version as string,
+    status: held ? "running" : "pending",
+    epoch: held ? 1 : 0,
+    heldBy: held ? (holdBy?.workerId ?? null) : null,
+    claimId: held ? (holdBy?.claimId ?? null) : null,
+    availableAt: held ? null : (row.new_available_at as number),
+    startedAt: held ? now : null,
+    deadlineAt: run.timeoutMs === undefined ? null : createdAt + Math.ceil(run.timeoutMs),
+  };
+}
+
+function notCreated(run: NewRun, createdAt: number): RunRow {
+  const { namespace, runId, id, workflow, version, queue, priority, seed, attributes } = run;
+  return {
+    ...{ namespace, runId, id, firstRunId: runId, workflow, version, queue, priority, seed, attributes, createdAt },
+    ...{ status: "pending", epoch: 0, commit: 0, heldBy: null, claimId: null, availableAt: null },
+    ...{ eventCount: 0, delivered: 0, consumed: 0, deaths: 0, aloneDeaths: 0, alone: false, suspect: false },
+    ...{ startedAt: null, endedAt: null, deadlineAt: null, waitingFor: [], compensation: null },
+    ...{ continuedFrom: null, continuedAs: null },
+  };
+}

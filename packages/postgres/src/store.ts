@@ -1,0 +1,279 @@
+/** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
+import type * as port from "holdfast/adapter";
+import * as binary from "./binary-array.ts";
+import { type Calls, callsOf } from "./calls.ts";
+import { claimResult, claimValues } from "./claims.ts";
+import { eventTypeCode, jsonBytes } from "./codes.ts";
+import { commitResult, commitValues } from "./commits.ts";
+import type { Row } from "./driver.ts";
+import { isLockConflict, isRace } from "./errors.ts";
+import { readHints } from "./hints.ts";
+import { countStatement, type Listing, listStatement } from "./listing.ts";
+import type { PostgresNotifier } from "./notifier.ts";
+import type { Pool, Statement } from "./pool.ts";
+import { eventOf, messageOf, runOf, runRowOf, versionOf, workerOf } from "./run-rows.ts";
+import { startResult, startValues } from "./starts.ts";
+
+export interface PostgresStoreParams {
+  readonly pool: Pool;
+  readonly notifier: PostgresNotifier;
+  readonly schema: string;
+  /** Tell other processes. */
+  readonly notify: boolean;
+}
+
+export class PostgresStore implements port.Store {
+  readonly #pool: Pool;
+  readonly #notifier: PostgresNotifier;
+  readonly #schema: string;
+  readonly #notify: boolean;
+  readonly #calls: Calls;
+
+  constructor({ pool, notifier, schema, notify }: PostgresStoreParams) {
+    this.#pool = pool;
+    this.#notifier = notifier;
+    this.#schema = schema;
+    this.#notify = notify;
+    this.#calls = callsOf(schema);
+  }
+
+  async startRuns(params: port.StartRunsParams): Promise<port.StartRunsResult> {
+    const send = (races: boolean) => this.#write(this.#calls.start, startValues(params, races, this.#notify));
+    try {
+      return startResult(params, await send(false));
+    } catch (error) {
+      // Somebody has taken one of the ids at this very moment: once more, prepared for that.
+      if (!isRace(error)) throw error;
+      return startResult(params, await send(true));
+    }
+  }
+
+  async claimRuns(params: port.ClaimRunsParams): Promise<port.ClaimRunsResult> {
+    return claimResult(await this.#write(this.#calls.claim, claimValues(params)));
+  }
+
+  async commitRuns(params: port.CommitRunsParams): Promise<port.CommitRunsResult> {
+    const send = (skip: boolean) => this.#writeOne(this.#calls.commit, commitValues(params, skip, this.#notify));
+    try {
+      return commitResult(await send(false));
+    } catch (error) {
+      // A stranger has locked one of the rows: once more without those that are locked.
+      if (!isLockConflict(error)) throw error;
+      return commitResult(await send(true));
+    }
+  }
+
+  async deliverMessages({ messages, inboxMax }: port.DeliverMessagesParams): Promise<port.DeliverMessagesResult> {
+    const rows = await this.#write(this.#calls.deliver, [
+      ...refValues(messages.map((message) => message.to)),
+      binary.textArray(messages.map((message) => message.kind)),
+      binary.textArray(messages.map((message) => message.name)),
+      binary.textArray(messages.map((message) => message.messageId)),
+      binary.byteaArray(messages.map((message) => message.payload)),
+      inboxMax,
+      this.#notify,
+    ]);
+    return { outcomes: outcomesOf<port.DeliverOutcome>(rows) };
+  }
+
+  async readInbox({ runs }: port.ReadInboxParams): Promise<readonly port.Message[]> {
+    const rows = await this.#pool.run(this.#calls.readInbox, [
+      binary.uuidArray(runs.map((run) => run.runId)),
+      binary.int4Array(runs.map((run) => run.after)),
+    ]);
+    return rows.map(messageOf);
+  }
+
+  async readHistories(params: port.ReadHistoriesParams): Promise<readonly (readonly port.HistoryEvent[])[]> {
+    const { runs, limitPerRun } = params;
+    const rows = await this.#pool.run(this.#calls.readHistories, [
+      binary.uuidArray(runs.map((run) => run.runId)),
+      binary.int4Array(runs.map((run) => run.afterSeq)),
+      limitPerRun,
+    ]);
+    const histories: port.HistoryEvent[][] = runs.map(() => []);
+    for (const row of rows) histories[(row.i as number) - 1]?.push(eventOf(row));
+    return histories;
+  }
+
+  async terminateRuns({ runs, error }: port.TerminateRunsParams): Promise<readonly port.TerminateOutcome[]> {
+    const values = [...refValues(runs), jsonBytes(error), this.#notify];
+    return outcomesOf<port.TerminateOutcome>(await this.#write(this.#calls.terminate, values));
+  }
+
+  async resumeRunIfParked(ref: port.RunRef): Promise<{ readonly status: port.RunStatus | null }> {
+    const row = await this.#writeOne(this.#calls.resume, [...refValue(ref), this.#notify]);
+    return { status: row.o_status as port.RunStatus | null };
+  }
+
+  async reopenRunIfFailed({ run, eventCount, event }: port.ReopenParams): Promise<port.ReopenOutcome> {
+    const row = await this.#writeOne(this.#calls.reopen, [
+      ...refValue(run),
+      eventCount,
+      eventTypeCode(event.type),
+      event.op,
+      event.payload === undefined ? null : Buffer.from(event.payload),
+      event.meta === undefined ? null : jsonBytes(event.meta),
+      this.#notify,
+    ]);
+    return { outcome: row.o_outcome as port.ReopenOutcome["outcome"], status: row.o_status as port.RunStatus | null };
+  }
+
+  async registerVersions(params: port.RegisterVersionsParams): Promise<readonly (port.VersionRow | null)[]> {
+    const { namespace, versions } = params;
+    const rows = await this.#write(this.#calls.registerVersions, [
+      namespace,
+      binary.textArray(versions.map((version) => version.workflow)),
+      binary.textArray(versions.map((version) => version.version)),
+      binary.textArray(versions.map((version) => version.hash)),
+    ]);
+    const before: (port.VersionRow | null)[] = versions.map(() => null);
+    for (const row of rows) before[(row.i as number) - 1] = row.version === null ? null : versionOf(row);
+    return before;
+  }
+
+  async updateVersionIfKnown(params: port.UpdateVersionParams): Promise<{ readonly known: boolean }> {
+    const { namespace, workflow, version, change } = params;
+    const row = await this.#writeOne(this.#calls.updateVersion, [
+      namespace,
+      workflow,
+      version,
+      "isDefault" in change,
+      "share" in change ? change.share : null,
+      "deprecated" in change ? change.deprecated : null,
+    ]);
+    return { known: row.known as boolean };
+  }
+
+  async listVersions(params: { namespace: string; workflow?: string }): Promise<readonly port.VersionRow[]> {
+    const rows = await this.#pool.run(this.#calls.listVersions, [params.namespace, params.workflow ?? null]);
+    return rows.map(versionOf);
+  }
+
+  async registerWorker(params: port.RegisterWorkerParams): Promise<{ readonly live: boolean; readonly now: number }> {
+    const row = await this.#writeOne(this.#calls.registerWorker, [
+      params.workerId,
+      params.namespace,
+      params.name,
+      binary.textArray(params.queues),
+      binary.textArray(params.workflows),
+      JSON.stringify(params.labels),
+      Math.ceil(params.leaseMs),
+    ]);
+    return { live: row.o_live as boolean, now: row.o_now as number };
+  }
+
+  async heartbeatWorker({ workerId, leaseMs, draining }: port.HeartbeatParams): Promise<port.HeartbeatResult> {
+    const row = await this.#writeOne(this.#calls.heartbeat, [workerId, Math.ceil(leaseMs), draining]);
+    return {
+      live: row.o_live as boolean,
+      now: row.o_now as number,
+      heldCount: row.o_held as number,
+      behind: row.o_behind as string[],
+    };
+  }
+
+  async readHeld({ workerId }: { workerId: string }): Promise<readonly port.HeldRun[]> {
+    const rows = await this.#pool.run(this.#calls.readHeld, [workerId]);
+    return rows.map((row) => ({ runId: row.run_id as string, epoch: row.epoch as number }));
+  }
+
+  async releaseRunsIfHeld({ workerId, runs }: port.ReleaseRunsParams): Promise<{ readonly released: number }> {
+    const row = await this.#writeOne(this.#calls.release, [
+      workerId,
+      binary.uuidArray(runs.map((run) => run.runId)),
+      binary.int4Array(runs.map((run) => run.epoch)),
+      this.#notify,
+    ]);
+    return { released: row.o_released as number };
+  }
+
+  async stopWorker({ workerId }: { workerId: string }): Promise<void> {
+    await this.#writeOne(this.#calls.stop, [workerId, this.#notify]);
+  }
+
+  async sweepWorkers(params: port.SweepParams): Promise<port.SweepResult> {
+    const row = await this.#writeOne(this.#calls.sweep, [
+      params.suspectAfter,
+      params.parkAfter,
+      jsonBytes(params.parkError),
+      Math.ceil(params.timeoutGraceMs),
+      jsonBytes(params.timeoutError),
+      params.limit,
+      this.#notify,
+    ]);
+    return {
+      now: row.o_now as number,
+      dead: row.o_dead as number,
+      returned: row.o_returned as number,
+      parked: row.o_parked as number,
+      timedOut: row.o_timed_out as number,
+      more: row.o_more as boolean,
+      nextExpiryAt: row.o_next_expiry_at as number | null,
+    };
+  }
+
+  async listWorkers({ namespace }: { namespace: string }): Promise<readonly port.WorkerRow[]> {
+    return (await this.#pool.run(this.#calls.listWorkers, [namespace])).map(workerOf);
+  }
+
+  async readRuns({ runs }: { runs: readonly port.RunRef[] }): Promise<readonly (port.Run | null)[]> {
+    const found: (port.Run | null)[] = runs.map(() => null);
+    for (const row of await this.#pool.run(this.#calls.readRuns, refValues(runs))) {
+      found[(row.i as number) - 1] = runOf(row);
+    }
+    return found;
+  }
+
+  async listRuns(params: port.ListRunsParams): Promise<readonly port.RunRow[]> {
+    return (await this.#list(listStatement(this.#schema, params))).map(runRowOf);
+  }
+
+  async countRuns(params: port.RunFilter & { readonly atMost: number | null }): Promise<number> {
+    return (await this.#list(countStatement(this.#schema, params)))[0]?.count as number;
+  }
+
+  async close(): Promise<void> {
+    await this.#notifier.close();
+    await this.#pool.close();
+  }
+
+  #list({ statement, values }: Listing): Promise<readonly Row[]> {
+    return this.#pool.run(statement, values);
+  }
+
+  async #writeOne(statement: Statement, values: readonly unknown[]): Promise<Row> {
+    return (await this.#write(statement, values))[0] as Row;
+  }
+
+  /** What was committed is told to this process at once; the statement itself has told the others. */
+  async #write(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    const rows = await this.#pool.run(statement, values);
+    for (const row of rows) this.#notifier.publish(readHints(row.o_hints ?? row.hints));
+    return rows;
+  }
+}
+
+/** Runs by their run ids, or by namespace and id. */
+function refValues(refs: readonly port.RunRef[]): unknown[] {
+  return [
+    binary.uuidArray(refs.map((ref) => ("runId" in ref ? ref.runId : null))),
+    binary.textArray(refs.map((ref) => ("runId" in ref ? null : ref.namespace))),
+    binary.textArray(refs.map((ref) => ("runId" in ref ? null : ref.id))),
+  ];
+}
+
+function refValue(ref: port.RunRef): unknown[] {
+  if (!("runId" in ref)) return [null, ref.namespace, ref.id];
+  return [binary.isUuid(ref.runId) ? ref.runId : null, null, null];
+}
+
+/** Rows with a position from 1, an outcome, the run and its status; position 0 holds the hints. */
+function outcomesOf<T extends { readonly outcome: string }>(rows: readonly Row[]): T[] {
+  const outcomes: T[] = [];
+  for (const row of rows) {
+    if (row.i === 0) continue;
+    outcomes[(row.i as number) - 1] = { outcome: row.outcome, runId: row.run_id, status: row.status } as unknown as T;
+  }
+  return outcomes;
+}

@@ -1,0 +1,154 @@
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aStart, claim, ERROR, event, firstCommit, HOLD, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
+import { serverUrl, TestDatabase } from "./test-database.ts";
+
+let database: TestDatabase;
+let stranger: pg.Client;
+const worker = idOf(1);
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  stranger = new pg.Client({ connectionString: serverUrl() });
+  await stranger.connect();
+});
+
+afterEach(async () => {
+  await stranger.end();
+  await database.drop();
+});
+
+/** Somebody's transaction locks the row of a run and stays open. */
+async function lock(n: number): Promise<void> {
+  await stranger.query("begin");
+  await stranger.query(`select 1 from ${database.name("runs")} where run_id = $1 for update`, [idOf(n)]);
+}
+
+describe("a stranger's open transaction that has locked a run", () => {
+  test("delays that run's commit and no other", async () => {
+    const { store } = await database.open();
+    await register(store, worker);
+    await start(store, [newRun(10), newRun(11), newRun(12)], worker);
+    await lock(11);
+    const commits = [firstCommit(10), firstCommit(11), firstCommit(12)];
+    const { outcomes } = await store.commitRuns({ workerId: worker, commits });
+    expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
+      ["written", true],
+      ["busy", false],
+      ["written", true],
+    ]);
+    await stranger.query("rollback");
+    const again = await store.commitRuns({ workerId: worker, commits });
+    expect(again.outcomes.map(({ outcome }) => outcome)).toEqual(["written", "written", "written"]);
+    const histories = await store.readHistories({
+      runs: commits.map(({ runId }) => ({ runId, afterSeq: 0 })),
+      limitPerRun: 10,
+    });
+    expect(histories.map((events) => events.length)).toEqual([1, 1, 1]);
+  });
+
+  test("makes messages, terminations and replacements of that run busy, and leaves the others", async () => {
+    const { store } = await database.open();
+    await start(store, [newRun(10), newRun(11)]);
+    await lock(10);
+    const messages = [10, 11].map((n) => {
+      const payload = new Uint8Array(0);
+      return { to: { runId: idOf(n) }, kind: "signal", name: "go", messageId: `m${n}`, payload } as const;
+    });
+    const delivered = await store.deliverMessages({ messages, inboxMax: 10 });
+    expect(delivered.outcomes).toMatchObject([
+      { outcome: "busy", runId: idOf(10), status: "pending" },
+      { outcome: "delivered", runId: idOf(11) },
+    ]);
+    const starts = [10, 11].map((n) => aStart({ ...newRun(n), runId: idOf(n + 10) }, { ifRunning: "replace" }));
+    const replaced = await store.startRuns({ starts, holdBy: null, replaceError: ERROR });
+    expect(replaced.outcomes).toMatchObject([
+      { outcome: "busy", run: { runId: idOf(10) } },
+      { outcome: "created", run: { runId: idOf(21) } },
+    ]);
+    const ended = await store.terminateRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(21) }], error: ERROR });
+    expect(ended.map(({ outcome }) => outcome)).toEqual(["busy", "terminated"]);
+    await stranger.query("rollback");
+    expect((await store.deliverMessages({ messages, inboxMax: 10 })).outcomes).toMatchObject([
+      { outcome: "delivered" },
+      { outcome: "duplicate" },
+    ]);
+  });
+
+  test("keeps that run, and only that run, from being claimed, released, swept and resumed", async () => {
+    const { store } = await database.open();
+    await register(store, worker, 1_000);
+    await start(store, [newRun(10), newRun(11)]);
+    await lock(10);
+    const claimed = await claim(store, worker, idOf(100));
+    expect(claimed.runs.map(({ runId }) => runId)).toEqual([idOf(11)]);
+    expect(claimed.nextDueAt).toBe(claimed.now);
+    await stranger.query("rollback");
+    await claim(store, worker, idOf(101));
+    await lock(10);
+    const runs = [10, 11].map((n) => ({ runId: idOf(n), epoch: 1 }));
+    expect(await store.releaseRunsIfHeld({ workerId: worker, runs })).toEqual({ released: 1 });
+    await store.stopWorker({ workerId: worker });
+    expect(await store.readHeld({ workerId: worker })).toEqual([{ runId: idOf(10), epoch: 1 }]);
+    expect(await store.sweepWorkers(SWEEP)).toMatchObject({ returned: 0, more: false });
+    await stranger.query("rollback");
+    expect(await store.sweepWorkers(SWEEP)).toMatchObject({ returned: 1, dead: 0 });
+    const [run] = await store.readRuns({ runs: [{ runId: idOf(10) }] });
+    expect(run).toMatchObject({ deaths: 0, heldBy: null, epoch: 2 });
+  });
+
+  test("is not waited for by a resume", async () => {
+    const { store } = await database.open();
+    await register(store, worker);
+    await start(store, [newRun(10)], worker);
+    await store.commitRuns({
+      workerId: worker,
+      commits: [firstCommit(10, { transition: { type: "park", error: ERROR } })],
+    });
+    await lock(10);
+    await expect(store.resumeRunIfParked({ runId: idOf(10) })).rejects.toMatchObject({ code: "store_unavailable" });
+    await stranger.query("rollback");
+    expect(await store.resumeRunIfParked({ runId: idOf(10) })).toEqual({ status: "running" });
+  });
+});
+
+test("a message between the snapshot and the lock of a suspend keeps the run held", async () => {
+  const { store } = await database.open();
+  await register(store, worker);
+  await start(store, [newRun(10)], worker);
+  // The stranger has delivered but not committed yet: the suspend must see it, not its own older snapshot.
+  await stranger.query("begin");
+  await stranger.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
+  const suspend = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
+  const sent = store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] });
+  await stranger.query("commit");
+  let outcome = (await sent).outcomes[0];
+  if (outcome?.outcome === "busy") {
+    outcome = (await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] }))
+      .outcomes[0];
+  }
+  expect(outcome).toEqual({ outcome: "written", held: true, delivered: 1 });
+});
+
+test("events that do not follow are a broken invariant, and nothing is written", async () => {
+  const { store } = await database.open();
+  await register(store, worker);
+  await start(store, [newRun(10), newRun(11)], worker);
+  const commits = [firstCommit(10), firstCommit(11, { events: [event(3)] })];
+  await expect(store.commitRuns({ workerId: worker, commits })).rejects.toMatchObject({ code: "invariant_broken" });
+  const [run] = await store.readRuns({ runs: [{ runId: idOf(10) }] });
+  expect(run).toMatchObject({ commit: 0, eventCount: 0 });
+});
+
+test("data that the database refuses is told from an outage, and the connection stays of use", async () => {
+  const { store } = await database.open();
+  await register(store, worker);
+  await start(store, [newRun(10)], worker);
+  const bad = firstCommit(10, { events: [event(1, { op: "a\u0000b" })] });
+  await expect(store.commitRuns({ workerId: worker, commits: [bad] })).rejects.toMatchObject({
+    code: "store_refused",
+    data: { sqlState: "22021" },
+  });
+  const good = await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: HOLD })] });
+  expect(good.outcomes[0]).toMatchObject({ outcome: "written" });
+});

@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { EVENT_TYPES } from "holdfast/adapter";
+import pg from "pg";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Migration, migrate, readMigrations } from "../src/migrations.ts";
+import { serverUrl, silent, TestDatabase } from "./test-database.ts";
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+});
+
+afterEach(() => database.drop());
+
+async function migrateTo(
+  schema: string,
+  migrations: readonly Migration[],
+  mode: "auto" | "check" = "auto",
+): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl() });
+  await client.connect();
+  try {
+    await migrate({ client, schema, mode, where: "here", log: silent, migrations });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Everything that a migration can make, as text, without the name of the schema. */
+async function describeSchema(schema: string): Promise<string[]> {
+  const rows = await database.sql(
+    `select 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || a.attidentity::text || ' '
+            || coalesce(pg_get_expr(d.adbin, d.adrelid), '') as line
+       from pg_attribute a join pg_class c on c.oid = a.attrelid left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+      where c.relnamespace = $1::regnamespace and a.attnum > 0 and not a.attisdropped
+     union all
+     select 'relation ' || c.relname || ' ' || c.relkind::text || ' ' || coalesce(c.reloptions::text, '') || ' ' || coalesce(c.relacl::text, '')
+       from pg_class c where c.relnamespace = $1::regnamespace
+     union all select 'index ' || indexdef from pg_indexes where schemaname = $2
+     union all select 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint where connamespace = $1::regnamespace
+     union all select 'view ' || viewname || ' ' || definition from pg_views where schemaname = $2
+     union all select 'function ' || pg_get_functiondef(oid) || ' ' || coalesce(proacl::text, '') from pg_proc where pronamespace = $1::regnamespace
+     union all select 'value ' || t.typname || ' ' || e.enumsortorder || ' ' || e.enumlabel
+       from pg_enum e join pg_type t on t.oid = e.enumtypid where t.typnamespace = $1::regnamespace
+      order by 1`,
+    [`"${schema}"`, schema],
+  );
+  return rows.map((row) => (row.line as string).replaceAll(`"${schema}"`, "<schema>").replaceAll(schema, "<schema>"));
+}
+
+test("the schema is the same from whichever version it was migrated", async () => {
+  const migrations = readMigrations();
+  const fresh = `${database.schema} fresh`;
+  try {
+    await migrateTo(fresh, migrations);
+    const wanted = await describeSchema(fresh);
+    expect(wanted.length).toBeGreaterThan(150);
+    for (let from = 0; from < migrations.length; from++) {
+      await database.sql(`drop schema if exists "${database.schema}" cascade`);
+      await migrateTo(database.schema, migrations.slice(0, from));
+      await migrateTo(database.schema, migrations);
+      expect(await describeSchema(database.schema)).toEqual(wanted);
+    }
+  } finally {
+    await database.sql(`drop schema if exists "${fresh}" cascade`);
+  }
+});
+
+test("whoever comes first migrates, the others wait and find it done", async () => {
+  await Promise.all(Array.from({ length: 5 }, () => database.open()));
+  const rows = await database.sql(`select version, name from ${database.name("schema_versions")} order by version`);
+  expect(rows).toEqual(readMigrations().map(({ version, name }) => ({ version, name })));
+});
+
+test("what is missing is applied in order, and a migration that fails changes nothing", async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-migrations-"));
+  const add = (name: string, sql: string): void => {
+    mkdirSync(path.join(folder, name));
+    writeFileSync(path.join(folder, name, "10-all.sql"), sql);
+  };
+  try {
+    add("0001-first", "create table one (a int);");
+    await migrateTo(database.schema, readMigrations(folder));
+    add("0002-second", "create table two (a int); insert into one values (2);");
+    add("0003-third", "create table three (a int); select no_such_function();");
+    await expect(migrateTo(database.schema, readMigrations(folder))).rejects.toThrow("no_such_function");
+    expect(await database.sql(`select * from ${database.name("one")}`)).toEqual([]);
+    writeFileSync(path.join(folder, "0003-third", "10-all.sql"), "insert into two values (3);");
+    await migrateTo(database.schema, readMigrations(folder));
+    expect(
+      await database.sql(`select a from ${database.name("one")} union all select a from ${database.name("two")}`),
+    ).toEqual([{ a: 2 }, { a: 3 }]);
+    add("0005-fifth", "");
+    expect(() => readMigrations(folder)).toThrow("should be number 4");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a schema that is newer than the code is refused, in either mode", async () => {
+  await database.open();
+  await database.sql(`insert into ${database.name("schema_versions")} (version, name) values (999, 'future')`);
+  for (const mode of ["auto", "check"] as const) {
+    await expect(database.open({ migrate: mode })).rejects.toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(
+        /has version 999, this program knows versions up to \d+\. Update @holdfast\/postgres/,
+      ),
+    });
+  }
+});
+
+test("check refuses a schema that is missing or old, and changes nothing", async () => {
+  await expect(database.open({ migrate: "check" })).rejects.toMatchObject({
+    code: "store_refused",
+    message: expect.stringContaining('is missing or empty, and this program may not change it (migrate: "check")'),
+  });
+  expect(await database.sql("select 1 from pg_namespace where nspname = $1", [database.schema])).toEqual([]);
+  const later = { version: 2, name: "0002-later", sql: "" };
+  await migrateTo(database.schema, readMigrations().slice(0, 1));
+  await expect(migrateTo(database.schema, [...readMigrations().slice(0, 1), later], "check")).rejects.toMatchObject({
+    code: "store_refused",
+    message: expect.stringContaining("has version 1 and needs 2"),
+  });
+  await database.open({ migrate: "check" });
+});
+
+test("the views know every type of event", async () => {
+  await database.open();
+  const names = await database.sql(
+    `select ${database.name("event_type_name")}(i::smallint) as name from generate_series(0, $1) i order by i`,
+    [EVENT_TYPES.length],
+  );
+  expect(names.map(({ name }) => name)).toEqual([...EVENT_TYPES, null]);
+});

@@ -1,0 +1,170 @@
+/**
+ * What calls read when there are many finished runs and many that wait. Counted by the server itself (rows read by
+ * sequential scans, entries fetched by index scans), in the transaction of the call, so that no plan can hide in a function.
+ * HOLDFAST_TEST_LARGE=1: a million finished and 100,000 waiting runs.
+ */
+import process from "node:process";
+import type { ListRunsParams } from "holdfast/adapter";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as binary from "../src/binary-array.ts";
+import { PLANNER_SETTINGS } from "../src/driver.ts";
+import { countStatement, listStatement } from "../src/listing.ts";
+import { idOf, register } from "./sample-runs.ts";
+import { TestDatabase } from "./test-database.ts";
+
+const large = process.env.HOLDFAST_TEST_LARGE === "1";
+const FINISHED = large ? 1_000_000 : 100_000;
+const WAITING = large ? 100_000 : 10_000;
+const worker = idOf(1);
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await TestDatabase.create();
+  const { store } = await database.open();
+  await register(store, worker);
+  await store.close();
+  await fill();
+  for (const [name, value] of Object.entries(PLANNER_SETTINGS)) await database.sql(`set ${name} = ${value}`);
+}, 600_000);
+
+afterAll(() => database.drop());
+
+/** Old runs that wait, then finished ones, and a few that are due, parked or failed among them. */
+async function fill(): Promise<void> {
+  const name = (table: string): string => database.name(table);
+  await database.sql(`insert into ${name("lanes")} (namespace, queue, workflow, version, priority)
+    select 'default', 'default', w, '1', 0 from unnest(array['order', 'rare']) w`);
+  const all = FINISHED + WAITING;
+  await database.sql(`create temp table sample as select i, ('01890000-0000-7000-8000-' || lpad(to_hex(i + 1000), 12, '0'))::uuid as run_id,
+    case when i % 1000 = 7 then 'failed' when i <= ${WAITING} then case i % 3 when 0 then 'sleeping' else 'waiting' end else 'completed' end as status,
+    case when i % 20000 = 5 then 2 else 1 end as lane_id from generate_series(1, ${all}) i`);
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input)
+    select run_id, run_id, i, lane_id, 'default', 'order ' || i, 's', '{}' from sample`);
+  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, delivered)
+    select run_id, lane_id, 1, status::${name("run_status")}, i, case when i % 100 = 3 and i <= ${WAITING} then 1000
+      when status = 'sleeping' then 4102444800000 + i end, case when status in ('failed', 'completed') then i end, 2 from sample`);
+  await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
+    select 'default', 'order ' || i, i, run_id from sample where status not in ('failed', 'completed')`);
+  await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
+    select run_id, run_id, 1, n, 'signal', 'go', 'm' || n, '' from sample, generate_series(1, 2) n where i <= ${WAITING}`);
+  await database.sql(`insert into ${name("events")} (run_no, at, seq, type, op)
+    select run_no, 1, seq, 9, 'step' from ${name("runs")}, generate_series(1, 2) seq where created_at <= ${WAITING}`);
+  await database.sql(
+    `insert into ${name("run_attributes")} select run_id, jsonb_build_object('n', i % 1000) from sample`,
+  );
+  await database.sql(
+    `analyze ${["lanes", "runs", "run_starts", "open_ids", "inbox", "events", "run_attributes"].map(name).join(", ")}`,
+  );
+}
+
+interface Reads {
+  /** Rows of large tables that were read in sequence. */
+  readonly inSequence: number;
+  readonly byIndex: number;
+}
+
+async function readsOf(text: string, values: readonly unknown[]): Promise<Reads> {
+  await database.sql("begin");
+  try {
+    const before = await readsSoFar();
+    await database.sql(text, [...values]);
+    const after = await readsSoFar();
+    return { inSequence: after.inSequence - before.inSequence, byIndex: after.byIndex - before.byIndex };
+  } finally {
+    await database.sql("rollback");
+  }
+}
+
+/** Of this session, since it last reported to the statistics; it does not do that within a transaction. */
+async function readsSoFar(): Promise<Reads> {
+  const [row] = await database.sql(
+    `select coalesce(sum(seq_tup_read) filter (where relname not in ('lanes', 'workers')), 0)::int as "inSequence",
+            coalesce(sum(idx_tup_fetch), 0)::int as "byIndex"
+       from pg_stat_xact_user_tables where schemaname = $1`,
+    [database.schema],
+  );
+  return row as unknown as Reads;
+}
+
+async function expectFew(text: string, values: readonly unknown[], most: number): Promise<void> {
+  const reads = await readsOf(text, values);
+  expect(reads.inSequence).toBe(0);
+  expect(reads.byIndex).toBeLessThan(most);
+}
+
+function call(name: string, count: number): string {
+  return `select * from ${database.name(name)}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(",")})`;
+}
+
+test("a claim reads what it takes", async () => {
+  const values = [worker, idOf(9), false, "default", ["default"], ["order"], ["1"], 10, false];
+  await expectFew(call("claim_runs", 9), values, 150);
+  await expectFew(call("claim_runs", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 60);
+});
+
+test("inboxes and histories are read run by run", async () => {
+  const runIds = [binary.uuidArray([idOf(1_005), idOf(1_006)]), binary.int4Array([0, 1])];
+  await expectFew(call("read_inbox", 2), runIds, 10);
+  await expectFew(call("read_histories", 3), [...runIds, 10], 15);
+});
+
+test("a heartbeat, a sweep and a message read a handful of rows", async () => {
+  await expectFew(call("heartbeat_worker", 3), [worker, 1_000, false], 10);
+  await expectFew(call("sweep_workers", 7), [2, 2, "", 1_000, "", 100, false], 20);
+  const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
+  const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];
+  await expectFew(
+    call("deliver_messages", 9),
+    [...to, ...message, binary.byteaArray([new Uint8Array(0)]), 10, false],
+    40,
+  );
+});
+
+const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [
+  ["everything", {}, 200],
+  ["the second page", { before: { createdAt: 50_000, runId: idOf(51_000) } }, 200],
+  ["waiting runs, which are the oldest", { statuses: ["waiting"] }, 300],
+  ["sleeping and waiting runs", { statuses: ["waiting", "sleeping"] }, 300],
+  ["failed runs", { statuses: ["failed"] }, 300],
+  ["parked runs, of which there are none", { statuses: ["parked", "canceled"] }, 50],
+  ["runs of a workflow", { workflow: "order" }, 300],
+  ["runs of a rare workflow", { workflow: "rare" }, 300],
+  ["failed runs of a workflow", { workflow: "order", statuses: ["failed"] }, 400],
+  ["runs of a time", { createdAfter: 20_000, createdBefore: 20_100 }, 300],
+  ["finished runs", { statuses: ["completed"] }, 300],
+  ["the runs of an id", { id: "order 77" }, 60],
+];
+
+describe("lists of 20 walk an index and stop", () => {
+  test.each(LISTS)("%s", async (_title, filter, most) => {
+    const { statement, values } = listStatement(database.schema, { namespace: "default", limit: 20, ...filter });
+    await expectFew(statement.text, values, most);
+    const plan = await database.sql(`explain ${inline(statement.text, values)}`);
+    const scans = plan.map((row) => row["QUERY PLAN"] as string).filter((line) => line.includes("Seq Scan"));
+    expect(scans.filter((line) => !/Seq Scan on (?:lanes|workers)/.test(line))).toEqual([]);
+  });
+
+  test("counts stop where they are told", async () => {
+    const filter = { namespace: "default", statuses: ["waiting"], atMost: 10 } as const;
+    const { statement, values } = countStatement(database.schema, filter);
+    const { inSequence, byIndex } = await readsOf(statement.text, values);
+    expect(inSequence + byIndex).toBeLessThan(100);
+  });
+
+  test("attributes are found by their index", async () => {
+    const filter = { namespace: "default", attributes: { n: 990 }, limit: 20 };
+    const { statement, values } = listStatement(database.schema, filter);
+    await expectFew(statement.text, values, (FINISHED / 1_000) * 10);
+  });
+});
+
+/** EXPLAIN takes no parameters. */
+function inline(text: string, values: readonly unknown[]): string {
+  return text.replaceAll(/\$(\d+)/g, (_, n: string) => literal(values[Number(n) - 1]));
+}
+
+function literal(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  if (Array.isArray(value)) return `array[${value.map(literal).join(",")}]`;
+  return `'${String(value).replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import pg from "pg";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { claim, ERROR, firstCommit, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
+import { serverUrl, TestDatabase } from "./test-database.ts";
+
+const PAGE = new URL("../../../docs/postgresql.md", import.meta.url);
+const PASSWORD = "change-me";
+const ROLES = ["migrator", "worker", "reader", "stranger"] as const;
+let database: TestDatabase;
+
+/** The statements that the page tells people to use, with the names of this test. */
+function statements(block: string): string {
+  const [, sql] = new RegExp(`\`\`\`sql\\n-- ${block}\\n([^]*?)\`\`\``).exec(readFileSync(PAGE, "utf8")) ?? [];
+  if (!sql) throw new Error(`docs/postgresql.md has no block "-- ${block}"`);
+  return sql
+    .replaceAll(/\bapp_(\w+)/g, (_, role: string) => `"${roleName(role)}"`)
+    .replaceAll(/\bschema holdfast\b/g, `schema "${database.schema}"`)
+    .replaceAll(/\bholdfast\./g, `"${database.schema}".`);
+}
+
+function roleName(role: string): string {
+  return `hf_test_${process.pid}_${role}`;
+}
+
+function urlOf(role: string): string {
+  return serverUrl((url) => {
+    url.username = roleName(role);
+    url.password = PASSWORD;
+    url.searchParams.set("schema", database.schema);
+  });
+}
+
+async function as(role: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: urlOf(role) });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  for (const role of ROLES) await database.sql(`drop role if exists "${roleName(role)}"`);
+  await database.sql(statements("roles"));
+  await database.sql(`create role "${roleName("stranger")}" login password '${PASSWORD}'`);
+});
+
+afterEach(async () => {
+  const { admin } = database;
+  await admin.query(`drop schema if exists "${database.schema}" cascade`);
+  for (const role of ROLES) await admin.query(`drop owned by "${roleName(role)}"; drop role "${roleName(role)}"`);
+  await database.drop();
+});
+
+async function migrateAndGrant(): Promise<void> {
+  const { store } = await database.open({ url: urlOf("migrator") });
+  await store.close();
+  await as("migrator", statements("grants"));
+}
+
+test("a worker with the grants of the page can do all that a worker does", async () => {
+  await migrateAndGrant();
+  const { store } = await database.open({ url: urlOf("worker"), migrate: "check" });
+  const worker = await register(store, idOf(1));
+  await start(store, [newRun(10)], worker);
+  await start(store, [newRun(11)]);
+  expect((await claim(store, worker, idOf(100))).runs).toHaveLength(1);
+  const { outcomes } = await store.commitRuns({ workerId: worker, commits: [firstCommit(10)] });
+  expect(outcomes[0]).toMatchObject({ outcome: "written" });
+  const to = { runId: idOf(10) };
+  const message = { to, kind: "signal", name: "go", messageId: "m", payload: new Uint8Array(0) } as const;
+  expect((await store.deliverMessages({ messages: [message], inboxMax: 10 })).outcomes[0]?.outcome).toBe("delivered");
+  expect(await store.readInbox({ runs: [{ runId: idOf(10), after: 0 }] })).toHaveLength(1);
+  expect((await store.readHistories({ runs: [{ runId: idOf(10), afterSeq: 0 }], limitPerRun: 9 }))[0]).toHaveLength(1);
+  expect(await store.listRuns({ namespace: "default", limit: 10 })).toHaveLength(2);
+  expect(await store.countRuns({ namespace: "default", statuses: ["parked"], atMost: null })).toBe(0);
+  expect(await store.listWorkers({ namespace: "default" })).toHaveLength(1);
+  expect(
+    await store.registerVersions({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] }),
+  ).toEqual([null]);
+  expect(await store.listVersions({ namespace: "default" })).toHaveLength(1);
+  expect(await store.heartbeatWorker({ workerId: worker, leaseMs: 1_000, draining: false })).toMatchObject({
+    heldCount: 2,
+  });
+  expect(await store.readHeld({ workerId: worker })).toHaveLength(2);
+  expect(await store.terminateRuns({ runs: [to], error: ERROR })).toMatchObject([{ outcome: "terminated" }]);
+  await store.stopWorker({ workerId: worker });
+  expect(await store.sweepWorkers(SWEEP)).toMatchObject({ dead: 0 });
+});
+
+test("a worker can neither write past the functions nor change the schema", async () => {
+  await migrateAndGrant();
+  const runs = database.name("runs");
+  for (const sql of [
+    `update ${runs} set epoch = 9`,
+    `delete from ${database.name("events")}`,
+    `insert into ${database.name("open_ids")} values ('a', 'b', 1, '${idOf(1)}')`,
+    `create table ${database.name("mine")} (a int)`,
+    `create or replace function ${database.name("now_ms")}() returns bigint language sql as 'select 1::bigint'`,
+  ]) {
+    await expect(as("worker", sql)).rejects.toMatchObject({ code: "42501" });
+  }
+});
+
+test("a reader reads the views and can call nothing that writes", async () => {
+  await migrateAndGrant();
+  expect(await as("reader", `select * from ${database.name("readable_runs")}`)).toEqual([]);
+  expect(await as("reader", `select * from ${database.name("readable_steps")}`)).toEqual([]);
+  await expect(as("reader", `select ${database.name("stop_worker")}('${idOf(1)}', false)`)).rejects.toMatchObject({
+    code: "42501",
+  });
+});
+
+test("a role without the grants is told what it lacks", async () => {
+  await expect(database.open({ url: urlOf("worker") })).rejects.toMatchObject({
+    code: "store_refused",
+    message: expect.stringContaining("docs/postgresql.md"),
+  });
+  await migrateAndGrant();
+  for (const migrate of ["auto", "check"] as const) {
+    await expect(database.open({ url: urlOf("stranger"), migrate })).rejects.toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(/permission denied for schema .* Grant the role/),
+    });
+  }
+});

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { event, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
+import { TestDatabase } from "./test-database.ts";
+
+let database: TestDatabase;
+const worker = idOf(1);
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+});
+
+afterEach(() => database.drop());
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+test("runs, steps, timers, messages and leases can be read with psql, payloads as JSON", async () => {
+  const { store } = await database.open();
+  await database.setClock(Date.UTC(2026, 5, 2, 9));
+  await register(store, worker);
+  await start(store, [newRun(10, { input: bytes('{"amount":12}'), attributes: { region: "eu" } })], worker);
+  const at = Date.UTC(2026, 5, 2, 9);
+  const failed = { name: "Error", message: "card \u0000 declined", kind: "Unknown" } as const;
+  const events = [
+    event(1, { type: "step_attempt_failed", op: "charge", at, meta: { attempt: 1, error: failed, retryAt: at + 500 } }),
+    event(2, {
+      type: "step_completed",
+      op: "charge",
+      at: at + 600,
+      payload: bytes('{"paid":true}'),
+      meta: { attempt: 2 },
+    }),
+    event(3, { type: "timer_created", op: "cool off", at: at + 600, meta: { fireAt: at + 60_000 } }),
+    event(4, { type: "step_failed", op: "odd", at: at + 600, meta: { error: { ...failed, message: "\ud83d" } } }),
+    event(5, { type: "step_completed", op: "photo", at: at + 600, payload: new Uint8Array([1, 2, 255]) }),
+  ];
+  const suspend = { type: "suspend", status: "sleeping", availableAt: at + 60_000, waitingFor: ["cool off"] } as const;
+  await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { events, transition: suspend })] });
+  const message = {
+    to: { runId: idOf(10) },
+    kind: "signal",
+    name: "approve",
+    messageId: "m1",
+    payload: bytes('{"by":"ann"}'),
+  } as const;
+  await store.deliverMessages({ messages: [message], inboxMax: 10 });
+
+  const [run] = await database.sql(`select * from ${database.name("readable_runs")}`);
+  expect(run).toMatchObject({
+    id: "order 10",
+    workflow: "order",
+    status: "sleeping",
+    waiting_for: ["cool off"],
+    due_at: new Date(at),
+    held_by: null,
+    messages_waiting: 1,
+    input: { amount: 12 },
+    attributes: { region: "eu" },
+  });
+  expect(await database.sql(`select * from ${database.name("readable_steps")} order by step`)).toMatchObject([
+    {
+      step: "charge",
+      status: "completed",
+      attempt: 2,
+      result: { paid: true },
+      error: { message: "card \ufffd declined" },
+    },
+    { step: "odd", status: "failed", error: null },
+    { step: "photo", status: "completed", attempt: 1, result: "\\x0102ff", error: null },
+  ]);
+  expect(await database.sql(`select * from ${database.name("readable_timers")}`)).toMatchObject([
+    { timer: "cool off", fires_at: new Date(at + 60_000), fired_at: null },
+  ]);
+  expect(await database.sql(`select * from ${database.name("readable_messages")}`)).toMatchObject([
+    { number: 1, kind: "signal", name: "approve", consumed: false, payload: { by: "ann" } },
+  ]);
+  expect(await database.sql(`select * from ${database.name("readable_leases")}`)).toMatchObject([
+    { name: "a worker", status: "online", expires_at: new Date(at + 60_000), runs_held: "0" },
+  ]);
+  expect(await database.sql(`select seq, type, op from ${database.name("readable_events")} order by seq`)).toHaveLength(
+    5,
+  );
+});

@@ -1,0 +1,100 @@
+import { HoldfastError, type NewRun } from "holdfast/adapter";
+import type { Connection } from "./connection.ts";
+import { uuidText } from "./uuid.ts";
+
+/** Everything that a claim filters on; fixed when a run is created. */
+export interface Lane {
+  readonly laneId: number;
+  readonly namespace: string;
+  readonly queue: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly priority: number;
+}
+
+const LANE = "select lane_id as laneId, namespace, queue, workflow, version, priority from holdfast_lanes";
+
+/**
+ * Names, lanes and ids of workers by their keys. None of them ever changes or goes, so what was read once stays true; only what a
+ * call that was rolled back has added must be forgotten.
+ */
+export class Catalog {
+  readonly #sql: Connection;
+  readonly #nameKeys = new Map<string, number>();
+  readonly #lanes = new Map<number, Lane>();
+  readonly #laneIds = new Map<string, number>();
+  readonly #workerIds = new Map<number, string>();
+
+  constructor(sql: Connection) {
+    this.#sql = sql;
+  }
+
+  forget(): void {
+    this.#nameKeys.clear();
+    this.#lanes.clear();
+    this.#laneIds.clear();
+    this.#workerIds.clear();
+  }
+
+  /** Undefined for a name that no run has. */
+  findNameKey(name: string): number | undefined {
+    const known = this.#nameKeys.get(name);
+    if (known !== undefined) return known;
+    const row = this.#sql.get<{ key: number }>("select name_key as key from holdfast_names where name = ?", name);
+    if (row) this.#nameKeys.set(name, row.key);
+    return row?.key;
+  }
+
+  nameKey(name: string): number {
+    const known = this.findNameKey(name);
+    if (known !== undefined) return known;
+    const key = this.#sql.insert("insert into holdfast_names (name) values (?)", name);
+    this.#nameKeys.set(name, key);
+    return key;
+  }
+
+  lane(laneId: number): Lane {
+    const known = this.#lanes.get(laneId);
+    if (known) return known;
+    const lane = this.#sql.get<Lane>(`${LANE} where lane_id = ?`, laneId);
+    if (!lane) throw new HoldfastError("invariant_broken", `SQLite store: lane ${laneId} is missing`);
+    this.#lanes.set(laneId, lane);
+    return lane;
+  }
+
+  laneId(run: Pick<NewRun, "namespace" | "queue" | "workflow" | "version" | "priority">): number {
+    const { namespace, queue, workflow, version, priority } = run;
+    const text = [namespace, queue, workflow, version, priority].join("\n");
+    const known = this.#laneIds.get(text);
+    if (known !== undefined) return known;
+    const found = this.#sql.get<Lane>(
+      `${LANE} where namespace = ? and queue = ? and workflow = ? and version = ? and priority = ?`,
+      ...[namespace, queue, workflow, version, priority],
+    );
+    const laneId =
+      found?.laneId ??
+      this.#sql.insert(
+        "insert into holdfast_lanes (namespace, queue, workflow, version, priority) values (?, ?, ?, ?, ?)",
+        ...[namespace, queue, workflow, version, priority],
+      );
+    this.#laneIds.set(text, laneId);
+    return laneId;
+  }
+
+  /** The id of a worker, by its key. */
+  workerId(workerKey: number): string {
+    const known = this.#workerIds.get(workerKey);
+    if (known !== undefined) return known;
+    const sql = "select worker_id as workerId from holdfast_workers where worker_key = ?";
+    const row = this.#sql.get<{ workerId: Uint8Array }>(sql, workerKey);
+    if (!row) throw new HoldfastError("invariant_broken", `SQLite store: worker ${workerKey} is missing`);
+    const workerId = uuidText(row.workerId);
+    this.#workerIds.set(workerKey, workerId);
+    return workerId;
+  }
+
+  /** Read anew each time: another process may have added some. */
+  lanesOf(namespace: string): Lane[] {
+    return this.#sql.all<Lane>(`${LANE} where namespace = ? order by priority desc`, namespace);
+  }
+}

@@ -1,0 +1,63 @@
+import { EVENT_TYPES, type EventType, HoldfastError, type RunStatus, type WorkerStatus } from "holdfast/adapter";
+
+/** Statuses as the file keeps them. Numbers are never given a second meaning; closed ones are above CLOSED_FROM. */
+const STATUS_CODES: Readonly<Record<RunStatus, number>> = {
+  pending: 1,
+  running: 2,
+  sleeping: 3,
+  waiting: 4,
+  compensating: 5,
+  parked: 6,
+  completed: 21,
+  failed: 22,
+  canceled: 23,
+  terminated: 24,
+  timed_out: 25,
+  continued: 26,
+};
+
+const CLOSED_FROM = 20;
+
+const STATUS_NAMES = new Map(Object.entries(STATUS_CODES).map(([name, code]) => [code, name as RunStatus]));
+
+export function statusCode(status: RunStatus): number {
+  return STATUS_CODES[status];
+}
+
+export function statusName(code: number): RunStatus {
+  return known(STATUS_NAMES.get(code), "status", code);
+}
+
+export function isClosedCode(code: number): boolean {
+  return code > CLOSED_FROM;
+}
+
+const WORKER_STATUS_CODES: Readonly<Record<WorkerStatus, number>> = { online: 1, draining: 2, offline: 3 };
+const WORKER_STATUS_NAMES = new Map(
+  Object.entries(WORKER_STATUS_CODES).map(([name, code]) => [code, name as WorkerStatus]),
+);
+
+export const OFFLINE = WORKER_STATUS_CODES.offline;
+
+export function workerStatusCode(status: WorkerStatus): number {
+  return WORKER_STATUS_CODES[status];
+}
+
+export function workerStatusName(code: number): WorkerStatus {
+  return known(WORKER_STATUS_NAMES.get(code), "worker status", code);
+}
+
+const TYPE_CODES = new Map(EVENT_TYPES.map((type, code) => [type, code]));
+
+export function eventTypeCode(type: EventType): number {
+  return known(TYPE_CODES.get(type), "event type", type);
+}
+
+export function eventTypeName(code: number): EventType {
+  return known(EVENT_TYPES[code], "event type", code);
+}
+
+function known<T>(value: T | undefined, what: string, given: unknown): T {
+  if (value !== undefined) return value;
+  throw new HoldfastError("invariant_broken", `SQLite store: ${given} is no ${what} that this version knows`);
+}

@@ -1,0 +1,87 @@
+import type { Durability } from "holdfast/adapter";
+import type { Database, SqlValue, Statement } from "./driver.ts";
+
+/** The longest that SQLite may wait for a lock by itself. It waits by sleeping, event loop and heartbeats included. */
+const BUSY_WAIT_MS = 2;
+const CACHE_KIB = 32 * 1024;
+/** A burst may let the log grow; afterwards it is cut back to this. */
+const LOG_BYTES_KEPT = 64 * 1024 * 1024;
+
+/** A connection with its prepared statements. All of it is synchronous. */
+export class Connection {
+  readonly #db: Database;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** What every connection needs before anything else. Answers the journal mode that the file could be brought to. */
+  configure(durability: Durability): string | undefined {
+    this.#db.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`);
+    const mode = this.get<{ journal_mode: string }>("pragma journal_mode = wal")?.journal_mode;
+    // "normal" leaves commits in the operating system's cache until the next checkpoint; the file stays consistent.
+    this.#db.exec(`pragma synchronous = ${durability === "async" ? "normal" : "full"}`);
+    if (durability === "sync") this.#db.exec("pragma fullfsync = on"); // macOS: past the cache of the disk as well
+    this.#db.exec(`pragma cache_size = -${CACHE_KIB}`);
+    this.#db.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
+    return mode;
+  }
+
+  get<T>(sql: string, ...values: SqlValue[]): T | undefined {
+    return this.#prepare(sql).get(...values) as T | undefined;
+  }
+
+  all<T>(sql: string, ...values: SqlValue[]): T[] {
+    return this.#prepare(sql).all(...values) as T[];
+  }
+
+  /** Answers how many rows were changed. */
+  run(sql: string, ...values: SqlValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  /** Answers the integer key of the row that was inserted. */
+  insert(sql: string, ...values: SqlValue[]): number {
+    return Number(this.#prepare(sql).run(...values).lastInsertRowid);
+  }
+
+  /** Several statements at once, without values. */
+  script(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  /** Ends whatever transaction is open; SQLite has ended it by itself after some errors. */
+  rollback(): void {
+    try {
+      this.#db.exec("rollback");
+    } catch {
+      // There was none.
+    }
+  }
+
+  /** The texts of all statements so far. */
+  statements(): string[] {
+    return [...this.#statements.keys()];
+  }
+
+  close(): void {
+    // The last connection moves the log into the file by itself, but @photostructure/sqlite keeps a closed connection alive
+    // until its statements are collected as garbage. Where others are at work, this does nothing.
+    try {
+      this.#db.exec("pragma wal_checkpoint(truncate)");
+    } catch {
+      // A damaged file, a full disk: the log stays, and whoever opens the file next reads it.
+    }
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepare(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}

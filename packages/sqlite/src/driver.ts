@@ -1,0 +1,32 @@
+/**
+ * The SQLite driver: `node:sqlite` where this Node has it, otherwise a package with the same interface. Nothing else in
+ * this package knows which one it is; what they throw is translated in errors.ts.
+ */
+import { isBuiltin } from "node:module";
+
+export type SqlValue = null | number | string | Uint8Array;
+
+export interface Statement {
+  run(...values: SqlValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
+  get(...values: SqlValue[]): unknown;
+  all(...values: SqlValue[]): unknown[];
+}
+
+export interface Database {
+  readonly isTransaction?: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+interface Driver {
+  readonly DatabaseSync: new (path: string) => Database;
+}
+
+const BUILT_IN = "node:sqlite";
+
+export async function openDatabase(path: string): Promise<Database> {
+  const driver = isBuiltin(BUILT_IN) ? await import(BUILT_IN) : await import("@photostructure/sqlite");
+  const { DatabaseSync } = driver as Driver;
+  return new DatabaseSync(path);
+}

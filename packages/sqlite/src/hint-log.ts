@@ -1,0 +1,114 @@
+/**
+ * Hints for other processes: rows in the file, written in the transaction that they announce.
+ *
+ * The bell is the file's modification time, set after the commit. Watching the log file itself would ring too often (at every
+ * page) and too early: its last page is written before the commit can be seen by others, and nothing is written after.
+ */
+import { utimesSync } from "node:fs";
+import type { Clock, Hint } from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import type { Connection } from "./connection.ts";
+import { uuidBytes, uuidText } from "./uuid.ts";
+
+/** Readers that are further behind than this lose hints, which they can bear. */
+const ROWS_KEPT = 256;
+const ROWS_PER_PRUNING = 64;
+
+export interface HintLogParams {
+  readonly clock: Clock;
+  readonly file: string;
+  /** Tells the rows of this connection from those of others. */
+  readonly source: number;
+  /** Gives hints to the subscribers of this process. */
+  readonly publish: (hints: readonly Hint[]) => void;
+}
+
+export class HintLog {
+  readonly #params: HintLogParams;
+  /** All rows up to this number are known, or our own. */
+  #seen = 0;
+  #recorded = 0;
+
+  constructor(params: HintLogParams) {
+    this.#params = params;
+  }
+
+  /** Hints from before this connection was made are no news. */
+  begin(sql: Connection): void {
+    this.#seen = lastNumber(sql);
+  }
+
+  /** Inside the transaction. */
+  record({ sql, hints }: Call): void {
+    this.#recorded = 0;
+    if (hints.length === 0) return;
+    const { source } = this.#params;
+    this.#recorded = sql.insert("insert into holdfast_hints (source, hints) values (?, ?)", source, encode(hints));
+    if (this.#recorded % ROWS_PER_PRUNING === 0)
+      sql.run("delete from holdfast_hints where number <= ?", this.#recorded - ROWS_KEPT);
+  }
+
+  /** After the commit. */
+  announce(hints: readonly Hint[]): void {
+    if (hints.length === 0) return;
+    if (this.#recorded === this.#seen + 1) this.#seen = this.#recorded;
+    this.#params.publish(hints);
+    const seconds = this.#params.clock.now() / 1000;
+    try {
+      utimesSync(this.#params.file, seconds, seconds);
+    } catch {
+      // The file is not ours, or gone: others find out when they look by themselves.
+    }
+  }
+
+  /** What others have announced since the last time. */
+  news({ sql }: Call): Hint[] {
+    const { source } = this.#params;
+    const rows = sql.all<{ number: number; hints: string }>(
+      "select number, hints from holdfast_hints where number > ? and source <> ? order by number",
+      ...[this.#seen, source],
+    );
+    this.#seen = Math.max(this.#seen, lastNumber(sql));
+    return rows.flatMap((row) => decode(row.hints));
+  }
+}
+
+function lastNumber(sql: Connection): number {
+  return sql.get<{ last: number | null }>("select max(number) as last from holdfast_hints")?.last ?? 0;
+}
+
+/** Ends come in hundreds, so their run ids are packed: a flush that ends 500 runs is one row of some 11 kB. */
+interface HintText {
+  readonly hints: readonly Hint[];
+  readonly ended: readonly (readonly [namespace: string, runIds: string])[];
+}
+
+function encode(hints: readonly Hint[]): string {
+  const ended = new Map<string, Uint8Array[]>();
+  const others: Hint[] = [];
+  for (const hint of hints) {
+    if (hint.type !== "ended") {
+      others.push(hint);
+      continue;
+    }
+    const ids = ended.get(hint.namespace);
+    if (ids) ids.push(uuidBytes(hint.runId));
+    else ended.set(hint.namespace, [uuidBytes(hint.runId)]);
+  }
+  const packed = [...ended].map(([namespace, ids]) => [namespace, Buffer.concat(ids).toString("base64")] as const);
+  const text: HintText = { hints: others, ended: packed };
+  return JSON.stringify(text);
+}
+
+function decode(text: string): Hint[] {
+  const { hints, ended } = JSON.parse(text) as HintText;
+  const ends = ended.flatMap(([namespace, packed]) =>
+    runIdsOf(packed).map((runId): Hint => ({ type: "ended", namespace, runId })),
+  );
+  return [...hints, ...ends];
+}
+
+function runIdsOf(packed: string): string[] {
+  const bytes = Buffer.from(packed, "base64");
+  return Array.from({ length: bytes.length / 16 }, (_, i) => uuidText(bytes.subarray(i * 16, (i + 1) * 16)));
+}

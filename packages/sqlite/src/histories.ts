@@ -1,0 +1,47 @@
+import type { EventMeta, HistoryEvent, Payload, ReadHistoriesParams } from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { eventTypeCode, eventTypeName } from "./codes.ts";
+import { keyOf } from "./run-state.ts";
+
+const INSERT = "insert into holdfast_events (run_key, seq, type, at, op, meta, payload) values (?, ?, ?, ?, ?, ?, ?)";
+const SELECT = `
+  select seq, type, at, op, meta, payload from holdfast_events where run_key = ? and seq > ? order by seq limit ?`;
+
+interface StoredEvent {
+  readonly seq: number;
+  readonly type: number;
+  readonly at: number;
+  readonly op: string | null;
+  readonly meta: string | null;
+  readonly payload: Payload | null;
+}
+
+export function appendEvent({ sql }: Call, runKey: number, event: HistoryEvent): void {
+  const { seq, type, at, op, meta, payload } = event;
+  const metaText = meta === undefined ? null : JSON.stringify(meta);
+  sql.insert(INSERT, runKey, seq, eventTypeCode(type), at, op, metaText, payload ?? null);
+}
+
+export function readHistories(call: Call, params: ReadHistoriesParams): HistoryEvent[][] {
+  return params.runs.map(({ runId, afterSeq }) => {
+    const runKey = keyOf(call, { runId });
+    return runKey === null ? [] : call.sql.all<StoredEvent>(SELECT, runKey, afterSeq, params.limitPerRun).map(toEvent);
+  });
+}
+
+/** The time of the last event; 0 when there is none. */
+export function lastEventAt({ sql }: Call, runKey: number): number {
+  const sqlText = "select at from holdfast_events where run_key = ? order by seq desc limit 1";
+  return sql.get<{ at: number }>(sqlText, runKey)?.at ?? 0;
+}
+
+function toEvent({ seq, type, at, op, meta, payload }: StoredEvent): HistoryEvent {
+  return {
+    seq,
+    type: eventTypeName(type),
+    op,
+    at,
+    ...(payload === null ? {} : { payload }),
+    ...(meta === null ? {} : { meta: JSON.parse(meta) as EventMeta }),
+  };
+}

@@ -1,0 +1,113 @@
+import type {
+  CarriedMessage,
+  DeliverMessage,
+  DeliverMessagesParams,
+  DeliverMessagesResult,
+  DeliverOutcome,
+  Message,
+  MessageKind,
+  Payload,
+  ReadInboxParams,
+  RunRef,
+} from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { isClosedCode, statusCode, statusName } from "./codes.ts";
+import { announceIfDue, dueTime, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
+import { uuidText } from "./uuid.ts";
+
+const INSERT = `
+  insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+const IS_KNOWN = "select 1 from holdfast_inbox where chain_key = ? and message_id = ? limit 1";
+const UNCONSUMED = `
+  select r.run_id as runId, m.number, m.kind, m.name, m.message_id as messageId, m.payload, m.at
+  from holdfast_inbox m join holdfast_runs r on r.run_key = m.run_key
+  where m.run_key = ? and m.number > ? order by m.number`;
+/** The runs of an id, newest first, until one belongs to the chain: nearly always the first that is looked at. */
+const LAST_OF_CHAIN = `
+  select r.run_key as runKey from holdfast_run_starts me
+  join holdfast_run_starts s on s.namespace_key = me.namespace_key and s.id = me.id
+  join holdfast_runs r on r.run_key = s.run_key
+  where me.run_key = ? and coalesce(r.chain_key, r.run_key) = ? order by s.run_key desc limit 1`;
+
+interface StoredMessage {
+  readonly runId: Uint8Array;
+  readonly number: number;
+  readonly kind: MessageKind;
+  readonly name: string;
+  readonly messageId: string;
+  readonly payload: Payload;
+  readonly at: number;
+}
+
+export function deliverMessages(call: Call, params: DeliverMessagesParams): DeliverMessagesResult {
+  return { outcomes: params.messages.map((message) => deliver(call, message, params.inboxMax)) };
+}
+
+function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
+  const row = addressee(call, message.to);
+  if (!row) return { outcome: "not_found", runId: null, status: null };
+  const outcome = judge(call, row, message, inboxMax);
+  if (outcome === "delivered") accept(call, row, message);
+  return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
+}
+
+/** Follows a run that continued as new. */
+function addressee(call: Call, to: RunRef): StateRow | undefined {
+  const row = findState(call, to);
+  if (row?.status !== statusCode("continued")) return row;
+  const last = call.sql.get<{ runKey: number }>(LAST_OF_CHAIN, row.runKey, row.chainKey);
+  return last && stateByKey(call, last.runKey);
+}
+
+function judge(call: Call, row: StateRow, message: DeliverMessage, inboxMax: number): DeliverOutcome["outcome"] {
+  if (call.sql.get(IS_KNOWN, row.chainKey, message.messageId)) return "duplicate";
+  if (isClosedCode(row.status)) return "closed";
+  if (message.kind !== "cancel" && row.delivered - row.consumed >= inboxMax) return "full";
+  return "delivered";
+}
+
+/** The counter and the message's number are one act: the holder compares the counter when it lets the run go. */
+function accept(call: Call, row: StateRow, message: DeliverMessage): void {
+  const { sql, now, hints } = call;
+  const number = row.delivered + 1;
+  appendMessage(call, row.runKey, row.chainKey, number, message);
+  if (row.heldBy === null && wakes(row, message)) {
+    const availableAt = dueTime(Math.min(row.availableAt ?? now, now), row.deadlineAt);
+    sql.run(
+      "update holdfast_runs set delivered = ?, available_at = ? where run_key = ?",
+      ...[number, availableAt, row.runKey],
+    );
+    announceIfDue(call, row.laneId, availableAt);
+    return;
+  }
+  sql.run("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
+  if (row.heldBy !== null)
+    hints.push({ type: "inbox", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
+}
+
+/** A signal does not start a run before its time; a cancel does not wait for it. */
+function wakes(row: StateRow, message: DeliverMessage): boolean {
+  return row.status !== statusCode("parked") && (row.startedAt !== null || message.kind === "cancel");
+}
+
+export function appendMessage(
+  { sql, now }: Call,
+  runKey: number,
+  chainKey: number,
+  number: number,
+  { kind, name, messageId, payload }: CarriedMessage,
+): void {
+  sql.insert(INSERT, runKey, number, chainKey, now, kind, name, messageId, payload);
+}
+
+export function unconsumed({ sql }: Call, runKey: number, after: number): Message[] {
+  return sql.all<StoredMessage>(UNCONSUMED, runKey, after).map((row) => ({ ...row, runId: uuidText(row.runId) }));
+}
+
+export function readInbox(call: Call, params: ReadInboxParams): Message[] {
+  return params.runs.flatMap(({ runId, after }) => {
+    const runKey = keyOf(call, { runId });
+    return runKey === null ? [] : unconsumed(call, runKey, after);
+  });
+}

@@ -1,0 +1,82 @@
+import type {
+  ReopenOutcome,
+  ReopenParams,
+  RunRef,
+  RunStatus,
+  TerminateOutcome,
+  TerminateRunsParams,
+} from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { isClosedCode, statusCode, statusName } from "./codes.ts";
+import { appendEvent, lastEventAt } from "./histories.ts";
+import {
+  announceIfDue,
+  announceTaken,
+  dueTime,
+  endRun,
+  findState,
+  forgetDeaths,
+  letGo,
+  newestKey,
+  noteError,
+  raiseEpoch,
+  type StateRow,
+} from "./run-state.ts";
+import { uuidText } from "./uuid.ts";
+
+/** What operators do to runs, whoever holds them. */
+export function terminateRuns(call: Call, params: TerminateRunsParams): TerminateOutcome[] {
+  return params.runs.map((ref) => {
+    const row = findState(call, ref);
+    if (!row) return { outcome: "not_found", runId: null, status: null };
+    const runId = uuidText(row.runId);
+    if (isClosedCode(row.status)) return { outcome: "closed", runId, status: statusName(row.status) };
+    announceTaken(call, row);
+    raiseEpoch(call, row);
+    endRun(call, row, { status: "terminated", output: null, error: params.error });
+    return { outcome: "terminated", runId, status: "terminated" };
+  });
+}
+
+export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus | null } {
+  const row = findState(call, ref);
+  if (!row) return { status: null };
+  if (row.status !== statusCode("parked")) return { status: statusName(row.status) };
+  raiseEpoch(call, row);
+  noteError(call, row, null);
+  forgetDeaths(call, row);
+  letGo(call, row, { status: "running", dueAt: call.now });
+  return { status: "running" };
+}
+
+export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutcome {
+  const row = findState(call, params.run);
+  if (!row) return { outcome: "not_found", status: null };
+  const status = statusName(row.status);
+  if (!isClosedCode(row.status) && row.eventCount > params.eventCount) return { outcome: "reopened", status };
+  if (status !== "failed" || row.eventCount !== params.eventCount) return { outcome: "not_failed", status };
+  if (isSuperseded(call, row)) return { outcome: "superseded", status };
+  reopen(call, row, params);
+  return { outcome: "reopened", status: "running" };
+}
+
+function isSuperseded(call: Call, row: StateRow): boolean {
+  const start = call.sql.get<{ id: string }>("select id from holdfast_run_starts where run_key = ?", row.runKey);
+  return newestKey(call, call.catalog.lane(row.laneId).namespace, start?.id ?? "") !== row.runKey;
+}
+
+function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
+  const { sql, now } = call;
+  const seq = row.eventCount + 1;
+  appendEvent(call, row.runKey, { ...event, seq, at: Math.max(lastEventAt(call, row.runKey), now) });
+  const deadlineAt = row.deadlineAt === null ? null : now + (row.deadlineAt - row.createdAt);
+  const availableAt = dueTime(now, deadlineAt);
+  sql.run(
+    `update holdfast_runs set event_count = ?, epoch = epoch + 1, status = ?, ended_at = null, deadline_at = ?,
+       available_at = ? where run_key = ?`,
+    ...[seq, statusCode("running"), deadlineAt, availableAt, row.runKey],
+  );
+  sql.run("update holdfast_run_ends set error = null, compensation = null where run_key = ?", row.runKey);
+  forgetDeaths(call, row);
+  announceIfDue(call, row.laneId, availableAt);
+}

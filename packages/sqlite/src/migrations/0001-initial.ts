@@ -1,0 +1,155 @@
+/**
+ * The first schema. What shapes it:
+ *
+ * - Every table begins with `holdfast_`, so that it can live in a program's own file.
+ * - Inside, a run is an integer (`run_key`), given in the order of creation: runs that live at the same time are neighbours,
+ *   and a flush of 500 runs rewrites some 15 pages of `holdfast_runs`.
+ * - Events are appended under a key of their own and found by (run_key, seq) through an index. A table clustered on
+ *   (run_key, seq) dirties a page per run: bench/schema.ts measures both.
+ * - A commit that keeps the run changes no indexed column. Payloads are apart from the rows that are rewritten.
+ * - `holdfast_runs_due` begins with all that a claim filters on. Namespace, queue, workflow, version and priority never
+ *   change, so they are interned as a lane, and the head of every lane is one probe, however many runs sleep.
+ */
+export const INITIAL = `
+create table holdfast_names (
+  name_key integer primary key,
+  name     text not null unique
+) strict;
+
+create table holdfast_lanes (
+  lane_id   integer primary key,
+  namespace text not null,
+  queue     text not null,
+  workflow  text not null,
+  version   text not null,
+  priority  integer not null,
+  unique (namespace, queue, workflow, version, priority)
+) strict;
+
+create table holdfast_runs (
+  run_key       integer primary key,
+  run_id        blob not null unique,
+  chain_key     integer,
+  lane_id       integer not null,
+  namespace_key integer not null,
+  workflow_key  integer not null,
+  status        integer not null,
+  epoch         integer not null,
+  commit_no     integer not null,
+  event_count   integer not null,
+  delivered     integer not null,
+  consumed      integer not null,
+  held_by       integer,
+  claim_id      blob,
+  available_at  integer,
+  created_at    integer not null,
+  started_at    integer,
+  ended_at      integer,
+  deadline_at   integer,
+  deaths        integer not null,
+  alone_deaths  integer not null,
+  alone         integer not null,
+  suspect       integer not null,
+  waiting_for   text,
+  attributes    text
+) strict;
+create index holdfast_runs_due on holdfast_runs (lane_id, suspect, available_at) where available_at is not null;
+create index holdfast_runs_held on holdfast_runs (held_by) where held_by is not null;
+create index holdfast_runs_deadline on holdfast_runs (deadline_at) where deadline_at is not null and ended_at is null;
+create index holdfast_runs_time on holdfast_runs (namespace_key, created_at);
+create index holdfast_runs_status on holdfast_runs (namespace_key, status, created_at);
+create index holdfast_runs_workflow on holdfast_runs (namespace_key, workflow_key, created_at);
+
+create table holdfast_run_starts (
+  run_key        integer primary key,
+  namespace_key  integer not null,
+  id             text not null,
+  seed           text not null,
+  first_run_id   blob,
+  continued_from blob,
+  input          blob not null
+) strict;
+create index holdfast_run_starts_id on holdfast_run_starts (namespace_key, id);
+
+create table holdfast_run_ends (
+  run_key      integer primary key,
+  continued_as blob,
+  compensation text,
+  error        text,
+  output       blob
+) strict;
+
+-- For searching; read from holdfast_runs.attributes.
+create table holdfast_attributes (
+  run_key integer not null,
+  name    text not null,
+  value   text not null,
+  primary key (run_key, name)
+) strict, without rowid;
+create index holdfast_attributes_value on holdfast_attributes (name, value);
+
+create table holdfast_events (
+  event_key integer primary key,
+  run_key   integer not null,
+  seq       integer not null,
+  type      integer not null,
+  at        integer not null,
+  op        text,
+  meta      text,
+  payload   blob
+) strict;
+create unique index holdfast_events_seq on holdfast_events (run_key, seq);
+
+create table holdfast_inbox (
+  message_key integer primary key,
+  run_key     integer not null,
+  number      integer not null,
+  chain_key   integer not null,
+  at          integer not null,
+  kind        text not null,
+  name        text not null,
+  message_id  text not null,
+  payload     blob not null
+) strict;
+create unique index holdfast_inbox_number on holdfast_inbox (run_key, number);
+create index holdfast_inbox_message on holdfast_inbox (chain_key, message_id);
+
+create table holdfast_workers (
+  worker_key       integer primary key,
+  worker_id        blob not null unique,
+  namespace        text not null,
+  name             text not null,
+  queues           text not null,
+  workflows        text not null,
+  labels           text not null,
+  status           integer not null,
+  died             integer not null,
+  emptied          integer not null,
+  lease_ms         integer not null,
+  started_at       integer not null,
+  heartbeat_at     integer not null,
+  lease_expires_at integer not null,
+  stopped_at       integer
+) strict;
+create index holdfast_workers_namespace on holdfast_workers (namespace);
+create index holdfast_workers_watched on holdfast_workers (status, lease_expires_at) where emptied = 0;
+
+create table holdfast_versions (
+  version_key   integer primary key,
+  namespace     text not null,
+  workflow      text not null,
+  version       text not null,
+  hash          text not null,
+  is_default    integer not null,
+  share         real not null,
+  deprecated    integer not null,
+  registered_at integer not null,
+  unique (namespace, workflow, version)
+) strict;
+
+create table holdfast_hints (
+  number integer primary key,
+  source integer not null,
+  hints  text not null
+) strict;
+`;

@@ -1,0 +1,109 @@
+import {
+  type Durability,
+  HoldfastError,
+  type MigrateMode,
+  type OpenedStore,
+  type OpenStoreOptions,
+} from "holdfast/adapter";
+import { Catalog } from "./catalog.ts";
+import { Connection } from "./connection.ts";
+import { openDatabase } from "./driver.ts";
+import { isBusy, stillBusy, storeError } from "./errors.ts";
+import { fileOf } from "./file-url.ts";
+import { HintLog } from "./hint-log.ts";
+import { migrate } from "./migrations.ts";
+import { SqliteNotifier } from "./notifier.ts";
+import { SqliteStore } from "./store.ts";
+import { BUSY_PATIENCE_MS, Transactions } from "./transactions.ts";
+
+const RETRY_MS = 10;
+
+export interface SqliteStoreOptions extends OpenStoreOptions {
+  /** Whether hints of other processes are listened to. Default true; a simulator has no other processes. */
+  readonly watch?: boolean;
+}
+
+/** Opens `file:app.db`, and creates it if it does not exist. Its folder must exist. */
+export async function openStore(url: string, options: SqliteStoreOptions): Promise<OpenedStore> {
+  const { store, notifier } = await openParts(url, options);
+  return { store, notifier };
+}
+
+/** The same, with the connection, for tests that look behind the port. */
+export async function openParts(
+  url: string,
+  options: SqliteStoreOptions,
+): Promise<OpenedStore & { readonly connection: Connection }> {
+  const { clock, random, log } = options;
+  const migrateMode: MigrateMode = oneOf("migrate", options.migrate, ["auto", "check"]);
+  const durability: Durability = oneOf("durability", options.durability, ["sync", "async"]);
+  const file = fileOf(url);
+  const notifier = new SqliteNotifier({ clock, log, file, watch: options.watch ?? true });
+  const source = Math.floor(random.next() * 2 ** 48);
+  const hintLog = new HintLog({ clock, file, source, publish: (hints) => notifier.publish(hints) });
+  const connection = await openConnection(file);
+  try {
+    await untilFree(options, file, () => {
+      prepare(connection, file, durability, migrateMode, Math.floor(clock.now()));
+      hintLog.begin(connection);
+    });
+    const catalog = new Catalog(connection);
+    const transactions = new Transactions({ connection, catalog, hintLog, clock, random, file });
+    notifier.listen(() => transactions.read((call) => hintLog.news(call)));
+    const store = new SqliteStore(transactions, () => {
+      notifier.close();
+      connection.close();
+    });
+    return { store, notifier, connection };
+  } catch (error) {
+    connection.close();
+    throw storeError(error, { file, moment: "open" });
+  }
+}
+
+async function openConnection(file: string): Promise<Connection> {
+  try {
+    return new Connection(await openDatabase(file));
+  } catch (error) {
+    throw storeError(error, { file, moment: "open" });
+  }
+}
+
+function prepare(sql: Connection, file: string, durability: Durability, mode: MigrateMode, now: number): void {
+  const journal = sql.configure(durability);
+  if (journal !== "wal") {
+    throw new HoldfastError(
+      "store_refused",
+      `SQLite: ${file} cannot use a write-ahead log (it stays in mode "${journal}"). Put the file on a local disk.`,
+      { data: { file, journal } },
+    );
+  }
+  migrate(sql, { mode, file, now });
+  // A file that may only be read is opened all the same; better to hear of it now than at the first write.
+  sql.script("begin immediate");
+  sql.rollback();
+}
+
+/** Others may be opening, creating or migrating the file at the same moment. */
+async function untilFree({ clock, random }: SqliteStoreOptions, file: string, attempt: () => void): Promise<void> {
+  const began = clock.monotonic();
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      const waitedMs = clock.monotonic() - began;
+      if (waitedMs > BUSY_PATIENCE_MS) throw stillBusy(file, waitedMs, error);
+    }
+    await new Promise<void>((resolve) => void clock.setTimer(RETRY_MS * (0.5 + random.next()), resolve));
+  }
+}
+
+function oneOf<T extends string>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
+  const value = given ?? allowed[0];
+  if (allowed.includes(value)) return value;
+  const choices = allowed.map((choice) => `"${choice}"`).join(" or ");
+  throw new HoldfastError("invalid_option", `connect: ${option} is ${JSON.stringify(given)}; use ${choices}.`, {
+    data: { option },
+  });
+}

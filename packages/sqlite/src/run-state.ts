@@ -1,0 +1,173 @@
+/**
+ * What a call reads of a run before it decides, and the transitions that it then writes. The columns of StateRow are
+ * read again by nobody within a call: whoever changes a run twice in one call keeps the copy in step.
+ */
+import type { CompensationOutcome, ErrorRecord, Payload, RunRef, RunStatus } from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { statusCode } from "./codes.ts";
+import { uuidBytes, uuidText } from "./uuid.ts";
+
+const STATE = `
+  select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
+    r.commit_no as "commit", r.event_count as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
+    r.available_at as availableAt, r.created_at as createdAt, r.started_at as startedAt, r.deadline_at as deadlineAt, r.deaths,
+    r.alone_deaths as aloneDeaths, r.alone, r.suspect
+  from holdfast_runs r`;
+
+export interface StateRow {
+  readonly runKey: number;
+  readonly runId: Uint8Array;
+  /** The key of the first run of its chain. */
+  readonly chainKey: number;
+  readonly laneId: number;
+  readonly status: number;
+  readonly epoch: number;
+  readonly commit: number;
+  readonly eventCount: number;
+  readonly delivered: number;
+  readonly consumed: number;
+  /** The key of a worker. */
+  readonly heldBy: number | null;
+  readonly availableAt: number | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly deadlineAt: number | null;
+  readonly deaths: number;
+  readonly aloneDeaths: number;
+  readonly alone: number;
+  readonly suspect: number;
+}
+
+const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
+const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
+/** Keys are given in the order of creation, so the newest run of an id has the greatest. */
+const NEWEST_KEY = "select max(run_key) as runKey from holdfast_run_starts where namespace_key = ? and id = ?";
+
+export function stateOf(call: Call, runId: string): StateRow | undefined {
+  return call.sql.get<StateRow>(STATE_BY_RUN_ID, uuidBytes(runId));
+}
+
+export function stateByKey(call: Call, runKey: number): StateRow {
+  return call.sql.get<StateRow>(STATE_BY_KEY, runKey) as StateRow;
+}
+
+export function newestKey(call: Call, namespace: string, id: string): number | null {
+  const namespaceKey = call.catalog.findNameKey(namespace);
+  if (namespaceKey === undefined) return null;
+  return call.sql.get<{ runKey: number | null }>(NEWEST_KEY, namespaceKey, id)?.runKey ?? null;
+}
+
+export function findState(call: Call, ref: RunRef): StateRow | undefined {
+  if ("runId" in ref) return stateOf(call, ref.runId);
+  const runKey = newestKey(call, ref.namespace, ref.id);
+  return runKey === null ? undefined : stateByKey(call, runKey);
+}
+
+export function keyOf(call: Call, ref: RunRef): number | null {
+  if (!("runId" in ref)) return newestKey(call, ref.namespace, ref.id);
+  const row = call.sql.get<{ runKey: number }>(
+    "select run_key as runKey from holdfast_runs where run_id = ?",
+    uuidBytes(ref.runId),
+  );
+  return row?.runKey ?? null;
+}
+
+/** Not after the deadline; in whole milliseconds, and so never early. */
+export function dueTime(dueAt: number | null, deadlineAt: number | null): number | null {
+  return dueAt === null ? null : Math.min(Math.ceil(dueAt), deadlineAt ?? Number.POSITIVE_INFINITY);
+}
+
+export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
+  if (availableAt === null || availableAt > call.now) return;
+  const { namespace, queue } = call.catalog.lane(laneId);
+  const known = call.hints.some((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
+  if (!known) call.hints.push({ type: "due", namespace, queue });
+}
+
+/** Lets go of the run and says what becomes of it next; `status` null leaves it as it is. */
+export function letGo(
+  call: Call,
+  row: StateRow,
+  next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
+): void {
+  const availableAt = dueTime(next.dueAt, row.deadlineAt);
+  const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
+  call.sql.run(
+    `update holdfast_runs set held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ?
+     where run_key = ?`,
+    ...[next.status === null ? row.status : statusCode(next.status), availableAt, waitingFor, row.runKey],
+  );
+  announceIfDue(call, row.laneId, availableAt);
+}
+
+/** The fence: whoever held the run finds out at the next write. */
+export function raiseEpoch(call: Call, row: StateRow): void {
+  call.sql.run("update holdfast_runs set epoch = epoch + 1 where run_key = ?", row.runKey);
+}
+
+/** Epoch + 1, due at once. */
+export function giveBack(call: Call, row: StateRow): void {
+  call.sql.run(
+    `update holdfast_runs set epoch = epoch + 1, held_by = null, claim_id = null, alone = 0, available_at = ?
+     where run_key = ?`,
+    ...[dueTime(call.now, row.deadlineAt), row.runKey],
+  );
+  announceIfDue(call, row.laneId, dueTime(call.now, row.deadlineAt));
+}
+
+export interface RunEnding {
+  readonly status: RunStatus;
+  readonly output: Payload | null;
+  readonly error: ErrorRecord | null;
+  readonly compensation?: CompensationOutcome | null;
+  readonly continuedAs?: Uint8Array;
+}
+
+export function endRun(call: Call, row: StateRow, end: RunEnding): void {
+  const { sql, now } = call;
+  sql.run(
+    `update holdfast_runs set status = ?, ended_at = ?, held_by = null, claim_id = null, alone = 0, available_at = null,
+       waiting_for = null where run_key = ?`,
+    ...[statusCode(end.status), now, row.runKey],
+  );
+  sql.run(
+    `insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
+     on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
+       error = excluded.error, output = excluded.output`,
+    ...[row.runKey, end.continuedAs ?? null, end.compensation ?? null, errorText(end.error), end.output],
+  );
+  const { namespace } = call.catalog.lane(row.laneId);
+  call.hints.push({ type: "ended", namespace, runId: uuidText(row.runId) });
+}
+
+/** Why it is parked; null forgets it. */
+export function noteError(call: Call, row: StateRow, error: ErrorRecord | null): void {
+  call.sql.run(
+    `insert into holdfast_run_ends (run_key, error) values (?, ?)
+     on conflict (run_key) do update set error = excluded.error`,
+    ...[row.runKey, errorText(error)],
+  );
+}
+
+/** Progress, or an operator, has cleared the run of suspicion. */
+export function forgetDeaths(
+  call: Call,
+  row: Pick<StateRow, "runKey" | "deaths" | "aloneDeaths" | "suspect" | "alone">,
+): void {
+  if (row.deaths === 0 && row.aloneDeaths === 0 && row.suspect === 0 && row.alone === 0) return;
+  call.sql.run(
+    "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0 where run_key = ?",
+    row.runKey,
+  );
+}
+
+/** Tells the holder that an operator has taken the run away. Call it before the run is let go of. */
+export function announceTaken(call: Call, row: StateRow): void {
+  if (row.heldBy === null) return;
+  call.hints.push({ type: "taken", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
+}
+
+// JSON text never holds a NUL or half a surrogate pair: both are written as escapes.
+function errorText(error: ErrorRecord | null): string | null {
+  return error === null ? null : JSON.stringify(error);
+}

@@ -1,0 +1,68 @@
+import type { SweepParams, SweepResult } from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { OFFLINE, statusCode } from "./codes.ts";
+import { endRun, giveBack, letGo, noteError, raiseEpoch, type StateRow, stateByKey } from "./run-state.ts";
+
+const MARK_DEAD = `
+  update holdfast_workers set status = ?, died = 1, stopped_at = ?
+  where emptied = 0 and status < ? and lease_expires_at <= ?`;
+const HELD_BY_OFFLINE = `
+  select r.run_key as runKey, w.died from holdfast_workers w join holdfast_runs r on r.held_by = w.worker_key
+  where w.emptied = 0 and w.status = ? limit ?`;
+/** An offline worker only loses runs: once it holds none it never has to be looked at again. */
+const MARK_EMPTIED = `
+  update holdfast_workers as w set emptied = 1 where emptied = 0 and status = ?
+    and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)`;
+const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
+/** A run that has only just been given back gets its chance to be claimed and to clean up. */
+const PAST_DEADLINE = `
+  select run_key as runKey from holdfast_runs
+  where deadline_at is not null and ended_at is null and deadline_at <= ? and held_by is null and status <> ?
+    and coalesce(available_at, 0) <= ? order by deadline_at limit ?`;
+
+const COMPENSATING = statusCode("compensating");
+
+export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
+  const { sql, now } = call;
+  const dead = sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
+  const counts = { returned: 0, parked: 0 };
+  // One more than the limit, to know whether some are left.
+  const held = sql.all<{ runKey: number; died: number }>(HELD_BY_OFFLINE, OFFLINE, params.limit + 1);
+  for (const { runKey, died } of held.slice(0, params.limit))
+    counts[takeBack(call, stateByKey(call, runKey), died === 1, params)] += 1;
+  sql.run(MARK_EMPTIED, OFFLINE);
+  const nextExpiryAt = sql.get<{ at: number | null }>(NEXT_EXPIRY, OFFLINE)?.at ?? null;
+  const moreHeld = held.length > params.limit;
+  const lateBefore = now - params.timeoutGraceMs;
+  const late = moreHeld
+    ? []
+    : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, COMPENSATING, lateBefore, params.limit + 1);
+  for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
+  const timedOut = Math.min(late.length, params.limit);
+  return { now, dead, ...counts, timedOut, more: moreHeld || late.length > params.limit, nextExpiryAt };
+}
+
+/** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
+function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams): "returned" | "parked" {
+  const deaths = row.deaths + Number(died);
+  const aloneDeaths = row.aloneDeaths + (died ? row.alone : 0);
+  if (died) {
+    call.sql.run(
+      "update holdfast_runs set deaths = ?, alone_deaths = ?, suspect = ? where run_key = ?",
+      ...[deaths, aloneDeaths, Number(deaths >= params.suspectAfter), row.runKey],
+    );
+  }
+  if (aloneDeaths < params.parkAfter) {
+    giveBack(call, row);
+    return "returned";
+  }
+  raiseEpoch(call, row);
+  noteError(call, row, params.parkError);
+  letGo(call, row, { status: "parked", dueAt: null });
+  return "parked";
+}
+
+function timeOut(call: Call, row: StateRow, params: SweepParams): void {
+  raiseEpoch(call, row);
+  endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError });
+}

@@ -1,0 +1,85 @@
+import type { RegisterVersionsParams, StartRun, UpdateVersionParams, VersionRow } from "holdfast/adapter";
+import type { Call } from "./call.ts";
+
+const SELECT = `
+  select version_key as versionKey, namespace, workflow, version, hash, is_default as isDefault, share, deprecated,
+    registered_at as registeredAt
+  from holdfast_versions`;
+const SELECT_ONE = `${SELECT} where namespace = ? and workflow = ? and version = ?`;
+/** In the order of registration. */
+const SELECT_OF_WORKFLOW = `${SELECT} where namespace = ? and workflow = ? order by version_key`;
+
+interface StoredVersion {
+  readonly versionKey: number;
+  readonly namespace: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly hash: string;
+  readonly isDefault: number;
+  readonly share: number;
+  readonly deprecated: number;
+  readonly registeredAt: number;
+}
+
+export function registerVersions(call: Call, params: RegisterVersionsParams): (VersionRow | null)[] {
+  const { sql, now } = call;
+  const { namespace } = params;
+  return params.versions.map(({ workflow, version, hash }) => {
+    const known = sql.get<StoredVersion>(SELECT_ONE, namespace, workflow, version);
+    if (known) {
+      sql.run("update holdfast_versions set hash = ? where version_key = ?", hash, known.versionKey);
+      return toRow(known);
+    }
+    sql.run(
+      `insert into holdfast_versions (namespace, workflow, version, hash, is_default, share, deprecated, registered_at)
+       values (?, ?, ?, ?, 0, 0, 0, ?)`,
+      ...[namespace, workflow, version, hash, now],
+    );
+    return null;
+  });
+}
+
+export function updateVersionIfKnown({ sql }: Call, params: UpdateVersionParams): { known: boolean } {
+  const { namespace, workflow, version, change } = params;
+  if (!sql.get(SELECT_ONE, namespace, workflow, version)) return { known: false };
+  if ("deprecated" in change) {
+    sql.run(
+      "update holdfast_versions set deprecated = ? where namespace = ? and workflow = ? and version = ?",
+      ...[Number(change.deprecated), namespace, workflow, version],
+    );
+  } else if ("share" in change) {
+    sql.run(
+      "update holdfast_versions set share = iif(version = ?, ?, 0) where namespace = ? and workflow = ?",
+      ...[version, change.share, namespace, workflow],
+    );
+  } else {
+    sql.run(
+      "update holdfast_versions set is_default = (version = ?) where namespace = ? and workflow = ?",
+      ...[version, namespace, workflow],
+    );
+  }
+  return { known: true };
+}
+
+export function listVersions({ sql }: Call, params: { namespace: string; workflow?: string }): VersionRow[] {
+  const { namespace, workflow } = params;
+  const order = "order by workflow, registered_at, version";
+  const rows =
+    workflow === undefined
+      ? sql.all<StoredVersion>(`${SELECT} where namespace = ? ${order}`, namespace)
+      : sql.all<StoredVersion>(`${SELECT} where namespace = ? and workflow = ? ${order}`, namespace, workflow);
+  return rows.map(toRow);
+}
+
+/** The version of a start that leaves it open: the one whose share is above `pick`, else the default, else its own. */
+export function pickVersion({ sql }: Call, { pick, run }: StartRun): string {
+  if (pick === null) return run.version;
+  const rows = sql.all<StoredVersion>(SELECT_OF_WORKFLOW, run.namespace, run.workflow);
+  const chosen = rows.find((row) => row.share > pick) ?? rows.find((row) => row.isDefault === 1);
+  return chosen?.version ?? run.version;
+}
+
+function toRow(stored: StoredVersion): VersionRow {
+  const { versionKey: _versionKey, ...row } = stored;
+  return { ...row, isDefault: stored.isDefault === 1, deprecated: stored.deprecated === 1 };
+}

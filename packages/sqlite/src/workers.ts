@@ -1,0 +1,129 @@
+import type {
+  HeartbeatParams,
+  HeartbeatResult,
+  HeldRun,
+  RegisterWorkerParams,
+  ReleaseRunsParams,
+  WorkerRow,
+} from "holdfast/adapter";
+import type { Call } from "./call.ts";
+import { OFFLINE, workerStatusCode, workerStatusName } from "./codes.ts";
+import { giveBack, type StateRow, stateByKey, stateOf } from "./run-state.ts";
+import { newUuidBytes, uuidBytes, uuidText } from "./uuid.ts";
+
+const BY_ID = "select worker_key as workerKey, status from holdfast_workers where worker_id = ?";
+const INSERT = `
+  insert into holdfast_workers (worker_id, namespace, name, queues, workflows, labels, status, died, emptied, lease_ms,
+    started_at, heartbeat_at, lease_expires_at)
+  values (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
+const HELD_KEYS = "select run_key as runKey from holdfast_runs where held_by = ?";
+const LIST = `
+  select worker_id as workerId, namespace, name, queues, workflows, labels, status, died, lease_ms as leaseMs,
+    started_at as startedAt, heartbeat_at as heartbeatAt, lease_expires_at as leaseExpiresAt, stopped_at as stoppedAt,
+    (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns
+  from holdfast_workers w where namespace = ? order by worker_key`;
+
+interface StoredWorker {
+  readonly workerKey: number;
+  readonly status: number;
+}
+
+interface ListedWorker extends Omit<WorkerRow, "workerId" | "queues" | "workflows" | "labels" | "status" | "died"> {
+  readonly workerId: Uint8Array;
+  readonly queues: string;
+  readonly workflows: string;
+  readonly labels: string;
+  readonly status: number;
+  readonly died: number;
+}
+
+function find({ sql }: Call, workerId: string): StoredWorker | undefined {
+  return sql.get<StoredWorker>(BY_ID, uuidBytes(workerId));
+}
+
+export function workerKeyOf(call: Call, workerId: string): number | undefined {
+  return find(call, workerId)?.workerKey;
+}
+
+/** Not offline. A lease that has run out counts only once a sweep has noticed it. */
+export function liveWorkerKey(call: Call, workerId: string): number | undefined {
+  const worker = find(call, workerId);
+  return worker && worker.status !== OFFLINE ? worker.workerKey : undefined;
+}
+
+export function registerWorker(call: Call, params: RegisterWorkerParams): { live: boolean; now: number } {
+  const { sql, now } = call;
+  const { workerId, namespace, name, queues, workflows, labels, leaseMs } = params;
+  const existing = find(call, workerId);
+  if (existing) return { live: existing.status !== OFFLINE, now };
+  sql.run(
+    INSERT,
+    ...[newUuidBytes(workerId), namespace, name],
+    ...[JSON.stringify(queues), JSON.stringify(workflows), JSON.stringify(labels)],
+    ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs],
+  );
+  return { live: true, now };
+}
+
+export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatResult {
+  const { sql, now } = call;
+  const workerKey = liveWorkerKey(call, params.workerId);
+  if (workerKey === undefined) return { live: false, now, heldCount: 0, behind: [] };
+  sql.run(
+    "update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ? where worker_key = ?",
+    ...[now, params.leaseMs, now + params.leaseMs],
+    ...[workerStatusCode(params.draining ? "draining" : "online"), workerKey],
+  );
+  const held = sql.get<{ count: number }>("select count(*) as count from holdfast_runs where held_by = ?", workerKey);
+  const behind = sql.all<{ runId: Uint8Array }>(
+    "select run_id as runId from holdfast_runs where held_by = ? and delivered > consumed",
+    workerKey,
+  );
+  return { live: true, now, heldCount: held?.count ?? 0, behind: behind.map(({ runId }) => uuidText(runId)) };
+}
+
+export function readHeld(call: Call, params: { workerId: string }): HeldRun[] {
+  const workerKey = workerKeyOf(call, params.workerId);
+  if (workerKey === undefined) return [];
+  return heldRows(call, workerKey).map((row) => ({ runId: uuidText(row.runId), epoch: row.epoch }));
+}
+
+export function heldRows(call: Call, workerKey: number): StateRow[] {
+  return call.sql.all<{ runKey: number }>(HELD_KEYS, workerKey).map(({ runKey }) => stateByKey(call, runKey));
+}
+
+export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { released: number } {
+  const workerKey = workerKeyOf(call, params.workerId);
+  let released = 0;
+  for (const { runId, epoch } of params.runs) {
+    const row = stateOf(call, runId);
+    if (!row || workerKey === undefined || row.heldBy !== workerKey || row.epoch !== epoch) continue;
+    giveBack(call, row);
+    released += 1;
+  }
+  return { released };
+}
+
+export function stopWorker(call: Call, params: { workerId: string }): void {
+  const worker = find(call, params.workerId);
+  if (!worker) return;
+  if (worker.status !== OFFLINE) {
+    call.sql.run(
+      "update holdfast_workers set status = ?, stopped_at = ? where worker_key = ?",
+      ...[OFFLINE, call.now, worker.workerKey],
+    );
+  }
+  for (const row of heldRows(call, worker.workerKey)) giveBack(call, row);
+}
+
+export function listWorkers({ sql }: Call, params: { namespace: string }): WorkerRow[] {
+  return sql.all<ListedWorker>(LIST, params.namespace).map((row) => ({
+    ...row,
+    workerId: uuidText(row.workerId),
+    queues: JSON.parse(row.queues) as string[],
+    workflows: JSON.parse(row.workflows) as string[],
+    labels: JSON.parse(row.labels) as Record<string, string>,
+    status: workerStatusName(row.status),
+    died: row.died === 1,
+  }));
+}

@@ -1,0 +1,73 @@
+import { type Client, connect, silentLogger } from "holdfast";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { killChildren, runScript } from "./child-process.ts";
+import { parcelWorkflow, shipped } from "./parcel-workflow.ts";
+import { temporaryFolder } from "./sqlite-under-test.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+const clients: Client[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  killChildren();
+  folder.remove();
+});
+
+async function open(scheme = "file"): Promise<Client> {
+  const client = await connect(`${scheme}:${folder.file("app.db")}`, { logger: silentLogger });
+  clients.push(client);
+  return client;
+}
+
+test("a run survives a restart of its program and does no step twice", async () => {
+  const done: string[] = [];
+  let packed = (): void => {};
+  const hasPacked = new Promise<void>((resolve) => {
+    packed = resolve;
+  });
+  const parcel = parcelWorkflow({
+    pack: () => {
+      done.push("pack");
+      packed();
+      return "box 7";
+    },
+    deliver: (carrier) => {
+      done.push(`deliver by ${carrier}`);
+      return "receipt 9";
+    },
+  });
+
+  const before = await open("file");
+  const worker = before.worker({ workflows: [parcel] });
+  await worker.start();
+  await before.start(parcel, { to: "Ann" }, { id: "parcel-1" });
+  await hasPacked;
+  await worker.drain();
+  await before.close();
+
+  const after = await open("sqlite");
+  await after.worker({ workflows: [parcel] }).start();
+  const run = after.get("parcel-1");
+  await run.signal(shipped, { carrier: "ship" });
+  expect(await run.result()).toEqual({ to: "Ann", box: "box 7", receipt: "receipt 9" });
+  expect(done).toEqual(["pack", "deliver by ship"]);
+});
+
+test("a worker in another process hears of work at once; when it is killed, its run goes on here", async () => {
+  const other = runScript("engine-process.ts", `file:${folder.file("app.db")}`);
+  await other.wrote(1);
+  const client = await open();
+  const parcel = parcelWorkflow({ pack: () => "packed twice", deliver: (carrier) => `delivered by ${carrier}` });
+  const run = await client.start(parcel, { to: "Bob" }, { id: "parcel-2" });
+  await other.wrote(2);
+  await run.signal(shipped, { carrier: "rail" });
+  await other.wrote(3);
+  expect(other.lines).toEqual(["ready", "packed", "delivering"]);
+  await other.kill();
+  await client.worker({ workflows: [parcel], lease: "1s" }).start();
+  expect(await run.result({ timeout: "20s" })).toEqual({ to: "Bob", box: "packed", receipt: "delivered by rail" });
+}, 60_000);

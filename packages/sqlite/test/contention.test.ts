@@ -1,0 +1,92 @@
+import type { Store } from "holdfast/adapter";
+import { VirtualClock } from "holdfast/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Connection } from "../src/connection.ts";
+import { openDatabase } from "../src/driver.ts";
+import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+let clock: VirtualClock;
+let store: Store;
+let stranger: Connection;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  clock = new VirtualClock();
+  ({ store } = await openFile(folder.file("app.db"), { clock, watch: false }));
+  stranger = new Connection(await openDatabase(folder.file("app.db")));
+});
+
+afterEach(async () => {
+  stranger.rollback();
+  stranger.close();
+  await store.close();
+  folder.remove();
+});
+
+function register(n: number): Promise<{ live: boolean; now: number }> {
+  const worker = { namespace: "default", name: `worker ${n}`, queues: [], workflows: [], labels: {}, leaseMs: 1_000 };
+  return store.registerWorker({ workerId: `01890000-0000-7000-8000-00000000000${n}`, ...worker });
+}
+
+async function names(): Promise<string[]> {
+  return (await store.listWorkers({ namespace: "default" })).map(({ name }) => name);
+}
+
+test("a call that finds the file locked tries again later, and reads go on meanwhile", async () => {
+  stranger.script("begin immediate");
+  const calls = [register(1), register(2), register(3)];
+  // tidy-allow: how long the thread was blocked is what this test is about
+  const began = performance.now();
+  await clock.settle();
+  // tidy-allow: as above
+  expect(performance.now() - began).toBeLessThan(100);
+  expect(await names()).toEqual([]);
+  await clock.advance("500ms");
+  expect(await names()).toEqual([]);
+  stranger.script("rollback");
+  await clock.until(Promise.all(calls));
+  expect(await names()).toEqual(["worker 1", "worker 2", "worker 3"]);
+  const [first] = await Promise.all(calls);
+  // Not the time of the call: what was judged by the clock was judged under the lock.
+  expect(first?.now).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 4, 8) + 500);
+});
+
+test("a lock that nobody gives back makes calls fail after ten seconds, and nothing of them happens later", async () => {
+  stranger.script("begin immediate");
+  const calls = [register(1), register(2)];
+  const outcomes = clock.until(Promise.allSettled(calls));
+  for (const outcome of await outcomes) {
+    expect(outcome).toMatchObject({
+      status: "rejected",
+      reason: {
+        code: "store_unavailable",
+        message: expect.stringMatching(/app\.db locked for 1\d s\. Look for a program with an open transaction/),
+      },
+    });
+  }
+  expect(clock.monotonic()).toBeLessThan(11_000);
+  stranger.script("rollback");
+  await clock.advance("1 minute");
+  expect(await names()).toEqual([]);
+  await register(3);
+  expect(await names()).toEqual(["worker 3"]);
+});
+
+test("a reader that keeps an old snapshot open delays nobody", async () => {
+  stranger.script("begin");
+  stranger.all("select * from holdfast_workers");
+  await register(1);
+  expect(await names()).toEqual(["worker 1"]);
+  expect(stranger.all("select * from holdfast_workers")).toEqual([]);
+});
+
+test("close waits for the calls that were made before", async () => {
+  stranger.script("begin immediate");
+  const call = register(1);
+  const closed = store.close();
+  await clock.advance("100ms");
+  stranger.script("rollback");
+  await clock.until(closed);
+  expect(await call).toMatchObject({ live: true });
+});

@@ -1,0 +1,4 @@
+import { differential } from "@holdfast/conformance";
+import { sqliteUnderTest } from "./sqlite-under-test.ts";
+
+differential([{ name: "SQLite", open: sqliteUnderTest }]);

@@ -1,0 +1,150 @@
+import type { RunStatus, Store } from "holdfast/adapter";
+import { SeededSource, VirtualClock } from "holdfast/testing";
+import { expect, test } from "vitest";
+import { openParts } from "../src/open-store.ts";
+import { silent, temporaryFolder } from "./sqlite-under-test.ts";
+
+/** Small tables that are read as a whole on purpose: there are as many lanes as kinds of work. */
+const SCANNED_ON_PURPOSE = /^SCAN (?:holdfast_lanes|holdfast_migrations|sqlite_schema)$/;
+
+const RUN = "01890000-0000-7000-8000-00000000000";
+const WORKER = "01890000-0000-7000-8000-0000000000aa";
+const ERROR = { name: "Error", message: "no", kind: "Unknown" } as const;
+
+test("no statement of the store reads a whole table, however many runs there are", async () => {
+  const folder = temporaryFolder();
+  const options = { clock: new VirtualClock(), random: new SeededSource(1), log: silent };
+  const { store, connection } = await openParts(`file:${folder.file("plans.db")}`, options);
+  await useEverything(store);
+
+  const plans = connection.statements().map((sql) => ({ sql, steps: planOf(sql) }));
+  const scans = plans.filter(({ steps }) => steps.some((step) => isScan(step)));
+  expect(scans).toEqual([]);
+  // Lists come out of the index in their order; only runs of the same millisecond are sorted.
+  const sorts = plans.filter(({ sql, steps }) => sql.includes("indexed by") && steps.some(isFullSort));
+  expect(sorts).toEqual([]);
+  expect(plans.filter(({ sql }) => sql.includes("indexed by")).length).toBeGreaterThan(10);
+  const steps = plans.flatMap((plan) => plan.steps).join("\n");
+  expect(steps).toContain("holdfast_runs_due (lane_id=? AND suspect=? AND available_at<?)");
+  const pages = plans.filter(({ sql }) => sql.includes("(r.created_at, r.run_id) <") && sql.includes("indexed by"));
+  for (const page of pages) expect(page.steps.join("\n")).toContain("created_at<?");
+  expect(pages.length).toBeGreaterThan(0);
+
+  await store.close();
+  folder.remove();
+
+  function planOf(sql: string): string[] {
+    if (/^(?:begin|commit|pragma)/.test(sql)) return [];
+    const parameters = sql.split("?").length - 1;
+    const values = Array.from({ length: parameters }, () => 1);
+    return connection.all<{ detail: string }>(`explain query plan ${sql}`, ...values).map(({ detail }) => detail);
+  }
+});
+
+function isScan(step: string): boolean {
+  if (SCANNED_ON_PURPOSE.test(step)) return false;
+  return /^SCAN (?!\(|CONSTANT)/.test(step);
+}
+
+function isFullSort(step: string): boolean {
+  return step === "USE TEMP B-TREE FOR ORDER BY";
+}
+
+/** Every method, and every shape of a list. */
+async function useEverything(store: Store): Promise<void> {
+  const run = (n: number) => ({
+    ...{ namespace: "default", runId: `${RUN}${n}`, id: "a", workflow: "w", version: "1", queue: "q", priority: 0 },
+    ...{ input: new Uint8Array(1), seed: "s", attributes: { color: "red" }, timeoutMs: 1_000 },
+  });
+  const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
+  await store.registerWorker({ workerId: WORKER, ...worker });
+  const holdBy = { workerId: WORKER, claimId: WORKER };
+  const start = (n: number, hold: boolean) =>
+    store.startRuns({
+      starts: [{ run: run(n), ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
+      holdBy,
+      replaceError: ERROR,
+    });
+  const commit = (
+    n: number,
+    epoch: number,
+    number: number,
+    transition: Parameters<Store["commitRuns"]>[0]["commits"][0]["transition"],
+  ) =>
+    store.commitRuns({
+      workerId: WORKER,
+      commits: [
+        {
+          ...{ runId: `${RUN}${n}`, epoch, commit: number, consumed: 0, attributes: { color: "blue" } },
+          ...{ clearDeadline: number > 0, transition },
+          events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+        },
+      ],
+    });
+  await start(1, true);
+  await commit(1, 1, 0, { type: "hold", status: "compensating" });
+  await store.deliverMessages({
+    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(0) }],
+    inboxMax: 10,
+  });
+  await commit(1, 1, 1, { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["s"] });
+  await commit(1, 1, 2, { type: "continue", next: run(2), carried: [] });
+  const claim = { workerId: WORKER, namespace: "default", queues: ["q"], limit: 10, solo: false };
+  const handlers = [{ workflow: "w", version: "1" }];
+  await store.claimRuns({ ...claim, claimId: `${RUN}7`, again: false, handlers });
+  await store.claimRuns({ ...claim, claimId: `${RUN}7`, again: true, handlers });
+  await store.deliverMessages({
+    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "n", payload: new Uint8Array(0) }],
+    inboxMax: 10,
+  });
+  await commit(2, 1, 0, { type: "park", error: ERROR });
+  await store.resumeRunIfParked({ namespace: "default", id: "a" });
+  await store.terminateRuns({ runs: [{ runId: `${RUN}2` }], error: ERROR });
+  await start(3, true);
+  const failed = { status: "failed", output: null, error: ERROR, unlessBehind: false, compensation: null } as const;
+  await commit(3, 1, 0, { type: "end", ...failed });
+  await store.reopenRunIfFailed({
+    run: { runId: `${RUN}3` },
+    eventCount: 1,
+    event: { type: "run_retried", op: null },
+  });
+  await start(4, true);
+  await store.heartbeatWorker({ workerId: WORKER, leaseMs: 1, draining: false });
+  await store.readHeld({ workerId: WORKER });
+  await store.releaseRunsIfHeld({ workerId: WORKER, runs: [{ runId: `${RUN}4`, epoch: 1 }] });
+  await store.stopWorker({ workerId: WORKER });
+  const sweep = { suspectAfter: 1, parkAfter: 1, parkError: ERROR, timeoutError: ERROR, timeoutGraceMs: 0, limit: 10 };
+  await store.sweepWorkers(sweep);
+  await store.registerVersions({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] });
+  for (const change of [{ isDefault: true }, { share: 0.5 }, { deprecated: true }] as const)
+    await store.updateVersionIfKnown({ namespace: "default", workflow: "w", version: "1", change });
+  await store.listVersions({ namespace: "default" });
+  await store.listVersions({ namespace: "default", workflow: "w" });
+  await store.listWorkers({ namespace: "default" });
+  await store.readRuns({ runs: [{ runId: `${RUN}1` }, { namespace: "default", id: "a" }] });
+  await store.readInbox({ runs: [{ runId: `${RUN}1`, after: 0 }] });
+  await store.readHistories({ runs: [{ runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
+  await listInEveryWay(store);
+}
+
+async function listInEveryWay(store: Store): Promise<void> {
+  const statuses: (readonly RunStatus[] | undefined)[] = [undefined, ["failed"], ["completed", "waiting"]];
+  const parts = [
+    {},
+    { workflow: "w" },
+    { createdAfter: 1 },
+    { createdBefore: 2 },
+    { version: "1", queue: "q" },
+    { attributes: { color: "red" } },
+    { id: "a" },
+    { before: { createdAt: 9, runId: `${RUN}1` } },
+    { workflow: "w", before: { createdAt: 9, runId: `${RUN}1` } },
+  ];
+  for (const some of statuses) {
+    for (const part of parts) {
+      const filter = { namespace: "default", ...part, ...(some ? { statuses: some } : {}) };
+      await store.listRuns({ ...filter, limit: 10 });
+      await store.countRuns({ ...filter, atMost: 10 });
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import type { StoreUnderTest } from "@holdfast/conformance";
+import type { Clock, Logger, OpenedStore, Random, Timer } from "holdfast/adapter";
+import { SeededSource, VirtualClock } from "holdfast/testing";
+import { openStore, type SqliteStoreOptions } from "../src/index.ts";
+
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A folder of its own for a test's files; `remove` ends it. */
+export function temporaryFolder(): { readonly path: string; file(name: string): string; remove(): void } {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-sqlite-"));
+  return {
+    path: folder,
+    file: (name) => path.join(folder, name),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The wall clock stands still until it is set; timers are those of a virtual clock that nobody drives. */
+export class SettableClock implements Clock {
+  readonly #loop = new VirtualClock();
+  ms = 0;
+
+  now(): number {
+    return this.ms;
+  }
+
+  monotonic(): number {
+    return this.ms;
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    return this.#loop.setTimer(delayMs, callback);
+  }
+
+  immediate(callback: () => void): void {
+    this.#loop.immediate(callback);
+  }
+}
+
+let seeds = 0;
+
+/** Each connection has its own randomness, as processes have. */
+export function newRandom(): Random {
+  seeds += 1;
+  return new SeededSource(seeds);
+}
+
+export function openFile(file: string, options: Partial<SqliteStoreOptions> = {}): Promise<OpenedStore> {
+  return openStore(`file:${file}`, { clock: new VirtualClock(), random: newRandom(), log: silent, ...options });
+}
+
+/** A fresh file on a clock that the suites set. */
+export async function sqliteUnderTest(): Promise<StoreUnderTest> {
+  const folder = temporaryFolder();
+  const clock = new SettableClock();
+  const open = () => openFile(folder.file("store.db"), { clock, durability: "async" });
+  const first = await open();
+  const opened = [first];
+  return {
+    ...first,
+    hintsReachOthers: true,
+    async openSecond() {
+      const second = await open();
+      opened.push(second);
+      return second;
+    },
+    async setClock(ms) {
+      clock.ms = ms;
+    },
+    async close() {
+      for (const { store } of opened) await store.close();
+      folder.remove();
+    },
+  };
+}

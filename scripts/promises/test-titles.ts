@@ -1,0 +1,34 @@
+// The titles of the tests in a file, each with those of the groups around it: `a step › runs once`.
+import { isNode, nameOf, parseSource, type Source, type SyntaxNode, walk } from "../tidy/source.ts";
+
+const GROUPS = ["describe", "suite"];
+const TESTS = ["test", "it"];
+
+/** Between the title of a group and that of a test. */
+export const TITLE_SEPARATOR = " › ";
+
+export function testTitles(source: Source): string[] {
+  const titles: string[] = [];
+  walk(parseSource(source).program, (node, ancestors) => {
+    const own = titleOf(node, TESTS);
+    if (own === undefined) return;
+    const groups = ancestors.flatMap((ancestor) => titleOf(ancestor, GROUPS) ?? []);
+    titles.push([...groups, own].join(TITLE_SEPARATOR));
+  });
+  return titles;
+}
+
+/** Of `test("title", …)`, and of `test.each(table)("title", …)` as it is written, with its placeholders. */
+function titleOf(node: SyntaxNode, functions: readonly string[]): string | undefined {
+  if (node.type !== "CallExpression" || !Array.isArray(node.arguments)) return undefined;
+  const [first] = node.arguments as SyntaxNode[];
+  const title = first?.type === "Literal" ? nameOf(first) : undefined;
+  return title !== undefined && functions.includes(rootOf(node.callee) ?? "") ? title : undefined;
+}
+
+function rootOf(node: unknown): string | undefined {
+  if (!isNode(node)) return undefined;
+  if (node.type === "MemberExpression") return rootOf(node.object);
+  if (node.type === "CallExpression") return rootOf(node.callee);
+  return nameOf(node);
+}

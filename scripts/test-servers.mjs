@@ -1,0 +1,156 @@
+// The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if it is set; else a throw-away server from the
+// binaries on this machine, in a temporary folder; else, for root on a machine with apt-get, after installing it.
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+
+const VARIABLE = "HOLDFAST_TEST_POSTGRES_URL";
+const FOLDER_PREFIX = "holdfast-postgres-";
+const VERSION_MIN = 14;
+
+/**
+ * Answers where the servers are, the same as environment variables for the tests, and how to end what was started.
+ * Tests do without fsync: correctness does not depend on what survives a power cut of the test machine. Measurements do not.
+ */
+export async function startServers({ fsync = false } = {}) {
+  const given = process.env[VARIABLE];
+  if (given) return { postgresUrl: given, env: {}, stop() {} };
+  removeAbandoned();
+  const bin = findBinaries() ?? (install() ? findBinaries() : undefined);
+  if (!bin) throw new Error(howToGetPostgres());
+  const server = await startPostgres(bin, fsync ? {} : { fsync: "off", full_page_writes: "off" });
+  return { postgresUrl: server.url, env: { [VARIABLE]: server.url }, stop: server.stop };
+}
+
+/** The folder with the newest initdb and pg_ctl. */
+function findBinaries() {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...versions.map((version) => path.join(debian, version, "bin")),
+    ...(process.env.PATH ?? "").split(":"),
+  ];
+  return folders.find((folder) => existsSync(path.join(folder, "initdb")) && isNewEnough(folder));
+}
+
+function isNewEnough(folder) {
+  const { stdout } = spawnSync(path.join(folder, "pg_ctl"), ["--version"], { encoding: "utf8" });
+  return Number(/\d+/.exec(stdout ?? "")?.[0] ?? 0) >= VERSION_MIN;
+}
+
+function install() {
+  if (process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).status !== 0) return false;
+  console.log(`${VARIABLE} is not set and there is no PostgreSQL here: installing it with apt-get`);
+  const options = {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+  };
+  spawnSync("apt-get", ["update"], options);
+  return spawnSync("apt-get", ["install", "-y", "--no-install-recommends", "postgresql"], options).status === 0;
+}
+
+function howToGetPostgres() {
+  return [
+    `The tests need PostgreSQL ${VERSION_MIN} or later, and there is none here. Do one of these and run them again:`,
+    `- set ${VARIABLE}=postgres://user:password@host:port/database to a server whose user may create databases and roles;`,
+    "- install the server: apt-get install postgresql, dnf install postgresql-server, brew install postgresql.",
+  ].join("\n");
+}
+
+async function startPostgres(bin, durability) {
+  const user = serverUser();
+  const folder = mkdtempSync(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const data = path.join(folder, "data");
+  const password = randomBytes(12).toString("hex");
+  const passwordFile = path.join(folder, "password");
+  writeFileSync(passwordFile, password);
+  mkdirSync(data, { mode: 0o700 });
+  if (user) for (const owned of [folder, data, passwordFile]) chownSync(owned, user.uid, user.gid);
+  const stop = () => stopPostgres(bin, folder, user);
+  try {
+    const init = ["-D", data, "-U", "holdfast", "-E", "UTF8", "--locale=C", "--no-sync", `--pwfile=${passwordFile}`];
+    runAs(user, path.join(bin, "initdb"), [...init, "--auth-local=trust", "--auth-host=scram-sha-256"], folder);
+    const port = await freePort();
+    const fixed = { max_connections: 200, listen_addresses: "127.0.0.1", max_wal_size: "4GB" };
+    const settings = { ...fixed, ...durability };
+    const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+    const options = [`-p ${port}`, `-k '${folder}'`, ...flags].join(" ");
+    const log = path.join(folder, "server.log");
+    runAs(user, path.join(bin, "pg_ctl"), ["-D", data, "-l", log, "-o", options, "-w", "-t", "60", "start"], folder);
+    return { url: `postgres://holdfast:${password}@127.0.0.1:${port}/postgres`, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+function stopPostgres(bin, folder, user) {
+  const data = path.join(folder, "data");
+  if (existsSync(path.join(data, "postmaster.pid"))) {
+    const args = ["-D", data, "-m", "immediate", "-w", "-t", "30", "stop"];
+    spawnSync(path.join(bin, "pg_ctl"), args, { cwd: folder, stdio: "ignore", ...user });
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Servers of runs that were killed before they could stop them. */
+function removeAbandoned() {
+  const bin = findBinaries();
+  for (const name of readdirSync(os.tmpdir()).filter((entry) => entry.startsWith(FOLDER_PREFIX))) {
+    const pid = Number.parseInt(name.slice(FOLDER_PREFIX.length), 10);
+    if (bin && pid > 0 && !isAlive(pid)) stopPostgres(bin, path.join(os.tmpdir(), name), serverUser());
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as somebody else. */
+function serverUser() {
+  if (process.getuid?.() !== 0) return undefined;
+  const lines = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  const found = lines.find(([name]) => name === "postgres") ?? lines.find(([name]) => name === "nobody");
+  if (!found) throw new Error("PostgreSQL cannot run as root, and there is no user postgres or nobody to run it as.");
+  return { uid: Number(found[2]), gid: Number(found[3]) };
+}
+
+function runAs(user, command, args, cwd) {
+  // The server inherits what is open here, so its output goes to its own log and not to a pipe that we would wait for.
+  const result = spawnSync(command, args, { cwd, stdio: "ignore", ...user });
+  if (result.status === 0) return;
+  const log = path.join(cwd, "server.log");
+  const said = existsSync(log) ? `\n${readFileSync(log, "utf8")}` : "";
+  throw new Error(`${command} failed (${result.error?.message ?? `exit code ${result.status}`})${said}`);
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
