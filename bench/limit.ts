@@ -46,7 +46,7 @@ export async function limit(name: StoreName, size: LimitSize, say: (line: string
           { store: name, what: "commits per step", value: Number((counts.commits / steps).toFixed(4)) },
           {
             store: name,
-            what: "WAL bytes per step, without full-page images",
+            what: "WAL bytes per step, full-page images included",
             value: Math.round(counts.walBytes / steps),
           },
         ]

@@ -17,7 +17,7 @@ import type {
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
-import { ResultWaiter } from "./result-waiter.ts";
+import { ResultWaiter, type ResultWaiterParams } from "./result-waiter.ts";
 
 /** A caller hears that the store cannot be reached after about this many tries (some 20 seconds). */
 const FAILURES_MAX = 10;
@@ -33,6 +33,9 @@ interface StartItem {
   readonly holdBy: string | undefined;
 }
 
+/** What a client knows of the runs in its own process, and how often it looks for the others. */
+export type LocalRuns = Pick<ResultWaiterParams, "isHeldHere" | "lookMs">;
+
 /** What a client and its run handles share. */
 export class ClientCore {
   readonly ports: PortsBundle;
@@ -43,11 +46,11 @@ export class ClientCore {
   readonly #workflows = new Map<string, string>();
   #closed = false;
 
-  constructor(ports: PortsBundle, namespace: string, ends: RunEnds, lookMs: number) {
+  constructor(ports: PortsBundle, namespace: string, ends: RunEnds, local: LocalRuns) {
     const { clock, random, store, log, notifier } = ports;
     this.ports = ports;
     this.namespace = namespace;
-    this.waiter = new ResultWaiter({ clock, store, log, notifier, ends, lookMs });
+    this.waiter = new ResultWaiter({ clock, store, log, notifier, ends, ...local });
     const giveUp = (failures: number): boolean => this.#closed || failures >= FAILURES_MAX;
     const batching = { clock, random, sizeMax: BATCH_SIZE_MAX, giveUp };
     this.starts = new Batcher({

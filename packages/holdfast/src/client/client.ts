@@ -67,7 +67,10 @@ export class Client {
 
   constructor(ports: PortsBundle, namespace: string, onClose: () => Promise<void>, lookMs = RESULT_LOOK_MS) {
     this.namespace = namespace;
-    this.#core = new ClientCore(ports, namespace, this.#ends, lookMs);
+    this.#core = new ClientCore(ports, namespace, this.#ends, {
+      lookMs,
+      isHeldHere: (runId) => this.#workers.some((worker) => worker.holds(runId)),
+    });
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);

@@ -23,6 +23,8 @@ export interface ResultWaiterParams {
   readonly log: Logger;
   readonly notifier: Notifier;
   readonly ends: RunEnds;
+  /** Whether a worker of this process holds the run: then its end comes from there, and nobody needs to look for it. */
+  readonly isHeldHere: (runId: string) => boolean;
   /** How often to look for ends that no hint announced. */
   readonly lookMs: number;
 }
@@ -41,15 +43,15 @@ export class ResultWaiter {
     this.#unsubscribe = [
       params.ends.subscribe((end) => this.#settle(end)),
       params.notifier.subscribe((hint) => {
-        if (hint.type !== "ended" || !this.#waiters.has(hint.runId)) return;
+        if (hint.type !== "ended" || !this.#waiters.has(hint.runId) || params.isHeldHere(hint.runId)) return;
         this.#hinted.add(hint.runId);
         this.#look();
       }),
     ];
   }
 
-  /** Resolves when the run has ended. The first look is taken at once, because it may have ended already. */
-  wait(runId: string, look: boolean): { readonly end: Promise<RunEnd>; cancel(): void } {
+  /** Resolves when the run has ended. A first look is taken at once, because it may have ended already. */
+  wait(runId: string): { readonly end: Promise<RunEnd>; cancel(): void } {
     let waiter: Waiter | undefined;
     const end = new Promise<RunEnd>((resolve, reject) => {
       waiter = { resolve, reject };
@@ -57,7 +59,7 @@ export class ResultWaiter {
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(runId, new Set([waiter]));
     });
-    if (look) {
+    if (!this.#params.isHeldHere(runId)) {
       this.#hinted.add(runId);
       this.#look();
     }

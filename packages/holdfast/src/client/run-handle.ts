@@ -88,7 +88,7 @@ export class RunHandle<T = unknown> {
       runId = run.runId;
     }
     for (;;) {
-      const waiting = this.#core.waiter.wait(runId, true);
+      const waiting = this.#core.waiter.wait(runId);
       onWait(waiting.cancel);
       const end = await waiting.end;
       if (end.continuedAs === null) return end;
@@ -162,8 +162,13 @@ export class RunHandle<T = unknown> {
     const { run, events } = await this.#readHistory();
     const event = retryEvent(run, events);
     const params = { run: { runId: run.runId }, eventCount: run.eventCount, event };
-    const { outcome, status } = await this.#core.untilNotBusy((store) => store.reopenRunIfFailed(params));
-    if (outcome === "reopened") return;
+    let tries = 0;
+    const { outcome, status } = await this.#core.untilNotBusy((store) => {
+      tries += 1;
+      return store.reopenRunIfFailed(params);
+    });
+    // It was failed when it was read. A repeated call that finds it otherwise finds what an earlier try has brought about.
+    if (outcome === "reopened" || (outcome === "not_failed" && tries > 1)) return;
     const why = outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`;
     throw new HoldfastError("run_closed", `Run "${this.id}" cannot be retried: ${why}.`, {
       data: { id: this.id, status },
@@ -172,9 +177,14 @@ export class RunHandle<T = unknown> {
 
   /** Lets a parked run go on, usually with fixed code. */
   async resume(): Promise<void> {
-    const { status } = await this.#core.call((store) => store.resumeRunIfParked(this.#ref()));
+    let tries = 0;
+    const { status } = await this.#core.call((store) => {
+      tries += 1;
+      return store.resumeRunIfParked(this.#ref());
+    });
     if (status === null) throw this.#notFound();
-    if (isClosed(status))
+    // An earlier try whose outcome was unknown may have let it go on, and it has ended since.
+    if (isClosed(status) && tries === 1)
       throw new HoldfastError("run_closed", `Run "${this.id}" is ${status}; there is nothing to resume.`);
   }
 

@@ -3,9 +3,12 @@ import type { Run } from "../model/run.ts";
 import type { Op } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 
+const NOTHING: readonly EventDraft[] = [];
+
 /** Timers and the deadline that are due, as events. */
-export function dueEvents(machine: RunMachine, run: Run, now: number): EventDraft[] {
+export function dueEvents(machine: RunMachine, run: Run, now: number): readonly EventDraft[] {
   const deadlineAt = openDeadline(machine, run);
+  if (deadlineAt === null && machine.ops.timers.size === 0) return NOTHING;
   const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
   const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));

@@ -125,6 +125,10 @@ export class Worker {
     return this.#held.count;
   }
 
+  holds(runId: string): boolean {
+    return this.#held.has(runId);
+  }
+
   get workflows(): readonly AnyWorkflow[] {
     return this.#registry.all;
   }
@@ -350,12 +354,7 @@ export class Worker {
       log,
       fallbackMs: options.tuning.claimFallbackMs,
       telemetry: ports.telemetry,
-      base: () => ({
-        workerId: this.#lease.workerId,
-        namespace,
-        queues: options.queues,
-        handlers,
-      }),
+      base: () => ({ workerId: this.#lease.workerId, namespace, queues: options.queues, handlers }),
       freeSlots: () => this.#freeSlots(),
       mayTakeSuspect: () => this.#solo.wanted && this.activeRuns === 0 && this.#reserved.size === 0,
       onSuspectDue: () => this.#solo.want(),

@@ -1,4 +1,5 @@
 import { idempotencyKey } from "../model/ids.ts";
+import type { AskInit } from "./ask.ts";
 import type { Scope } from "./scope.ts";
 import type { ResolvedStepOptions, StepFunction } from "./step-options.ts";
 
@@ -13,6 +14,8 @@ export interface Op {
   gate: number;
   /** The event that the code had seen last when it asked; the same on every replay. */
   readonly askedSeq: number;
+  /** What the code awaits. It never raises an unhandled rejection, whether or not anybody awaits it. */
+  readonly promise: Promise<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** Where in the code it was asked for; only known when the machine was told to look. */
@@ -27,9 +30,6 @@ export interface Op {
   // Receives
   signalName: string | undefined;
 }
-
-/** What every op begins with. */
-export const UNSET = { gate: 0, pending: true, fireAt: undefined, signalName: undefined };
 
 export interface StepWork {
   readonly fn: StepFunction<unknown>;
@@ -61,3 +61,41 @@ export function stepWork(runId: string, op: string, fn: StepFunction<unknown>, o
     closing: false,
   };
 }
+
+/** Written out field by field: this happens once per step, and a spread would cost several times as much. */
+export function newOp(
+  id: string,
+  kind: OpKind,
+  scope: Scope,
+  askedSeq: number,
+  init: AskInit,
+  location: string | undefined,
+): Op {
+  let resolve: (value: unknown) => void = ignore;
+  let reject: (error: unknown) => void = ignore;
+  const promise = new Promise<unknown>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  promise.catch(ignore);
+  const { signalName } = init;
+  const step = init.step === undefined ? undefined : init.step(id);
+  const fireAt = undefined;
+  return {
+    id,
+    kind,
+    scope,
+    gate: 0,
+    askedSeq,
+    promise,
+    resolve,
+    reject,
+    location,
+    pending: true,
+    step,
+    fireAt,
+    signalName,
+  };
+}
+
+function ignore(): void {}

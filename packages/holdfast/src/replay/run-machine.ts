@@ -29,7 +29,7 @@ import { failedOps } from "./failed-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote } from "./notes.ts";
-import { type Op, type OpKind, UNSET } from "./op.ts";
+import { newOp, type Op, type OpKind } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
 import { Refusals } from "./refusals.ts";
@@ -214,18 +214,13 @@ export class RunMachine {
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
     const canceled = this.undoScope && owner !== this.undoScope ? this.givenUp() : owner.cancellation();
     if (canceled && kind !== "retired") return this.#refuse(canceled);
-    const promise = new Promise<unknown>((resolve, reject) => {
-      const location = this.#params.locate ? callSite() : undefined;
-      const step = init.step?.(id);
-      const op: Op = { ...UNSET, id, kind, scope: owner, askedSeq: this.seenSeq, resolve, reject, location, step };
-      op.signalName = init.signalName;
-      this.ops.add(op);
-      if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
-      op.gate = this.nextSeq - 1;
-      if (kind === "step") this.asked.push(op);
-      if (kind === "receive") this.signals.wait(op);
-    });
-    return quiet(promise);
+    const op = newOp(id, kind, owner, this.seenSeq, init, this.#params.locate ? callSite() : undefined);
+    this.ops.add(op);
+    if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
+    op.gate = this.nextSeq - 1;
+    if (kind === "step") this.asked.push(op);
+    if (kind === "receive") this.signals.wait(op);
+    return op.promise;
   }
 
   /** Nothing may be asked for here any more. */

@@ -242,6 +242,8 @@ describe("a worker that is stopped", () => {
     await cluster.until(other.client.start(quick, undefined, { id: "late" }));
     await cluster.when(() => claims.waiting === 1);
     const stopped = worker.stop();
+    // It has given up waiting once, has dropped what it held, and waits for what was on its way before that.
+    await cluster.clock.advance("3s");
     claims.open();
     await cluster.until(stopped);
     expect(worker.activeRuns).toBe(0);

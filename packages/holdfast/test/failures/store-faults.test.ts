@@ -21,11 +21,22 @@ test("the undisturbed workload does what it should, and uses the store for all t
     saga: "run_canceled",
     late: "run_timed_out",
     gone: "run_terminated",
+    stray: 2,
+    frail: 2,
     compensation: ["compensated", "compensated"],
   });
   expect(faultsIn(undisturbed, undisturbed)).toEqual([]);
   const called = Object.keys(undisturbed.cluster.store.calls);
-  expect(called).toEqual(expect.arrayContaining(["claimRuns", "readInbox", "readHistories", "heartbeatWorker"]));
+  expect(called).toEqual(
+    expect.arrayContaining([
+      "claimRuns",
+      "readInbox",
+      "readHistories",
+      "heartbeatWorker",
+      "resumeRunIfParked",
+      "reopenRunIfFailed",
+    ]),
+  );
 });
 
 describe.each(MOMENTS)("when one call of the store fails %s it took effect", (moment) => {

@@ -188,8 +188,10 @@ test("a worker whose calls are swallowed for a while, never to be answered, is o
     swallowed += 1;
     return NEVER;
   });
-  const worker = await zombie.worker({ workflows: [quick], tuning: { flushesInFlightMax: 2 } });
+  const slow = workflow("slow", async (ctx) => ctx.step("s", () => cluster.wait(1_000)));
+  const worker = await zombie.worker({ workflows: [quick, slow], tuning: { flushesInFlightMax: 1 } });
   const other = cluster.process("other");
+  await cluster.until(zombie.client.start(slow));
   swallowing = true;
   cluster.hints.publish([{ type: "due", namespace: "default", queue: "default" }]);
   await cluster.clock.advance({ milliseconds: 3 * LEASE_MS });
@@ -210,6 +212,24 @@ test("a worker whose calls are swallowed for a while, never to be answered, is o
   expect(await cluster.until(other.client.get("r").result())).toBe("quick");
   expect(cluster.executions.at(-1)?.process).toBe("zombie");
   expect(worker.activeRuns).toBe(0);
+});
+
+test("a sweep that is never answered is not the last one", async () => {
+  const cluster = new Cluster();
+  let swallowed = false;
+  const sweeper = cluster.process("sweeper", (method, _params, next) => {
+    if (method !== "sweepWorkers" || swallowed) return next();
+    swallowed = true;
+    return NEVER;
+  });
+  await sweeper.worker({ workflows: [quick] });
+  await cluster.clock.advance({ milliseconds: LEASE_MS });
+  expect(swallowed).toBe(true);
+  const doomed = cluster.process("doomed");
+  const doomedWorker = await doomed.worker({ workflows: [] });
+  doomed.kill();
+  await cluster.clock.advance({ milliseconds: 4 * LEASE_MS });
+  expect(cluster.store.state.workers.get(doomedWorker.workerId)).toMatchObject({ status: "offline", died: true });
 });
 
 test("a worker that signs on again does nothing under its old id, or under none, while it waits", async () => {
