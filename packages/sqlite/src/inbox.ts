@@ -12,7 +12,7 @@ import type {
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode, statusName } from "./codes.ts";
-import { announceIfDue, dueTime, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
+import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
 import { uuidText } from "./uuid.ts";
 
 const INSERT = `
@@ -73,7 +73,7 @@ function accept(call: Call, row: StateRow, message: DeliverMessage): void {
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
   if (row.heldBy === null && wakes(row, message)) {
-    const availableAt = dueTime(Math.min(row.availableAt ?? now, now), row.deadlineAt);
+    const availableAt = Math.min(row.availableAt ?? now, now);
     sql.run(
       "update holdfast_runs set delivered = ?, available_at = ? where run_key = ?",
       ...[number, availableAt, row.runKey],

@@ -12,7 +12,6 @@ import { appendEvent, lastEventAt } from "./histories.ts";
 import {
   announceIfDue,
   announceTaken,
-  dueTime,
   endRun,
   findState,
   forgetDeaths,
@@ -70,7 +69,7 @@ function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   const seq = row.eventCount + 1;
   appendEvent(call, row.runKey, { ...event, seq, at: Math.max(lastEventAt(call, row.runKey), now) });
   const deadlineAt = row.deadlineAt === null ? null : now + (row.deadlineAt - row.createdAt);
-  const availableAt = dueTime(now, deadlineAt);
+  const availableAt = now;
   sql.run(
     `update holdfast_runs set event_count = ?, epoch = epoch + 1, status = ?, ended_at = null, deadline_at = ?,
        available_at = ? where run_key = ?`,

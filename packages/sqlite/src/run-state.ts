@@ -90,7 +90,8 @@ export function letGo(
   row: StateRow,
   next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
 ): void {
-  const availableAt = dueTime(next.dueAt, row.deadlineAt);
+  const dueNow = next.dueAt !== null && next.dueAt <= call.now;
+  const availableAt = dueNow ? next.dueAt : dueTime(next.dueAt, row.deadlineAt);
   const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
   call.sql.run(
     `update holdfast_runs set held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ?
@@ -110,9 +111,9 @@ export function giveBack(call: Call, row: StateRow): void {
   call.sql.run(
     `update holdfast_runs set epoch = epoch + 1, held_by = null, claim_id = null, alone = 0, available_at = ?
      where run_key = ?`,
-    ...[dueTime(call.now, row.deadlineAt), row.runKey],
+    ...[call.now, row.runKey],
   );
-  announceIfDue(call, row.laneId, dueTime(call.now, row.deadlineAt));
+  announceIfDue(call, row.laneId, call.now);
 }
 
 export interface RunEnding {

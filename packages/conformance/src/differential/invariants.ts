@@ -33,8 +33,6 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "a pending or sleeping run has a due time": !["pending", "sleeping"].includes(run.status) || isDue(run),
     "a run that is behind is held, due, parked or closed":
       !behind || held || isDue(run) || closed || run.status === "parked",
-    "no run is due after its deadline":
-      run.availableAt === null || run.deadlineAt === null || run.availableAt <= run.deadlineAt,
     "only a continued run has a successor": (run.status === "continued") === (run.continuedAs !== null),
   };
   return Object.entries(rules)

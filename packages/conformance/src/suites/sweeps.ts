@@ -179,6 +179,16 @@ export const sweeps: Suite = {
       expect(await t.start({ id: "a" }, { ifClosed: "start" })).toMatchObject({ outcome: "created" });
     },
 
+    "a run that is given back past its deadline is offered to others for the grace before it is ended": async (t) => {
+      const holder = await t.held({ timeoutMs: 500 });
+      await t.store.heartbeatWorker({ workerId: holder.workerId, leaseMs: 1_000, draining: false });
+      await t.advance(5_000);
+      expect(await t.sweep({ timeoutGraceMs: 1_000 })).toMatchObject({ returned: 1, timedOut: 0 });
+      expect(await t.run(holder.runId)).toMatchObject({ status: "running", availableAt: t.now });
+      await t.advance(1_000);
+      expect(await t.sweep({ timeoutGraceMs: 1_000 })).toMatchObject({ timedOut: 1 });
+    },
+
     "runs that wait, sleep or are parked time out too, and held or closed ones do not": async (t) => {
       const workerId = await t.worker({ leaseMs: 1_000_000 });
       const held = await t.held({ timeoutMs: 100 }, workerId);

@@ -104,9 +104,11 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
   return row;
 }
 
-/** Sets the due time (not after the deadline), keeps the queue in step, and announces a run that is due now. */
+/** Sets the due time (a later one not after the deadline), keeps the queue in step, and announces a run that is due now. */
 export function setAvailable(state: MemoryState, row: RunRecord, dueAt: number | null, now: number): void {
-  const availableAt = dueAt === null || row.deadlineAt === null ? dueAt : Math.min(dueAt, row.deadlineAt);
+  // Due now is due now, also past the deadline: whoever takes it is to have its chance to clean up.
+  const later = dueAt !== null && dueAt > now && row.deadlineAt !== null;
+  const availableAt = later ? Math.min(dueAt, row.deadlineAt as number) : dueAt;
   row.availableAt = availableAt;
   if (availableAt === null) {
     state.queued.delete(row.runId);

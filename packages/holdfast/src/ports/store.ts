@@ -46,7 +46,8 @@ export interface Store {
    * A row that carries (epoch, commit + 1) has taken this very flush before and counts as written. Any other pair: `lost`,
    * and nothing of that run is written now (an earlier try of a commit that let the run go may have been).
    * `suspend` is left out, and the run stays held, when messages were delivered that the holder has not consumed; likewise
-   * `end` with `unlessBehind`. `availableAt` is never later than the deadline. Idempotence key: (runId, epoch, commit).
+   * `end` with `unlessBehind`. A later `availableAt` is never after the deadline; what
+   * is made due now is due now, here and everywhere. Idempotence key: (runId, epoch, commit).
    */
   commitRuns(params: CommitRunsParams): Promise<CommitRunsResult>;
 

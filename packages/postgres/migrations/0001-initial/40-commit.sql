@@ -57,9 +57,11 @@ begin
       held_by      = case when j.kind = 'h' or j.stays and r.delivered > j.consumed then r.held_by end,
       claim_id     = case when j.kind = 'h' or j.stays and r.delivered > j.consumed then r.claim_id end,
       deadline_at  = case when not j.clear_deadline then r.deadline_at end,
-      available_at = case when j.kind = 'r' then least(o_now, case when not j.clear_deadline then r.deadline_at end)
+      available_at = case when j.kind = 'r' then o_now
                           when j.kind = 's' and r.delivered <= j.consumed and j.available_at is not null
-                          then least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end,
+                          -- Due now is due now, also past the deadline.
+                          then case when j.available_at <= o_now then j.available_at
+                                    else least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end end,
       waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for::text[] end,
       ended_at     = case when j.kind in ('e', 'c') or j.kind = 'u' and r.delivered <= j.consumed then o_now end,
       output       = case when j.kind = 'e' or j.kind = 'u' and r.delivered <= j.consumed then j.output end,

@@ -49,7 +49,7 @@ begin
     update runs r set delivered = r.delivered + c.n,
         -- A signal does not start a run before its time; a cancel does not wait for it.
         available_at = case when r.held_by is null and r.status <> 'parked' and (r.started_at is not null or c.cancel)
-                            then least(r.available_at, v_now, r.deadline_at) else r.available_at end
+                            then least(r.available_at, v_now) else r.available_at end
       from (select d.run_id, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
               from numbered d group by d.run_id) c
      where r.run_id = c.run_id

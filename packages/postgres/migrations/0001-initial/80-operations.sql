@@ -37,7 +37,7 @@ begin
   if o_status is distinct from 'parked' then return; end if;
   v_now := now_ms();
   update runs r set status = 'running', epoch = r.epoch + 1, deaths = 0, alone_deaths = 0, suspect = false,
-      error = null, available_at = least(v_now, r.deadline_at) where r.run_id = v_run;
+      error = null, available_at = v_now where r.run_id = v_run;
   o_status := 'running';
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
 end $$;
@@ -73,7 +73,7 @@ begin
           p_payload, p_meta);
   update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
       alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, deadline_at = v_now + (x.deadline_at - x.created_at),
-      available_at = least(v_now, v_now + (x.deadline_at - x.created_at)) where x.run_id = v_run;
+      available_at = v_now where x.run_id = v_run;
   o_outcome := 'reopened';
   o_status := 'running';
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);

@@ -32,7 +32,7 @@ end $$;
 -- Gives runs back, due at once: epoch + 1, so that whoever held them finds out at the next write.
 create function give_back(p_run uuid[], p_now bigint) returns void language sql volatile set enable_seqscan = off as $$
   update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
-      available_at = least(p_now, r.deadline_at) where r.run_id = any (p_run) $$;
+      available_at = p_now where r.run_id = any (p_run) $$;
 
 create function release_runs(
   p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
@@ -86,7 +86,7 @@ begin
         status = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then 'parked' else r.status end,
         error = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then p_park_error else r.error end,
         available_at = case when r.alone_deaths + (g.died and r.alone)::int < p_park_after
-                            then least(o_now, r.deadline_at) end
+                            then o_now end
       from gone g where r.run_id = g.run_id returning r.run_id, r.status
   )
   select coalesce(array_agg(f.run_id), '{}'), coalesce(array_agg(f.run_id) filter (where f.status = 'parked'), '{}')
