@@ -1,6 +1,6 @@
 import type { SweepParams, SweepResult } from "holdfast/adapter";
 import type { Call } from "./call.ts";
-import { OFFLINE, statusCode } from "./codes.ts";
+import { OFFLINE } from "./codes.ts";
 import { endRun, giveBack, letGo, noteError, raiseEpoch, type StateRow, stateByKey } from "./run-state.ts";
 
 const MARK_DEAD = `
@@ -14,13 +14,11 @@ const MARK_EMPTIED = `
   update holdfast_workers as w set emptied = 1 where emptied = 0 and status = ?
     and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)`;
 const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
-/** A run that has only just been given back gets its chance to be claimed and to clean up. */
+/** A run that has begun may have something to clean up: it waits for a worker. */
 const PAST_DEADLINE = `
   select run_key as runKey from holdfast_runs
-  where deadline_at is not null and ended_at is null and deadline_at <= ? and held_by is null and status <> ?
-    and coalesce(available_at, 0) <= ? order by deadline_at limit ?`;
-
-const COMPENSATING = statusCode("compensating");
+  where deadline_at is not null and ended_at is null and deadline_at <= ? and started_at is null
+  order by deadline_at limit ?`;
 
 export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const { sql, now } = call;
@@ -34,9 +32,7 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const nextExpiryAt = sql.get<{ at: number | null }>(NEXT_EXPIRY, OFFLINE)?.at ?? null;
   const moreHeld = held.length > params.limit;
   const lateBefore = now - params.timeoutGraceMs;
-  const late = moreHeld
-    ? []
-    : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, COMPENSATING, lateBefore, params.limit + 1);
+  const late = moreHeld ? [] : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, params.limit + 1);
   for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
   const timedOut = Math.min(late.length, params.limit);
   return { now, dead, ...counts, timedOut, more: moreHeld || late.length > params.limit, nextExpiryAt };

@@ -105,9 +105,8 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
   }
   for (const runId of state.deadlines) {
     const row = state.runs.get(runId) as RunRecord;
-    if (row.heldBy !== null || row.status === "compensating") continue;
-    // A run that has only just been given back gets its chance to be claimed and to clean up.
-    if (Math.max(row.deadlineAt as number, row.availableAt ?? 0) + params.timeoutGraceMs > now) continue;
+    // A run that has begun may have something to clean up: it waits for a worker, however late.
+    if (row.startedAt !== null || (row.deadlineAt as number) + params.timeoutGraceMs > now) continue;
     row.epoch += 1;
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;

@@ -112,9 +112,9 @@ export interface Store {
   /**
    * Marks workers whose lease has expired as offline and returns the runs of every offline worker: epoch + 1, due now, and
    * deaths + 1 if the worker died (one that signed off did not). Makes a run with `suspectAfter` deaths a suspect and parks
-   * one with `parkAfter` deaths while alone. Ends open runs that nobody holds once both their deadline and their due time
-   * lie `timeoutGraceMs` back: no worker has taken care of it. Runs that are compensating are left to finish that. Safe to
-   * run on any number of workers at once.
+   * one with `parkAfter` deaths while alone. Ends runs that have never begun once their deadline lies `timeoutGraceMs` back:
+   * no worker has taken care of it. Runs that have begun may have something to clean up: they are due, and wait for a worker.
+   * Safe to run on any number of workers at once.
    */
   sweepWorkers(params: SweepParams): Promise<SweepResult>;
 

@@ -100,10 +100,10 @@ begin
   select min(w.lease_expires_at) filter (where w.status <> 'offline'),
          cardinality(v_ids) >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
     into o_next_expiry_at, o_more from workers w where not w.emptied;
-  -- Runs past their deadline that nobody holds. One that was given back just now gets its chance to be claimed.
+  -- Runs past their deadline that have never begun. One that has may have something to clean up: it waits for a worker.
   with late as materialized (
     select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
-       and r.held_by is null and r.status <> 'compensating' and coalesce(r.available_at, 0) <= o_now - p_grace order by r.deadline_at limit p_limit for no key update skip locked
+       and r.started_at is null order by r.deadline_at limit p_limit for no key update skip locked
   ), ended as (
     update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null, ended_at = o_now,
         error = p_timeout_error from late where r.run_id = late.run_id
