@@ -9,41 +9,33 @@ const three = workflow("three", async (ctx) => {
 });
 const sleeper = workflow("sleeper", (ctx) => ctx.sleep("long", "1 day"));
 
-/** What an idle system costs on PostgreSQL, from pg_stat_statements-free server counters: commits and statements. */
+/** Calls that write for a run; heartbeats, sweeps and claims that find nothing are not among them. */
+const WRITES = ["start_runs", "commit_runs", "claim_runs", "deliver_messages"];
+
+/** What an idle system costs on PostgreSQL, as pg_stat_statements counts it. */
 export async function idle(seconds: number, sleeping: number, say: (line: string) => void): Promise<Row[]> {
   const store = await freshStore("postgres");
   const rows: Row[] = [];
+  const row = (what: string, value: number): void => void rows.push({ store: "postgres", what, value });
   try {
+    await adminQuery(store.url, "create extension if not exists pg_stat_statements");
     const hf = await connect(store.url, { logger: silentLogger });
-    const worker = hf.worker({ workflows: [three, sleeper], concurrency: 500 });
-    await worker.start();
-    await (await hf.start(three)).result();
-    rows.push({
-      store: "postgres",
-      what: "commits of an idle three-step run, one process",
-      value: await commitsOf(store.url, () => hf.run(three)),
-    });
+    await hf.worker({ workflows: [three, sleeper], concurrency: 500 }).start();
     const remote = await connect(store.url, { logger: silentLogger });
-    rows.push({
-      store: "postgres",
-      what: "commits of an idle three-step run, client in another connection",
-      value: await commitsOf(store.url, () => remote.run(three)),
-    });
-    rows.push({
-      store: "postgres",
-      what: "statements a minute of an idle worker",
-      value: await perMinute(store.url, seconds),
-    });
-    say(`starting ${sleeping} sleeping runs`);
-    for (let i = 0; i < sleeping; i += 1000)
-      await hf.startMany(Array.from({ length: 1000 }, () => ({ workflow: sleeper })));
-    while ((await hf.count({ status: "sleeping" })) < sleeping) await pause(200);
-    rows.push({
-      store: "postgres",
-      what: `the same with ${sleeping} sleeping runs in the store`,
-      value: await perMinute(store.url, seconds),
-    });
+    for (const client of [hf, remote]) await client.run(three);
+    row(
+      "commits of an idle three-step run, client and worker in one process",
+      await commitsOf(store.url, () => hf.run(three)),
+    );
+    row("commits of an idle three-step run, client elsewhere", await commitsOf(store.url, () => remote.run(three)));
     await remote.close();
+    row("statements a minute of an idle worker", await perMinute(store.url, seconds));
+    say(`starting ${sleeping} sleeping runs`);
+    for (let i = 0; i < sleeping; i += 1000) {
+      await hf.startMany(Array.from({ length: 1000 }, () => ({ workflow: sleeper })));
+    }
+    while ((await hf.count({ status: "sleeping" })) < sleeping) await pause(200);
+    row(`the same with ${sleeping} sleeping runs in the store`, await perMinute(store.url, seconds));
     await hf.close();
   } finally {
     await store.remove();
@@ -51,28 +43,38 @@ export async function idle(seconds: number, sleeping: number, say: (line: string
   return rows;
 }
 
+/** Writing calls between the start and the result; a claim counts only when it takes something. */
 async function commitsOf(url: string, work: () => Promise<unknown>): Promise<number> {
-  await pause(1_500);
-  const before = await commits(url);
+  await pause(6_000);
+  await adminQuery(url, "select pg_stat_statements_reset()");
   await work();
-  await pause(1_500);
-  // The look itself is a commit; heartbeats are rare enough not to fall into these seconds more than once.
-  return (await commits(url)) - before - 1;
+  const calls = await callsByName(url);
+  return WRITES.reduce((sum, name) => sum + (calls.get(name)?.written ?? 0), 0);
 }
 
 async function perMinute(url: string, seconds: number): Promise<number> {
   await pause(6_000);
-  const before = await commits(url);
+  await adminQuery(url, "select pg_stat_statements_reset()");
   await pause(seconds * 1000);
-  return Math.round((((await commits(url)) - before - 1) * 60) / seconds);
+  const calls = [...(await callsByName(url)).values()].reduce((sum, { calls }) => sum + calls, 0);
+  return Math.round((calls * 60) / seconds);
 }
 
-async function commits(url: string): Promise<number> {
-  const [row] = await adminQuery(
+/** Statements of this database by the function that they call; `written` are those that wrote WAL. */
+async function callsByName(url: string): Promise<Map<string, { calls: number; written: number }>> {
+  const rows = await adminQuery(
     url,
-    "select xact_commit::float8 as commits from pg_stat_database where datname = current_database()",
+    `select query, calls::float8 as calls, case when wal_records > 0 then calls::float8 else 0 end as written
+       from pg_stat_statements where toplevel and dbid = (select oid from pg_database where datname = current_database())
+        and query not like '%pg_stat_statements%'`,
   );
-  return Number(row?.["commits"]);
+  const found = new Map<string, { calls: number; written: number }>();
+  for (const { query, calls, written } of rows) {
+    const name = /\b(\w+)\s*\(/.exec(String(query).replace(/^.*?from\s+/is, ""))?.[1] ?? String(query);
+    const before = found.get(name) ?? { calls: 0, written: 0 };
+    found.set(name, { calls: before.calls + Number(calls), written: before.written + Number(written) });
+  }
+  return found;
 }
 
 function pause(ms: number): Promise<void> {

@@ -24,7 +24,8 @@ export async function freshStore(name: StoreName): Promise<BenchStore> {
     const remove = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
     return { name, url: `file:${path.join(folder, "bench.db")}`, remove };
   }
-  if (servers === undefined) servers = startServers({ fsync: true });
+  if (servers === undefined)
+    servers = startServers({ fsync: true, settings: { shared_preload_libraries: "pg_stat_statements" } });
   const { postgresUrl } = await servers;
   const url = await createDatabase(postgresUrl, `bench_${process.pid}_${made}`);
   return { name, url, remove: () => dropDatabase(postgresUrl, url) };

@@ -1,4 +1,7 @@
-export function startServers(options?: { readonly fsync?: boolean }): Promise<{
+export function startServers(options?: {
+  readonly fsync?: boolean;
+  readonly settings?: Readonly<Record<string, string>>;
+}): Promise<{
   readonly postgresUrl: string;
   readonly env: Readonly<Record<string, string>>;
   stop(): void;

@@ -25,13 +25,13 @@ const VERSION_MIN = 14;
  * Answers where the servers are, the same as environment variables for the tests, and how to end what was started.
  * Tests do without fsync: correctness does not depend on what survives a power cut of the test machine. Measurements do not.
  */
-export async function startServers({ fsync = false } = {}) {
+export async function startServers({ fsync = false, settings = {} } = {}) {
   const given = process.env[VARIABLE];
   if (given) return { postgresUrl: given, env: {}, stop() {} };
   removeAbandoned();
   const bin = findBinaries() ?? (install() ? findBinaries() : undefined);
   if (!bin) throw new Error(howToGetPostgres());
-  const server = await startPostgres(bin, fsync ? {} : { fsync: "off", full_page_writes: "off" });
+  const server = await startPostgres(bin, { ...settings, ...(fsync ? {} : { fsync: "off", full_page_writes: "off" }) });
   return { postgresUrl: server.url, env: { [VARIABLE]: server.url }, stop: server.stop };
 }
 

@@ -18,3 +18,18 @@ test("a title is read with the groups around it, also of tests that are made fro
     "a group › and %s more › of %s",
   ]);
 });
+
+test("the cases of a suite of the store contract are titles too, with its noun before them", () => {
+  const text = `
+    export const claims: Suite = {
+      noun: "claims",
+      cases: {
+        "a claim takes what is due": async (t) => { expect({ "not a title": 1 }).toBe(t); },
+        [computed]: async () => {},
+        ...others,
+      },
+    };
+    const noSuite = { cases: { "not a title": 1 } };
+  `;
+  expect(testTitles({ path: "claims.ts", text })).toEqual(["claims › a claim takes what is due"]);
+});

@@ -10,6 +10,7 @@ export const TITLE_SEPARATOR = " › ";
 export function testTitles(source: Source): string[] {
   const titles: string[] = [];
   walk(parseSource(source).program, (node, ancestors) => {
+    titles.push(...caseTitles(node));
     const own = titleOf(node, TESTS);
     if (own === undefined) return;
     const groups = ancestors.flatMap((ancestor) => titleOf(ancestor, GROUPS) ?? []);
@@ -24,6 +25,31 @@ function titleOf(node: SyntaxNode, functions: readonly string[]): string | undef
   const [first] = node.arguments as SyntaxNode[];
   const title = first?.type === "Literal" ? nameOf(first) : undefined;
   return title !== undefined && functions.includes(rootOf(node.callee) ?? "") ? title : undefined;
+}
+
+/** Of a suite of the store contract, `{ noun: "claims", cases: { "title": … } }`: the keys of its cases. */
+function caseTitles(node: SyntaxNode): string[] {
+  const noun = literalOf(propertyOf(node, "noun"));
+  const cases = propertyOf(node, "cases");
+  if (noun === undefined || cases === undefined) return [];
+  return propertiesOf(cases).flatMap(({ key, computed }) => {
+    const title = computed === true ? undefined : literalOf(key);
+    return title === undefined ? [] : [[noun, title].join(TITLE_SEPARATOR)];
+  });
+}
+
+function propertiesOf(node: SyntaxNode): SyntaxNode[] {
+  if (node.type !== "ObjectExpression" || !Array.isArray(node.properties)) return [];
+  return node.properties.filter((property): property is SyntaxNode => isNode(property) && property.type === "Property");
+}
+
+function propertyOf(node: SyntaxNode, name: string): SyntaxNode | undefined {
+  const value = propertiesOf(node).find(({ key }) => nameOf(key) === name)?.value;
+  return isNode(value) ? value : undefined;
+}
+
+function literalOf(node: unknown): string | undefined {
+  return isNode(node) && node.type === "Literal" ? nameOf(node) : undefined;
 }
 
 function rootOf(node: unknown): string | undefined {

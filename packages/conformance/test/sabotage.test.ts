@@ -56,7 +56,7 @@ describe("the differential test", () => {
     const printed = parting && report("a broken store", 1, parting);
     expect(printed).toMatch(/^a broken store parts from the memory store \(seed 1, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(
-      /^ {2}1\. t\+\d+ startRuns\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#1, id: /m,
+      /^ {2}1\. t\+\d+ startRuns\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#\d+, id: /m,
     );
     expect(printed).toMatch(/^ {2}2\. t\+\d+ terminateRuns\(.*error: error"terminated" \}\)$/m);
     expect(printed).toMatch(/→ the contents\.runs\.0\.epoch: memory says 1, this store 0$/);

@@ -1,5 +1,5 @@
 export { Client, type RunPage, type StartArguments, type StartRequest } from "./client/client.ts";
-export type { ConnectOptions, ListFilter, ListOptions, StartOptions } from "./client/client-options.ts";
+export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
@@ -35,7 +35,7 @@ export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
-export type { RunStatus } from "./model/run.ts";
+export type { ClosedStatus, RunStatus } from "./model/run.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";

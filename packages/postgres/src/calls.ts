@@ -31,6 +31,7 @@ export function callsOf(schema: string) {
     terminate: call("terminate_runs", 5),
     resume: call("resume_run", 4),
     reopen: call("reopen_run", 9),
+    purge: call("purge_runs", 4),
     registerVersions: call("register_versions", 4, "i, (c.was).*"),
     updateVersion: call("update_version", 6, "c as known"),
     registerWorker: call("register_worker", 7),

@@ -1,5 +1,6 @@
 /** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
 import type * as port from "holdfast/adapter";
+import { CLOSED_STATUSES } from "holdfast/adapter";
 import * as binary from "./binary-array.ts";
 import { type Calls, callsOf } from "./calls.ts";
 import { claimResult, claimValues } from "./claims.ts";
@@ -117,6 +118,17 @@ export class PostgresStore implements port.Store {
       this.#notify,
     ]);
     return { outcome: row.o_outcome as port.ReopenOutcome["outcome"], status: row.o_status as port.RunStatus | null };
+  }
+
+  async purgeRuns(params: port.PurgeRunsParams): Promise<port.PurgeRunsResult> {
+    const { namespace, endedBefore, statuses = CLOSED_STATUSES, limit } = params;
+    const row = await this.#writeOne(this.#calls.purge, [
+      namespace,
+      Math.ceil(endedBefore),
+      binary.textArray([...new Set(statuses)]),
+      limit,
+    ]);
+    return { purged: row.o_purged as number, more: row.o_more as boolean };
   }
 
   async registerVersions(params: port.RegisterVersionsParams): Promise<readonly (port.VersionRow | null)[]> {

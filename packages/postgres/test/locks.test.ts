@@ -97,6 +97,18 @@ describe("a stranger's open transaction that has locked a run", () => {
     expect(run).toMatchObject({ deaths: 0, heldBy: null, epoch: 2 });
   });
 
+  test("keeps that run, and only that run, from being purged", async () => {
+    const { store } = await database.open();
+    await start(store, [newRun(10), newRun(11)]);
+    await store.terminateRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }], error: ERROR });
+    await lock(10);
+    const params = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
+    expect(await store.purgeRuns(params)).toEqual({ purged: 1, more: false });
+    expect(await store.readRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }] })).toMatchObject([{}, null]);
+    await stranger.query("rollback");
+    expect(await store.purgeRuns(params)).toEqual({ purged: 1, more: false });
+  });
+
   test("is not waited for by a resume", async () => {
     const { store } = await database.open();
     await register(store, worker);

@@ -4,7 +4,7 @@
  * HOLDFAST_TEST_LARGE=1: a million finished and 100,000 waiting runs.
  */
 import process from "node:process";
-import type { ListRunsParams } from "holdfast/adapter";
+import { CLOSED_STATUSES, type ListRunsParams } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as binary from "../src/binary-array.ts";
 import { PLANNER_SETTINGS } from "../src/driver.ts";
@@ -75,7 +75,7 @@ async function readsOf(text: string, values: readonly unknown[]): Promise<Reads>
   }
 }
 
-/** Of this session, since it last reported to the statistics; it does not do that within a transaction. */
+/** Of this connection, since it last reported to the statistics; it does not do that within a transaction. */
 async function readsSoFar(): Promise<Reads> {
   const [row] = await database.sql(
     `select coalesce(sum(seq_tup_read) filter (where relname not in ('lanes', 'workers')), 0)::int as "inSequence",
@@ -118,6 +118,13 @@ test("a heartbeat, a sweep and a message read a handful of rows", async () => {
     [...to, ...message, binary.byteaArray([new Uint8Array(0)]), 10, false],
     40,
   );
+});
+
+test("a purge reads what it deletes, once for each lane and status", async () => {
+  const purge = (statuses: readonly string[], limit: number) => ["default", 90_000, binary.textArray(statuses), limit];
+  await expectFew(call("purge_runs", 4), purge(["completed"], 10), 200);
+  await expectFew(call("purge_runs", 4), purge(CLOSED_STATUSES, 10), 300);
+  await expectFew(call("purge_runs", 4), purge(["canceled", "continued"], 10), 10);
 });
 
 const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [

@@ -88,6 +88,8 @@ test("a worker with the grants of the page can do all that a worker does", async
   });
   expect(await store.readHeld({ workerId: worker })).toHaveLength(2);
   expect(await store.terminateRuns({ runs: [to], error: ERROR })).toMatchObject([{ outcome: "terminated" }]);
+  const purge = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
+  expect(await store.purgeRuns(purge)).toEqual({ purged: 1, more: false });
   await store.stopWorker({ workerId: worker });
   expect(await store.sweepWorkers(SWEEP)).toMatchObject({ dead: 0 });
 });

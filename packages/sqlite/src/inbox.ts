@@ -30,6 +30,8 @@ const LAST_OF_CHAIN = `
   join holdfast_runs r on r.run_key = s.run_key
   where me.run_key = ? and coalesce(r.chain_key, r.run_key) = ? order by s.run_key desc limit 1`;
 
+const CONTINUED = statusCode("continued");
+
 interface StoredMessage {
   readonly runId: Uint8Array;
   readonly number: number;
@@ -52,12 +54,13 @@ function deliver(call: Call, message: DeliverMessage, inboxMax: number): Deliver
   return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
 }
 
-/** Follows a run that continued as new. */
+/** Follows a run that continued as new; nobody is there when its end was purged. */
 function addressee(call: Call, to: RunRef): StateRow | undefined {
   const row = findState(call, to);
-  if (row?.status !== statusCode("continued")) return row;
-  const last = call.sql.get<{ runKey: number }>(LAST_OF_CHAIN, row.runKey, row.chainKey);
-  return last && stateByKey(call, last.runKey);
+  if (row?.status !== CONTINUED) return row;
+  const found = call.sql.get<{ runKey: number }>(LAST_OF_CHAIN, row.runKey, row.chainKey);
+  const last = found && stateByKey(call, found.runKey);
+  return last?.status === CONTINUED ? undefined : last;
 }
 
 function judge(call: Call, row: StateRow, message: DeliverMessage, inboxMax: number): DeliverOutcome["outcome"] {

@@ -25,6 +25,7 @@ const INSERT_RUN = `
 const INSERT_START = `
   insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, input)
   values (?, ?, ?, ?, ?, ?, ?)`;
+const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where run_key = ?";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 export interface Holding {
@@ -86,11 +87,17 @@ export function insertRun(call: Call, run: NewRun, previous: StateRow | null, op
     ...[holding ? 1 : 0, holding?.workerKey ?? null, holding?.claimId ?? null, holding ? null : dueAt],
     ...[createdAt, holding ? now : null, deadlineAt, attributesText(run.attributes)],
   );
-  const firstRunId = from ? stateByKey(call, from.chainKey).runId : null;
+  const firstRunId = from ? firstRunIdOf(call, from) : null;
   sql.run(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, run.input);
   indexAttributes(call, runKey, run.attributes);
   if (!holding) announceIfDue(call, laneId, dueAt);
   return runKey;
+}
+
+/** From the run itself: the first one may have been purged. */
+function firstRunIdOf({ sql }: Call, { runKey, runId }: StateRow): Uint8Array {
+  const start = sql.get<{ id: Uint8Array | null }>(FIRST_RUN_ID, runKey);
+  return start?.id ?? runId;
 }
 
 function attributesText(attributes: Attributes): string | null {

@@ -9,6 +9,7 @@ import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./interventions.ts";
 import { countRuns, listRuns, readRuns } from "./listing.ts";
+import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import type { Transactions } from "./transactions.ts";
@@ -51,6 +52,9 @@ export class SqliteStore implements port.Store {
   }
   reopenRunIfFailed(params: port.ReopenParams) {
     return this.#transactions.write((call) => reopenRunIfFailed(call, params));
+  }
+  purgeRuns(params: port.PurgeRunsParams) {
+    return this.#transactions.write((call) => purgeRuns(call, params));
   }
   registerVersions(params: port.RegisterVersionsParams) {
     return this.#transactions.write((call) => versions.registerVersions(call, params));

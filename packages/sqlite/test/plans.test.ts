@@ -26,6 +26,7 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(plans.filter(({ sql }) => sql.includes("indexed by")).length).toBeGreaterThan(10);
   const steps = plans.flatMap((plan) => plan.steps).join("\n");
   expect(steps).toContain("holdfast_runs_due (lane_id=? AND suspect=? AND available_at<?)");
+  expect(steps).toContain("holdfast_runs_ended (namespace_key=? AND status=? AND ended_at<?)");
   const pages = plans.filter(({ sql }) => sql.includes("(r.created_at, r.run_id) <") && sql.includes("indexed by"));
   for (const page of pages) expect(page.steps.join("\n")).toContain("created_at<?");
   expect(pages.length).toBeGreaterThan(0);
@@ -125,6 +126,8 @@ async function useEverything(store: Store): Promise<void> {
   await store.readInbox({ runs: [{ runId: `${RUN}1`, after: 0 }] });
   await store.readHistories({ runs: [{ runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
   await listInEveryWay(store);
+  const purged = await store.purgeRuns({ namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 1 });
+  expect(purged).toEqual({ purged: 1, more: true });
 }
 
 async function listInEveryWay(store: Store): Promise<void> {

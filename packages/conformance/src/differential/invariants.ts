@@ -66,7 +66,8 @@ function idOf(run: Run): string {
 function isLinked(run: Run, runs: readonly Run[]): boolean {
   if (run.continuedFrom === null) return run.firstRunId === run.runId;
   const from = runs.find(({ runId }) => runId === run.continuedFrom);
-  return from?.continuedAs === run.runId && from.firstRunId === run.firstRunId;
+  // Not there: it was purged.
+  return !from || (from.continuedAs === run.runId && from.firstRunId === run.firstRunId);
 }
 
 function isDue(run: Run): boolean {

@@ -1,4 +1,4 @@
-import type { AttributeValue, DeliverMessage, StartRun } from "holdfast/adapter";
+import { type AttributeValue, CLOSED_STATUSES, type DeliverMessage, type StartRun } from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
 import { bytes, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
@@ -34,6 +34,7 @@ const WEIGHTS = {
   terminate: 2,
   resume: 4,
   reopen: 3,
+  purge: 3,
   version: 3,
   list: 4,
   read: 3,
@@ -160,6 +161,17 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const eventCount = Math.max(0, run.eventCount + (dice.chance(0.8) ? 0 : dice.of(-1, 1)));
     const event = { type: "run_retried", op: null, meta: { forgets: ["charge"] } } as const;
     return { method: "reopenRunIfFailed", params: { run: { runId: run.runId }, eventCount, event } };
+  },
+
+  purge(world, dice) {
+    const statuses = dice.some(CLOSED_STATUSES, 3);
+    const params = {
+      namespace: dice.of("default", "default", "other"),
+      endedBefore: dice.pick(world.contents.runs)?.endedAt ?? world.now - dice.of(-1, 0, 700, 20_000),
+      limit: dice.of(1, 2, 100),
+      ...(dice.chance(0.5) ? { statuses } : {}),
+    };
+    return { method: "purgeRuns", params };
   },
 
   version(_world, dice) {

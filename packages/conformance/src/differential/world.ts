@@ -16,6 +16,8 @@ export class World {
   /** Calls that may change something, oldest first. */
   readonly calls: Call[] = [];
   readonly runIds: string[] = [];
+  /** Runs that were there and are no more. */
+  readonly purged = new Set<string>();
   readonly workerIds: string[] = [];
   readonly messageIds: string[] = [];
   /** Short names for ids, to be printed. */
@@ -29,6 +31,13 @@ export class World {
     world.workerIds.push(...this.workerIds);
     for (const [id, name] of this.names) world.names.set(id, name);
     return world;
+  }
+
+  /** What the oracle contains now. */
+  note(contents: Contents): void {
+    const left = new Set(contents.runs.map(({ runId }) => runId));
+    for (const { runId } of this.contents.runs) if (!left.has(runId)) this.purged.add(runId);
+    this.contents = contents;
   }
 
   get known(): KnownIds {

@@ -10,6 +10,7 @@ import { listing } from "./listing.ts";
 import { operators } from "./operators.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
+import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
 import { texts } from "./texts.ts";
@@ -26,6 +27,7 @@ export const SUITES: readonly Suite[] = [
   leases,
   sweeps,
   operators,
+  retention,
   versions,
   reading,
   listing,

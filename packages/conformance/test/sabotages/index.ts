@@ -1,7 +1,8 @@
 /** Memory stores that are broken in one way each: the suites must notice every one of them. */
 import { DUE_RUNS } from "./due-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
+import { OLD_RUNS } from "./old-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
-export const SABOTAGES: readonly Sabotage[] = [...HELD_RUNS, ...DUE_RUNS, ...WORKERS_AND_VIEWS];
+export const SABOTAGES: readonly Sabotage[] = [...HELD_RUNS, ...DUE_RUNS, ...WORKERS_AND_VIEWS, ...OLD_RUNS];

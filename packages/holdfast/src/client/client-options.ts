@@ -1,7 +1,7 @@
 import type { Duration } from "../model/duration.ts";
 import type { Attributes, AttributeValue } from "../model/event.ts";
 import type { Limits } from "../model/limits.ts";
-import type { RunStatus } from "../model/run.ts";
+import type { ClosedStatus, RunStatus } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { StoreOptions } from "../ports/open-store.ts";
@@ -50,4 +50,13 @@ export interface ListOptions extends ListFilter {
   readonly limit?: number;
   /** From the page before. */
   readonly cursor?: string;
+}
+
+export interface PurgeOptions {
+  /** How long ago a run must have ended. */
+  readonly olderThan: Duration;
+  /** Only runs that ended like this. Default: however they ended. */
+  readonly statuses?: readonly ClosedStatus[];
+  /** Called after each batch with the number of runs purged so far. The next batch waits for it. */
+  readonly onBatch?: (purged: number) => void | Promise<void>;
 }

@@ -17,13 +17,14 @@ import { Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idFault } from "../model/names.ts";
-import { type NewRun, RUN_STATUSES, type Run } from "../model/run.ts";
+import { CLOSED_STATUSES, type NewRun, RUN_STATUSES, type Run } from "../model/run.ts";
 import type { ListRunsParams, RunFilter, StartOutcome } from "../ports/store.ts";
 import { assertAttributes } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
 import { ClientCore } from "./client-core.ts";
-import type { ListFilter, ListOptions, StartOptions } from "./client-options.ts";
+import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
+import { purgeEnded } from "./purge.ts";
 import { RunHandle } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { Versions } from "./versions.ts";
@@ -153,6 +154,16 @@ export class Client {
 
   count(filter: ListFilter = {}): Promise<number> {
     return this.#core.call((store) => store.countRuns({ ...this.#filter(filter), atMost: null }));
+  }
+
+  /**
+   * Deletes runs that ended longer ago than that, with their histories and messages; answers how many. Open runs are never
+   * touched. The time is the store's, as far as the workers of this client know it, else that of this machine.
+   */
+  async purge(options: PurgeOptions): Promise<number> {
+    const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
+    for (const one of options.statuses ?? []) requireOneOf(one, CLOSED_STATUSES, "purge", "statuses");
+    return purgeEnded(this.#core, this.#storeTime.now() - olderThanMs, options);
   }
 
   /** Is everything well: the store, and each worker by the age of its heartbeat. */

@@ -110,7 +110,10 @@ export class ResultWaiter {
       if (wanted.length === 0) continue;
       try {
         const runs = await this.#params.store.readRuns({ runs: wanted.map((runId) => ({ runId })) });
-        for (const run of runs) if (run && isClosed(run.status)) this.#settle(endOf(run));
+        runs.forEach((run, i) => {
+          if (!run) this.#giveUp(wanted[i] as string);
+          else if (isClosed(run.status)) this.#settle(endOf(run));
+        });
       } catch (error) {
         // The next look, at the latest, tries again.
         this.#params.log.warn({ error: String(error) }, "could not read the results that are waited for");
@@ -118,6 +121,15 @@ export class ResultWaiter {
       }
     }
     this.#looking = false;
+  }
+
+  /** A run that is waited for was there once. */
+  #giveUp(runId: string): void {
+    const error = new HoldfastError("run_not_found", `Run ${runId} has ended and was purged; its result is gone.`, {
+      data: { runId },
+    });
+    for (const waiter of this.#waiters.get(runId) ?? []) waiter.reject(error);
+    this.#waiters.delete(runId);
   }
 
   #settle(end: RunEnd): void {

@@ -228,7 +228,7 @@ export class RunHandle<T = unknown> {
 
   async #readHistory(): Promise<{ run: Run; events: HistoryEvent[] }> {
     const run = await this.#read();
-    const events = await readWholeHistory(this.#core.ports, run, () => false);
+    const events = await readWholeHistory(this.#core.ports, run);
     return { run, events };
   }
 

@@ -7,6 +7,8 @@ export interface BatcherParams<T, R> extends StorePatience {
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
   readonly giveUp: (failures: number) => boolean;
+  /** How many batches may travel at once; one unless told. More than one only where their order does not matter. */
+  readonly inFlightMax?: number;
 }
 
 interface Waiting<T, R> {
@@ -19,7 +21,8 @@ interface Waiting<T, R> {
 export class Batcher<T, R> {
   readonly #params: BatcherParams<T, R>;
   #waiting: Waiting<T, R>[] = [];
-  #busy = false;
+  #inFlight = 0;
+  #scheduled = false;
 
   constructor(params: BatcherParams<T, R>) {
     this.#params = params;
@@ -33,14 +36,19 @@ export class Batcher<T, R> {
   }
 
   #schedule(): void {
-    if (this.#busy || this.#waiting.length === 0) return;
-    this.#busy = true;
+    const full = this.#inFlight >= (this.#params.inFlightMax ?? 1);
+    if (full || this.#scheduled || this.#waiting.length === 0) return;
+    this.#scheduled = true;
     this.#params.clock.immediate(() => void this.#sendNext());
   }
 
   async #sendNext(): Promise<void> {
-    await this.#send(this.#waiting.splice(0, this.#params.sizeMax));
-    this.#busy = false;
+    this.#scheduled = false;
+    this.#inFlight += 1;
+    const sent = this.#send(this.#waiting.splice(0, this.#params.sizeMax));
+    this.#schedule();
+    await sent;
+    this.#inFlight -= 1;
     this.#schedule();
   }
 

@@ -6,7 +6,7 @@ import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { giveUpRun } from "./give-up-run.ts";
-import { readWholeHistory } from "./history-reader.ts";
+import { HistoryReader } from "./history-reader.ts";
 import { LiveCache } from "./live-cache.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { RunExecutor } from "./run-executor.ts";
@@ -36,11 +36,13 @@ export class HeldRuns {
   /** Messages have come for these while they could not be told. */
   readonly #behind = new Set<string>();
   readonly #cache: LiveCache;
+  readonly #histories: HistoryReader;
   #emptyWaiters: (() => void)[] = [];
 
   constructor(params: HeldRunsParams) {
     this.#params = params;
     this.#cache = new LiveCache(params.cacheSize);
+    this.#histories = new HistoryReader(params.ports, () => this.#loading.size === 0);
   }
 
   get count(): number {
@@ -133,7 +135,7 @@ export class HeldRuns {
     const stillOurs = (): boolean => this.#loading.get(runId) === run && this.#params.workerId() === workerId;
     let executor: RunExecutor | undefined;
     try {
-      const history = await readWholeHistory(ports, run, () => !stillOurs());
+      const history = await this.#histories.read(run);
       if (!stillOurs()) return;
       ports.telemetry?.count("runs_replayed", 1, { workflow });
       ports.telemetry?.count("events_replayed", history.length, { workflow });

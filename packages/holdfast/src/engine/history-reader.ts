@@ -2,37 +2,62 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
+import { Batcher } from "./batcher.ts";
+import type { PortsBundle } from "./ports-bundle.ts";
 import { type StorePatience, untilAnswered } from "./store-retry.ts";
 
 const EVENTS_PER_PAGE = 5_000;
+const RUNS_PER_CALL = 100;
+/** Several, so that one long history, or an answer that does not come, does not hold up the others. */
+const CALLS_IN_FLIGHT_MAX = 4;
 
-/** All events of a claimed run, checked to be without a gap. */
-export async function readWholeHistory(
-  ports: StorePatience & { readonly store: Store },
-  run: Run,
-  giveUp: () => boolean,
-): Promise<HistoryEvent[]> {
+interface Page {
+  readonly runId: string;
+  readonly afterSeq: number;
+}
+
+/** Reads histories for many claimed runs at once: while one call travels, the next one fills. */
+export class HistoryReader {
+  readonly #pages: Batcher<Page, readonly HistoryEvent[]>;
+
+  constructor({ clock, random, store }: PortsBundle, giveUp: () => boolean) {
+    const send = (runs: readonly Page[]) => store.readHistories({ runs, limitPerRun: EVENTS_PER_PAGE });
+    this.#pages = new Batcher({
+      clock,
+      random,
+      sizeMax: RUNS_PER_CALL,
+      inFlightMax: CALLS_IN_FLIGHT_MAX,
+      giveUp,
+      send,
+    });
+  }
+
+  read(run: Run): Promise<HistoryEvent[]> {
+    return allEvents(run, (page) => this.#pages.add(page));
+  }
+}
+
+/** The events of one run. */
+export function readWholeHistory(ports: StorePatience & { readonly store: Store }, run: Run): Promise<HistoryEvent[]> {
+  return allEvents(run, async (page) => {
+    const call = () => ports.store.readHistories({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
+    return (await untilAnswered(ports, call, () => false))[0] ?? [];
+  });
+}
+
+/** Page by page, and checked to be without a gap. */
+async function allEvents(run: Run, read: (page: Page) => Promise<readonly HistoryEvent[]>): Promise<HistoryEvent[]> {
   const events: HistoryEvent[] = [];
   while (events.length < run.eventCount) {
-    const runs = [{ runId: run.runId, afterSeq: events.length }];
-    const [page = []] = await untilAnswered(
-      ports,
-      () => ports.store.readHistories({ runs, limitPerRun: EVENTS_PER_PAGE }),
-      giveUp,
-    );
     const before = events.length;
-    for (const event of page) {
+    for (const event of await read({ runId: run.runId, afterSeq: before })) {
       // The run may have gone on since its row was read: what is newer than the row is left for the next reader.
       if (event.seq !== events.length + 1 || events.length === run.eventCount) break;
       events.push(event);
     }
     if (events.length === before) break;
   }
-  if (events.length !== run.eventCount) {
-    throw new HoldfastError(
-      "invariant_broken",
-      `History of run ${run.runId} has ${events.length} consecutive events, but the run row says ${run.eventCount}.`,
-    );
-  }
-  return events;
+  if (events.length === run.eventCount) return events;
+  const message = `History of run ${run.runId} has ${events.length} consecutive events, but the run row says ${run.eventCount}.`;
+  throw new HoldfastError("invariant_broken", message);
 }

@@ -7,16 +7,16 @@ import type {
   DeliverMessagesResult,
   DeliverOutcome,
   ReadInboxParams,
+  RunRef,
 } from "../ports/store.ts";
-import { addTo, findRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { addTo, findRun, idKey, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
   return { outcomes: params.messages.map((message) => deliver(state, message, params.inboxMax, now)) };
 }
 
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
-  let row = findRun(state, message.to);
-  while (row?.continuedAs != null) row = state.runs.get(row.continuedAs);
+  const row = addressee(state, message.to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   if (state.messageIds.get(row.firstRunId)?.has(message.messageId)) return outcome("duplicate", row);
   if (isClosed(row.status)) return outcome("closed", row);
@@ -25,6 +25,15 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
   else if (wakes(row, message)) setAvailable(state, row, Math.min(row.availableAt ?? now, now), now);
   return outcome("delivered", row);
+}
+
+/** Follows a run that continued as new; nobody is there when its end was purged. */
+function addressee(state: MemoryState, to: RunRef): RunRecord | undefined {
+  const row = findRun(state, to);
+  if (row?.continuedAs == null) return row;
+  const runs = (state.byId.get(idKey(row.namespace, row.id)) ?? []).map((runId) => state.runs.get(runId));
+  const last = runs.findLast((other) => other?.firstRunId === row.firstRunId);
+  return last?.continuedAs == null ? last : undefined;
 }
 
 /** A signal does not start a run before its time; a cancel does not wait for it. */

@@ -12,6 +12,7 @@ import { commitRuns } from "./commits.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { countRuns, listRuns } from "./listing.ts";
 import { reopenRunIfFailed } from "./reopen.ts";
+import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
 import { emptyState, findRun, leanRow, type MemoryState } from "./state.ts";
 import * as versions from "./versions.ts";
@@ -72,6 +73,9 @@ export class MemoryStore implements port.Store {
   }
   reopenRunIfFailed(params: port.ReopenParams) {
     return this.#call("reopenRunIfFailed", params, (now) => reopenRunIfFailed(this.state, params, now));
+  }
+  purgeRuns(params: port.PurgeRunsParams) {
+    return this.#call("purgeRuns", params, () => purgeRuns(this.state, params));
   }
   registerVersions(params: port.RegisterVersionsParams) {
     return this.#call("registerVersions", params, (now) => versions.registerVersions(this.state, params, now));

@@ -16,12 +16,15 @@
  * 6. After a commit the store publishes hints through its notifier; nobody may depend on them.
  */
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
+import type { ListRunsParams, PurgeRunsParams, PurgeRunsResult, RunFilter } from "./run-filter.ts";
+
+export type * from "./run-filter.ts";
 
 export interface Store {
   /**
@@ -56,7 +59,7 @@ export interface Store {
    * claimed keeps its start time when a signal comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
    * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
-   * Idempotence key: (chain of the run, messageId), remembered as long as the runs are.
+   * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain is there.
    */
   deliverMessages(params: DeliverMessagesParams): Promise<DeliverMessagesResult>;
 
@@ -81,6 +84,15 @@ export interface Store {
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
    */
   reopenRunIfFailed(params: ReopenParams): Promise<ReopenOutcome>;
+
+  /**
+   * Deletes closed runs that ended before that time, with their events and inboxes: the oldest first, at most `limit`. The
+   * message ids of a chain stay as long as one of its runs does. What continued as a run that is gone is `not_found` for
+   * messages. Skips rows that somebody has locked. Precondition: `limit` is at least 1. Atomic as a whole. Idempotence: none
+   * is needed, a repeated call goes on where the first one ended; but a start under a purged runId is a new start. No errors
+   * but those of every call.
+   */
+  purgeRuns(params: PurgeRunsParams): Promise<PurgeRunsResult>;
 
   /**
    * Makes workflow versions known, with the hash of their code. Answers the rows as they were before, null where there was
@@ -377,22 +389,4 @@ export interface SweepResult {
   readonly more: boolean;
   /** When the next lease ends, if nobody renews it. */
   readonly nextExpiryAt: number | null;
-}
-
-export interface RunFilter {
-  readonly namespace: string;
-  readonly workflow?: string;
-  readonly version?: string;
-  readonly id?: string;
-  readonly queue?: string;
-  readonly statuses?: readonly RunStatus[];
-  readonly attributes?: Readonly<Record<string, AttributeValue>>;
-  readonly createdAfter?: number;
-  readonly createdBefore?: number;
-}
-
-export interface ListRunsParams extends RunFilter {
-  readonly limit: number;
-  /** Runs strictly older than this one; newest first. */
-  readonly before?: { readonly createdAt: number; readonly runId: string };
 }

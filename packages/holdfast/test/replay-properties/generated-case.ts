@@ -68,7 +68,9 @@ function checkEnd(live: LiveRun, program: Program, plan: Plan): void {
   const { outcome } = machine;
   if (outcome?.type === "failed" && !isOfWorkflow(outcome.error)) throw outcome.error;
   if (outcome) return;
-  const stray = machine.ops.pending().find((op) => op.scope.cancellation() && !op.step?.closing);
+  // A retired op waits for nothing: it only stands for a record that an older history may have.
+  const waited = machine.ops.pending().filter((op) => op.kind !== "retired");
+  const stray = waited.find((op) => op.scope.cancellation() && !op.step?.closing);
   if (stray) throw new Mismatch(`"${stray.id}" is still waited for though it was canceled`, live, live);
   // Only a chain that awaits another (or itself) can wait for ever.
   const mayHang = nodesOf(program.body).some((node) => node.type === "join");

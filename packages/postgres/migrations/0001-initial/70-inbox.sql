@@ -28,6 +28,8 @@ begin
   -- 3. Judge, number and write.
   with known as materialized (
     select t.i::int, r.run_id, s.chain_id, r.held_by, r.status, r.delivered, r.consumed, r.ended_at is not null as closed,
+           -- Where it went on was purged.
+           r.continued_as is not null and not exists (select 1 from runs n where n.run_id = r.continued_as) as gone,
            row_number() over (partition by s.chain_id, p_message[t.i] order by t.i) as copy,
            exists (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[t.i]) as dup
       from unnest(v_target) with ordinality as t(run_id, i)
@@ -37,7 +39,7 @@ begin
     select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 order by k.i) as rank
       from known k
   ), judged as materialized (
-    select r.*, case when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
+    select r.*, case when r.gone then 'not_found' when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
                      when r.closed then 'closed'
                      when p_kind[r.i] <> 'cancel' and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
@@ -64,8 +66,9 @@ begin
   v_lines := coalesce(v_lines, '{}') || due_lines(
     array(select t.run_id from unnest(v_outcome, v_run) as t(outcome, run_id) where t.outcome = 'delivered'), v_now);
   return query
-    select t.i::int, coalesce(j.outcome, case when r.run_id is null then 'not_found' else 'busy' end), r.run_id, r.status,
-           null::text
+    select t.i::int, coalesce(j.outcome, case when r.run_id is null then 'not_found' else 'busy' end),
+           case when j.outcome is distinct from 'not_found' then r.run_id end,
+           case when j.outcome is distinct from 'not_found' then r.status end, null::text
       from unnest(v_target) with ordinality as t(run_id, i)
       left join unnest(v_i, v_outcome) as j(i, outcome) on j.i = t.i
       left join runs r on r.run_id = t.run_id

@@ -59,6 +59,7 @@ create index holdfast_runs_deadline on holdfast_runs (deadline_at) where deadlin
 create index holdfast_runs_time on holdfast_runs (namespace_key, created_at);
 create index holdfast_runs_status on holdfast_runs (namespace_key, status, created_at);
 create index holdfast_runs_workflow on holdfast_runs (namespace_key, workflow_key, created_at);
+create index holdfast_runs_ended on holdfast_runs (namespace_key, status, ended_at) where ended_at is not null;
 
 create table holdfast_run_starts (
   run_key        integer primary key,

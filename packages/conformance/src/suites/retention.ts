@@ -1,0 +1,230 @@
+import type { PurgeRunsParams, PurgeRunsResult, RunStatus } from "holdfast/adapter";
+import { expect } from "vitest";
+import type { Fixture } from "../fixture.ts";
+import type { Holder } from "../holder.ts";
+import { end, errorRecord, HOLD, park, someEvents, suspend } from "../sample-data.ts";
+import type { Suite } from "../suite.ts";
+
+/** Purging what has ended long ago. */
+export const retention: Suite = {
+  noun: "retention",
+  cases: {
+    "purge deletes runs that ended before the time, and only those": async (t) => {
+      const old = await ended(t);
+      await t.advance(10);
+      const younger = await ended(t);
+      expect(await purge(t, { endedBefore: t.now - 10 })).toEqual({ purged: 0, more: false });
+      expect(await purge(t, { endedBefore: t.now })).toEqual({ purged: 1, more: false });
+      expect(await exist(t, [old.runId, younger.runId])).toEqual([false, true]);
+      expect(await purge(t, { endedBefore: t.now })).toEqual({ purged: 0, more: false });
+    },
+
+    "purge never touches open runs, however old they are": async (t) => {
+      const { run: pending } = await t.start();
+      const running = await t.held();
+      await running.commit(HOLD, { events: 1 });
+      const others = [suspend(null), suspend(t.now + 1_000), park("odd")];
+      const runIds = [pending.runId, running.runId];
+      for (const transition of others) {
+        const holder = await t.held();
+        await holder.commit(transition);
+        runIds.push(holder.runId);
+      }
+      await t.advance(1_000_000);
+      const before = await Promise.all(runIds.map((runId) => t.run(runId)));
+      expect(await purge(t)).toEqual({ purged: 0, more: false });
+      expect(await Promise.all(runIds.map((runId) => t.run(runId)))).toEqual(before);
+    },
+
+    "purge leaves a failed run that was reopened": async (t) => {
+      const holder = await ended(t, {}, "failed");
+      const event = { type: "run_retried", op: null } as const;
+      await t.store.reopenRunIfFailed({ run: { runId: holder.runId }, eventCount: holder.eventCount, event });
+      expect(await purge(t)).toEqual({ purged: 0, more: false });
+      expect(await t.run(holder.runId)).toMatchObject({ status: "running" });
+    },
+
+    "purge takes every status, or only those that it is given": async (t) => {
+      const statuses = ["completed", "failed", "canceled", "timed_out"] as const;
+      const runIds: string[] = [];
+      for (const status of statuses) runIds.push((await ended(t, {}, status)).runId);
+      const { run } = await t.start();
+      await t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      runIds.push(run.runId);
+      expect(await purge(t, { statuses: [] })).toEqual({ purged: 0, more: false });
+      expect(await purge(t, { statuses: ["failed", "timed_out", "continued"] })).toEqual({ purged: 2, more: false });
+      expect(await exist(t, runIds)).toEqual([true, false, true, false, true]);
+      expect(await purge(t)).toEqual({ purged: 3, more: false });
+      expect(await exist(t, runIds)).toEqual([false, false, false, false, false]);
+    },
+
+    "purge takes the oldest first, at most the limit, and says whether there are more": async (t) => {
+      const runIds: string[] = [];
+      const first = await t.held({ workflow: "refund" });
+      for (const status of ["completed", "failed", "completed"] as const) {
+        await t.advance(1);
+        runIds.push((await ended(t, {}, status)).runId);
+      }
+      await t.advance(1);
+      await first.commit(end());
+      runIds.push(first.runId);
+      expect(await purge(t, { limit: 1 })).toEqual({ purged: 1, more: true });
+      expect(await exist(t, runIds)).toEqual([false, true, true, true]);
+      expect(await purge(t, { limit: 2 })).toEqual({ purged: 2, more: true });
+      expect(await exist(t, runIds)).toEqual([false, false, false, true]);
+      expect(await purge(t, { limit: 1 })).toEqual({ purged: 1, more: false });
+      expect(await purge(t, { limit: 1 })).toEqual({ purged: 0, more: false });
+    },
+
+    "history, messages and attributes are gone, and those of others stay": async (t) => {
+      const gone = await t.held({ id: "a", attributes: { team: "x" } });
+      const kept = await t.held({ id: "b", attributes: { team: "x" } });
+      for (const holder of [gone, kept]) {
+        await t.deliver({ runId: holder.runId }, { messageId: "m" });
+        await holder.commit(HOLD, { events: 2, consumed: 1 });
+      }
+      await gone.commit(end(), { events: 1 });
+      expect(await purge(t)).toEqual({ purged: 1, more: false });
+      expect(await t.history(gone.runId)).toEqual([]);
+      expect(await t.inbox(gone.runId)).toEqual([]);
+      expect(await t.deliver({ runId: gone.runId })).toEqual({ outcome: "not_found", runId: null, status: null });
+      const rows = await t.store.listRuns({ namespace: "default", attributes: { team: "x" }, limit: 10 });
+      expect(rows.map(({ runId }) => runId)).toEqual([kept.runId]);
+      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.history(kept.runId)).toEqual(someEvents(0, 2));
+      expect(await t.inbox(kept.runId)).toHaveLength(1);
+      expect(await t.deliver({ runId: kept.runId }, { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
+    },
+
+    "a late commit of a purged run is lost": async (t) => {
+      const holder = await t.held();
+      const commit = holder.draft(end(), { events: 1 });
+      await holder.send(commit);
+      await purge(t);
+      expect(await holder.send(commit)).toMatchObject({ outcome: "lost", held: false });
+      expect(await t.history(holder.runId)).toEqual([]);
+    },
+
+    "the id of a purged run can be started anew, and remembers nothing": async (t) => {
+      const old = await t.held({ id: "a" });
+      await t.deliver({ runId: old.runId }, { messageId: "m" });
+      await old.commit(end(), { events: 1, consumed: 1 });
+      await purge(t);
+      expect(await t.store.readRuns({ runs: [{ namespace: "default", id: "a" }] })).toEqual([null]);
+      const { outcome, run } = await t.start({ id: "a" });
+      expect(outcome).toBe("created");
+      expect(await t.inbox(run.runId)).toEqual([]);
+      expect(await t.history(run.runId)).toEqual([]);
+      expect(await t.deliver({ runId: run.runId }, { messageId: "m" })).toMatchObject({ outcome: "delivered" });
+      expect(await t.inbox(run.runId)).toHaveLength(1);
+    },
+
+    "an older run of an id is its newest again once the newer one is purged": async (t) => {
+      const first = await ended(t, { id: "a" });
+      const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
+      await t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      expect(await purge(t, { statuses: ["terminated"] })).toEqual({ purged: 1, more: false });
+      expect(await t.run({ namespace: "default", id: "a" })).toMatchObject({ runId: first.runId });
+    },
+
+    "purge leaves other namespaces alone": async (t) => {
+      const here = await ended(t, { id: "a" });
+      const there = await ended(t, { id: "a", namespace: "other" });
+      expect(await purge(t, { namespace: "nowhere" })).toEqual({ purged: 0, more: false });
+      expect(await purge(t)).toEqual({ purged: 1, more: false });
+      expect(await exist(t, [here.runId, there.runId])).toEqual([false, true]);
+    },
+
+    "a chain remembers its messages while one of its runs is there": async (t) => {
+      const { runIds, last } = await chain(t);
+      expect(await purge(t, { limit: 1 })).toEqual({ purged: 1, more: true });
+      expect(await purge(t)).toEqual({ purged: 1, more: false });
+      expect(await exist(t, runIds)).toEqual([false, false, true]);
+      for (const runId of runIds.slice(0, 2)) expect(await t.inbox(runId)).toEqual([]);
+      for (const messageId of ["m1", "m2"])
+        expect(await t.deliver({ runId: last.runId }, { messageId })).toMatchObject({ outcome: "duplicate" });
+      expect(await t.deliver({ runId: last.runId }, { messageId: "m3" })).toMatchObject({ outcome: "delivered" });
+      expect(await t.inbox(last.runId)).toMatchObject([{ messageId: "m3", number: 1 }]);
+      expect(await t.run(last.runId)).toMatchObject({ firstRunId: runIds[0], continuedFrom: runIds[1] });
+    },
+
+    "a chain whose first run is gone goes on": async (t) => {
+      const { runIds, last } = await chain(t);
+      await purge(t);
+      const next = t.newRun({ id: "a" });
+      await last.commit({ type: "continue", next, carried: [] });
+      expect(await t.run(next.runId)).toMatchObject({ firstRunId: runIds[0], continuedFrom: last.runId });
+      const outcome = { outcome: "duplicate", runId: next.runId, status: "pending" };
+      expect(await t.deliver({ runId: last.runId }, { messageId: "m1" })).toEqual(outcome);
+    },
+
+    "with its last run a chain forgets its messages": async (t) => {
+      const { runIds, last } = await chain(t);
+      await purge(t, { limit: 1 });
+      await last.commit(end());
+      expect(await purge(t)).toEqual({ purged: 2, more: false });
+      // The same run id again, as nobody would: what was left behind under it would show.
+      const { run } = await t.start({ id: "a", runId: runIds[0] as string });
+      for (const messageId of ["m1", "m2"])
+        expect(await t.deliver({ runId: run.runId }, { messageId })).toMatchObject({ outcome: "delivered" });
+    },
+
+    "a message to a run whose continuation is gone finds nobody": async (t) => {
+      const { runIds, last } = await chain(t);
+      await last.commit(end());
+      expect(await purge(t, { statuses: ["completed"] })).toEqual({ purged: 1, more: false });
+      expect(await exist(t, runIds)).toEqual([true, true, false]);
+      const { run: another } = await t.start({ id: "b" });
+      expect(await t.inbox(another.runId)).toEqual([]);
+      for (const to of [{ runId: runIds[0] as string }, { namespace: "default", id: "a" }])
+        for (const messageId of ["m1", "m9"])
+          expect(await t.deliver(to, { messageId })).toEqual({ outcome: "not_found", runId: null, status: null });
+      expect(await t.start({ id: "a" }, { ifClosed: "start" })).toMatchObject({ outcome: "created" });
+    },
+
+    "two purges at once delete each run once": async (t) => {
+      for (let i = 0; i < 6; i++) await ended(t);
+      const second = await t.second();
+      const params = { namespace: "default", endedBefore: t.now + 1, limit: 4 };
+      const results = await Promise.all([t.store.purgeRuns(params), second.purgeRuns(params)]);
+      expect(results.reduce((sum, { purged }) => sum + purged, 0)).toBe(6);
+      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(0);
+    },
+  },
+};
+
+function purge(t: Fixture, fields: Partial<PurgeRunsParams> = {}): Promise<PurgeRunsResult> {
+  return t.store.purgeRuns({ namespace: "default", endedBefore: t.now + 1, limit: 100, ...fields });
+}
+
+async function exist(t: Fixture, runIds: readonly string[]): Promise<boolean[]> {
+  return (await t.store.readRuns({ runs: runIds.map((runId) => ({ runId })) })).map((run) => run !== null);
+}
+
+type EndStatus = Extract<RunStatus, "completed" | "failed" | "canceled" | "timed_out">;
+
+async function ended(
+  t: Fixture,
+  fields: Parameters<Fixture["held"]>[0] = {},
+  status: EndStatus = "completed",
+): Promise<Holder> {
+  const holder = await t.held(fields);
+  await holder.commit(end({ status }), { events: 1 });
+  return holder;
+}
+
+/** Three runs, the last of them held; the first two have consumed the messages `m1` and `m2`. */
+async function chain(t: Fixture): Promise<{ runIds: readonly string[]; last: Holder }> {
+  let last = await t.held({ id: "a" });
+  const runIds = [last.runId];
+  for (const messageId of ["m1", "m2"]) {
+    await t.deliver({ runId: last.runId }, { messageId });
+    const next = t.newRun({ id: "a" });
+    await t.advance(1);
+    await last.commit({ type: "continue", next, carried: [] }, { events: 1, consumed: 1 });
+    await t.advance(1);
+    last = await t.claimOne(await t.worker());
+    runIds.push(last.runId);
+  }
+  return { runIds, last };
+}

@@ -1,0 +1,22 @@
+import type { ClientCore } from "./client-core.ts";
+import type { PurgeOptions } from "./client-options.ts";
+
+/** Small enough that a batch delays nobody. */
+const BATCH_SIZE = 500;
+
+/** Batch after batch, until nothing is left that ended before then. Rows that somebody has locked are left to the next purge. */
+export async function purgeEnded(
+  core: ClientCore,
+  endedBefore: number,
+  options: Pick<PurgeOptions, "statuses" | "onBatch">,
+): Promise<number> {
+  const { statuses, onBatch } = options;
+  const { namespace } = core;
+  const params = { namespace, endedBefore, limit: BATCH_SIZE, ...(statuses === undefined ? {} : { statuses }) };
+  for (let total = 0; ; ) {
+    const { purged, more } = await core.call((store) => store.purgeRuns(params));
+    total += purged;
+    if (purged > 0) await onBatch?.(total);
+    if (!more || purged === 0) return total;
+  }
+}

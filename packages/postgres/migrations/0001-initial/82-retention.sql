@@ -1,0 +1,48 @@
+-- Deletes closed runs that ended before a time, the oldest first, with all that belongs to them.
+create function purge_runs(
+  p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+declare
+  v_statuses run_status[] := p_statuses::run_status[];
+  v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
+  v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that others may share a chain with
+begin
+  -- Purges take turns: two that delete the last two runs of a chain at once would leave its message ids to each other.
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
+  -- 1. The oldest of each lane and status, merged. One more than the limit, to know whether some are left.
+  v_ids := array(
+    select o.run_id
+      from lanes l cross join unnest(v_statuses) as s(status)
+     cross join lateral (select r.run_id, r.ended_at from runs r
+                          where r.lane_id = l.lane_id and r.status = s.status and r.ended_at < p_ended_before
+                          order by r.ended_at, r.run_id limit p_limit + 1) o
+     where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1);
+  o_more := cardinality(v_ids) > p_limit;
+  -- 2. Lock them, and judge the newest version of each: one may have been reopened.
+  select coalesce(array_agg(k.run_id), '{}'), array_agg(k.run_no) into v_ids, v_no
+    from (select r.run_id, r.run_no from runs r
+           where r.run_id = any (v_ids[1:p_limit]) and r.ended_at < p_ended_before and r.status = any (v_statuses)
+             for update skip locked) k;
+  o_purged := cardinality(v_ids);
+  if o_purged = 0 then return; end if;
+  -- 3. The runs and their events.
+  with gone as (
+    delete from runs r where r.run_id = any (v_ids) returning r.run_id, r.continued_as
+  ), begun as (
+    delete from run_starts s using gone g where s.run_id = g.run_id
+    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked)
+  select array_agg(b.chain_id), array_agg(b.namespace) filter (where b.linked), array_agg(b.id) filter (where b.linked),
+         array_agg(b.chain_id) filter (where b.linked) into v_chains, v_namespace, v_id, v_chain from begun b;
+  delete from run_attributes a where a.run_id = any (v_ids);
+  delete from events e where e.run_no = any (v_no);
+  -- 4. Their messages. Of a chain that still has a run the ids stay, under a run id that nobody has.
+  v_kept := array(
+    select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)
+     where exists (select 1 from run_starts x
+                    where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id));
+  if cardinality(v_kept) > 0 then
+    update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
+     where m.run_id = any (v_ids) and m.chain_id = any (v_kept);
+  end if;
+  delete from inbox m where m.chain_id = any (array(select c from unnest(v_chains) c where c <> all (v_kept)));
+end $$;

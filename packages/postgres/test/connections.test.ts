@@ -1,0 +1,71 @@
+import { VirtualClock } from "holdfast/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { aStart, ERROR, idOf, newRun } from "./sample-runs.ts";
+import { silent, TestDatabase } from "./test-database.ts";
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+});
+
+afterEach(() => database.drop());
+
+/** Connections whose last statement was a call of this store's, or its LISTEN. */
+async function connections(): Promise<readonly { readonly query: string }[]> {
+  const rows = await database.sql(
+    "select query from pg_stat_activity where pid <> pg_backend_pid() and strpos(query, $1) > 0",
+    [`"${database.schema}"`],
+  );
+  return rows as unknown as readonly { readonly query: string }[];
+}
+
+test("a store opens no more connections than its URL allows, and one to listen, however many calls come at once", async () => {
+  const { store } = await database.open({ parameters: { connections: "2" } });
+  await Promise.all(Array.from({ length: 100 }, () => store.listWorkers({ namespace: "default" })));
+  // The one that looked at the schema is gone, or about to go.
+  let open = await connections();
+  while (open.length > 3) open = await connections();
+  expect(open.filter(({ query }) => query.startsWith("listen"))).toHaveLength(1);
+  expect(open).toHaveLength(3);
+});
+
+test("a store that is closed leaves no connection, also when it was about to listen again", async () => {
+  const clock = new VirtualClock();
+  let lost = (): void => {};
+  const noticed = new Promise<void>((resolve) => {
+    lost = resolve;
+  });
+  const { store } = await database.open();
+  const waiting = await database.open({ clock, log: { ...silent, warn: () => lost() } });
+  const listeners = await database.sql("select pid from pg_stat_activity where query = $1", [
+    `listen "${database.schema}"`,
+  ]);
+  for (const { pid } of listeners) await database.sql("select pg_terminate_backend($1)", [pid]);
+  await noticed;
+  await store.close();
+  await waiting.store.close();
+  await clock.advance("1 hour");
+  // The server takes a moment to see off a process.
+  while ((await connections()).length > 0);
+});
+
+test("starts that come in one call are written together or not at all: nothing is due that was not also given its input", async () => {
+  const { store } = await database.open();
+  const starts = [newRun(10), newRun(11, { id: "a\u0000b" }), newRun(12)].map((run) => aStart(run));
+  const written = async () => {
+    const [row] = await database.sql(
+      `select (select count(*)::int from ${database.name("runs")}) as due,
+              (select count(*)::int from ${database.name("runs")} join ${database.name("run_starts")} using (run_id)) as whole,
+              (select count(*)::int from ${database.name("open_ids")}) as ids`,
+    );
+    return row;
+  };
+  await expect(store.startRuns({ starts, holdBy: null, replaceError: ERROR })).rejects.toMatchObject({
+    code: "store_refused",
+  });
+  expect(await written()).toEqual({ due: 0, whole: 0, ids: 0 });
+  const good = starts.filter(({ run }) => run.runId !== idOf(11));
+  await store.startRuns({ starts: good, holdBy: null, replaceError: ERROR });
+  expect(await written()).toEqual({ due: 2, whole: 2, ids: 2 });
+});
