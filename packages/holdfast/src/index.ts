@@ -6,7 +6,7 @@ export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
-export type { Workers } from "./client/workers.ts";
+export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {
   type InputOf,

@@ -1,6 +1,14 @@
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
+/** A moment in a worker's life. Of heartbeats only the last is known; `stopping` is a worker that drains. */
+export interface WorkerEvent {
+  readonly workerId: string;
+  readonly name: string;
+  readonly type: "started" | "heartbeat" | "stopping" | "stopped" | "died";
+  readonly at: Date;
+}
+
 /** The workers of a namespace, as the store knows them. */
 export class Workers {
   readonly #core: ClientCore;
@@ -9,7 +17,7 @@ export class Workers {
     this.#core = core;
   }
 
-  /** Also those that are gone, with when and how they went. */
+  /** Also those that are gone, with when and how they went. Labels say on which host and in which process they run. */
   list(): Promise<readonly WorkerRow[]> {
     return this.#core.call((store) => store.listWorkers({ namespace: this.#core.namespace }));
   }
@@ -17,4 +25,20 @@ export class Workers {
   async get(workerId: string): Promise<WorkerRow | undefined> {
     return (await this.list()).find((worker) => worker.workerId === workerId);
   }
+
+  /** What is known of the lives of the workers, oldest first. */
+  async events(): Promise<WorkerEvent[]> {
+    const events = (await this.list()).flatMap(eventsOf);
+    return events.sort((a, b) => a.at.getTime() - b.at.getTime());
+  }
+}
+
+function eventsOf(worker: WorkerRow): WorkerEvent[] {
+  const { workerId, name } = worker;
+  const event = (type: WorkerEvent["type"], at: number): WorkerEvent => ({ workerId, name, type, at: new Date(at) });
+  const events = [event("started", worker.startedAt)];
+  if (worker.heartbeatAt > worker.startedAt) events.push(event("heartbeat", worker.heartbeatAt));
+  if (worker.status === "draining") events.push(event("stopping", worker.heartbeatAt));
+  if (worker.stoppedAt !== null) events.push(event(worker.died ? "died" : "stopped", worker.stoppedAt));
+  return events;
 }

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { type AnyWorkflow, DEFAULT_QUEUE, requireName, requireWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
@@ -81,7 +82,7 @@ export function resolveWorkerOptions(options: WorkerOptions, name: string): Reso
     queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
     concurrency: wholeNumber(options.concurrency ?? 100, 1, "concurrency"),
     leaseMs,
-    labels: options.labels ?? {},
+    labels: { host: hostname(), pid: String(process.pid), ...options.labels },
     name: options.name ?? name,
     handleSignals: options.handleSignals ?? false,
     cacheSize: wholeNumber(options.cacheSize ?? 1_000, 0, "cacheSize"),

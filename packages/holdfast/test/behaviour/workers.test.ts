@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { signal, type WorkerOptions, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { type Deferred, deferred } from "./deferred.ts";
@@ -250,7 +251,7 @@ describe("workers.list", () => {
         name: "w",
         queues: ["default", "fast"],
         workflows: ["job@1", "job@2"],
-        labels: { zone: "a" },
+        labels: { host: hostname(), pid: String(process.pid), zone: "a" },
         status: "online",
         leaseMs: 30_000,
         activeRuns: 1,
