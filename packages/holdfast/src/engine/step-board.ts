@@ -3,7 +3,7 @@
  * what becomes of them into events, and stops those that nobody waits for.
  */
 import { classifyError } from "../errors/classify.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import type { EventDraft } from "../model/event.ts";
 import { backoffMs } from "../model/retry-policy.ts";
@@ -142,7 +142,8 @@ export class StepBoard {
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;
     if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
-      return this.#fail(op, attempt, error, false);
+      // An attempt that ran out of time may still take effect: nobody knows.
+      return this.#fail(op, attempt, error, isHoldfastError(error, "step_timeout"));
     }
     const delayMs = Math.max(
       retryAfterMs ?? 0,
