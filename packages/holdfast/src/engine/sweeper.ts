@@ -6,7 +6,6 @@
  */
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { DURATION_MS_MAX } from "../model/duration.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store, SweepParams } from "../ports/store.ts";
@@ -32,7 +31,6 @@ export class Sweeper {
   #timer: Timer | undefined;
   #running = false;
   #quietUntil = 0;
-  #timeoutsFrom = 0;
 
   constructor(params: SweeperParams) {
     this.#params = params;
@@ -41,7 +39,6 @@ export class Sweeper {
   start(): void {
     this.#running = true;
     const { clock, leaseMs } = this.#params;
-    this.#timeoutsFrom = clock.monotonic() + leaseMs;
     // The store may have just come back: everybody who lives gets the time to say so, which is tried every tenth of a lease.
     this.#quietUntil = Math.max(this.#quietUntil, clock.monotonic() + leaseMs / 5);
     void this.#sweep();
@@ -93,8 +90,7 @@ export class Sweeper {
       suspectAfter,
       parkAfter,
       parkError: toErrorRecord(new HoldfastError("crash_loop", crashLoop)),
-      // After an outage the workers that come back take up what is overdue, and let it clean up, before it is given up.
-      timeoutGraceMs: this.#params.clock.monotonic() < this.#timeoutsFrom ? DURATION_MS_MAX : leaseMs,
+      timeoutGraceMs: leaseMs,
       timeoutError: toErrorRecord(
         new HoldfastError("run_timed_out", "The timeout passed while no worker could take the run."),
       ),

@@ -31,7 +31,7 @@ export interface StepInfo {
 export type StepFunction<T> = (step: StepInfo) => T | PromiseLike<T>;
 
 export interface CompensationInfo {
-  /** What is known of the step: `unknown` when it was cut off by a crash or did not stop in time. */
+  /** What is known of the step: `unknown` when a crash cut it off, or its time ran out. */
   readonly outcome: "completed" | "failed" | "unknown";
   /** The key that the step itself was given. */
   readonly idempotencyKey: string;

@@ -97,7 +97,7 @@ test("an op that nobody ever awaits may complete, fail or stay, and nothing come
       [(run) => run.fail("fails"), (run) => run.complete("completes"), (run) => run.complete("awaited", 2)],
     ),
   );
-  expect(live.machine.outcome).toMatchObject({ type: "completed", value: 2 });
+  expect(live.machine.outcome).toEqual({ type: "completed", value: 2, output: new TextEncoder().encode("2") });
   expect(ofChains).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ test("two chains that share a counter lose the same update every time", async ()
     ],
   );
   expect(live.log).toEqual(["b 1", "a 1", "a 2", "b 2"]);
-  expect(live.machine.outcome).toMatchObject({ type: "completed", value: 2 });
+  expect(live.machine.outcome).toEqual({ type: "completed", value: 2, output: new TextEncoder().encode("2") });
 });
 
 test("a signal and the timeout of its receive in one tick: the first one wins, a late signal is kept", async () => {
@@ -274,7 +274,7 @@ test("a message that came after the end is in history and changes nothing", asyn
     ],
   );
   expect(live.history.map((event) => event.type)).toEqual(["step_completed", "signal_received", "cancel_requested"]);
-  expect(live.machine.outcome).toMatchObject({ type: "completed", value: 1 });
+  expect(live.machine.outcome).toEqual({ type: "completed", value: 1, output: new TextEncoder().encode("1") });
 });
 
 test("a timer keeps the time that was promised, whatever the code says now", async () => {
