@@ -152,6 +152,8 @@ export class RunMachine {
   /** Recorded events that this code need not account for. */
   #passedOver(event: HistoryEvent): boolean {
     if (this.#cursor.isForgotten(event) || this.#cursor.isTaken(event)) return true;
+    // Steps that were under way when the run was to be tried again: their records are for the next try.
+    if (this.outcome?.type === "retried" && this.ops.get(event.op)) return true;
     if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
     const looseSince = this.#cursor.looseSince(event);
     if (eventRole(event.type) === "command")
