@@ -1,11 +1,13 @@
 /** What an adapter package may use of the core: the ports, the model and the errors. */
+export { Client } from "./client/client.ts";
+export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export { systemPorts } from "./engine/system-ports.ts";
 export { ERROR_CODES } from "./errors/codes.ts";
 export { toErrorRecord } from "./errors/error-record.ts";
 export { HoldfastError, isHoldfastError } from "./errors/holdfast-error.ts";
 export type * from "./model/error-record.ts";
 export * from "./model/event.ts";
-export { uuidV7 } from "./model/ids.ts";
+export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export * from "./model/message.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";
@@ -18,3 +20,5 @@ export type * from "./ports/notifier.ts";
 export type * from "./ports/open-store.ts";
 export type * from "./ports/random.ts";
 export type * from "./ports/store.ts";
+export { askTransaction, type Context } from "./replay/context.ts";
+export type { StepInfo, StepOptions } from "./replay/step-options.ts";

@@ -1,4 +1,5 @@
 export { Client, type RunPage, type StartArguments, type StartRequest } from "./client/client.ts";
+export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";

@@ -1,13 +1,19 @@
 /** The driver: node-postgres, set up for this store. No other file imports it; what it throws is translated in errors.ts. */
+import type { Socket } from "node:net";
 import pg from "pg";
 import { badUrl, type Settings } from "./settings.ts";
 
 export type Client = pg.Client;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** How much longer than the server's own limit to wait for its answer before the connection is given up. */
+/** How much longer than the server's own limit to wait for its answer before the connection is given up as silent. */
 const ANSWER_GRACE_MS = 5_000;
+const GOODBYE_MS = 2_000;
 const KEEP_ALIVE_MS = 30_000;
+/** The longest that a statement of the application's own may take. */
+const APPLICATION_STATEMENT_MS = 60_000;
+/** A transaction whose client has vanished without a word must not keep its locks for long. */
+const IDLE_IN_TRANSACTION_MS = 60_000;
 
 /**
  * Lists are made to walk indexes and to stop early; a guess at how many runs match must not change that. (With a sequential
@@ -21,16 +27,23 @@ const BYTEA_ARRAY = 1001;
 const TEXT_ARRAY = 1009;
 const INT8_ARRAY = 1016;
 
+interface Destroyable {
+  destroy(): void;
+}
+
 export interface ClientPurpose {
   /** `sync` where the server's own default is weaker. */
   readonly synchronousCommit?: "on" | "off" | undefined;
   /** No limit on how long a statement may take: migrations. */
   readonly patient?: boolean;
+  /** The application's own statements run here: as `pg` does them by default, with the server's own settings. */
+  readonly application?: boolean;
 }
 
 /** A client that is not connected yet. Throws `invalid_option` if the URL makes no sense. */
 export function newClient(settings: Settings, purpose: ClientPurpose = {}): Client {
-  const { connectTimeoutMs, statementTimeoutMs } = settings;
+  const { connectTimeoutMs } = settings;
+  const statementMs = statementLimit(settings, purpose);
   try {
     const client = new pg.Client({
       connectionString: settings.connectionString,
@@ -38,9 +51,8 @@ export function newClient(settings: Settings, purpose: ClientPurpose = {}): Clie
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      pipeline: true,
-      types: { getTypeParser },
-      ...(purpose.patient ? {} : { query_timeout: statementTimeoutMs + ANSWER_GRACE_MS }),
+      ...(purpose.application ? {} : { pipeline: true, types: { getTypeParser } }),
+      ...(statementMs === 0 ? {} : { query_timeout: statementMs + ANSWER_GRACE_MS }),
       ...(settings.pooler ? {} : { options: serverOptions(settings, purpose) }),
     } as pg.ClientConfig);
     // An error without a listener would end the process; whoever uses the client learns of it by its calls or by `end`.
@@ -51,17 +63,23 @@ export function newClient(settings: Settings, purpose: ClientPurpose = {}): Clie
   }
 }
 
+/** 0 is no limit. */
+function statementLimit({ statementTimeoutMs }: Settings, { patient, application }: ClientPurpose): number {
+  if (patient) return 0;
+  return application ? Math.max(statementTimeoutMs, APPLICATION_STATEMENT_MS) : statementTimeoutMs;
+}
+
 /** A pooler passes no settings on; there the client's own limit and the server's defaults have to do. */
-function serverOptions({ serverOptions, statementTimeoutMs }: Settings, purpose: ClientPurpose): string {
+function serverOptions(settings: Settings, purpose: ClientPurpose): string {
   const set = {
     // What the functions read after a lock must be what the lock protects.
     default_transaction_isolation: "read\\ committed",
-    statement_timeout: purpose.patient ? 0 : statementTimeoutMs,
-    ...PLANNER_SETTINGS,
+    statement_timeout: statementLimit(settings, purpose),
+    ...(purpose.application ? { idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } : PLANNER_SETTINGS),
     ...(purpose.synchronousCommit === undefined ? {} : { synchronous_commit: purpose.synchronousCommit }),
   };
   const own = Object.entries(set).map(([name, value]) => `-c ${name}=${value}`);
-  return [serverOptions, ...own].join(" ").trim();
+  return [settings.serverOptions, ...own].join(" ").trim();
 }
 
 export interface Query {
@@ -76,9 +94,38 @@ export async function runQuery(client: Client, query: Query): Promise<readonly R
   return result.rows as Row[];
 }
 
+/** A statement on a connection that is not ours: read as we read ours, whatever the application has set. */
+export function foreignQuery({ text, values = [] }: Query): object {
+  return { text, values: [...values], types: { getTypeParser } };
+}
+
+/** At once, without a word to the server. */
+export function destroyClient(client: Client): void {
+  (client as unknown as { readonly connection: { readonly stream: Destroyable } }).connection.stream.destroy();
+}
+
+/** As of the server's last answer. Undefined where the driver does not say. */
+export function transactionStatus(client: object): "idle" | "open" | "failed" | undefined {
+  const { getTransactionStatus } = client as { getTransactionStatus?: () => string | null };
+  const status = typeof getTransactionStatus === "function" ? getTransactionStatus.call(client) : undefined;
+  return status === "I" ? "idle" : status === "T" ? "open" : status === "E" ? "failed" : undefined;
+}
+
+export function isInTransaction(client: Client): boolean {
+  const status = transactionStatus(client);
+  return status === "open" || status === "failed";
+}
+
 /** Several statements at once, without values. */
 export async function runScript(client: Client, sql: string): Promise<void> {
   await client.query(sql);
+}
+
+/** Says goodbye, and hangs up if that is not answered: from a connection that has gone silent nothing ever comes. */
+export async function endClient(client: Client): Promise<void> {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  stream.setTimeout(GOODBYE_MS, () => stream.destroy());
+  await client.end().catch(() => {});
 }
 
 /** `user@host:port/database`, never the password. */

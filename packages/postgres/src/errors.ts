@@ -67,6 +67,16 @@ export function spoilsConnection(error: unknown): boolean {
   return state === undefined || WRONG_SERVER.test(state);
 }
 
+/** Whether there was no answer for so long that the connection was given up. */
+export function isSilence(error: unknown): boolean {
+  return failureOf(error).message === "Query read timeout";
+}
+
+/** The SQLSTATE, if the server has answered. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return failureOf(error).state;
+}
+
 /** What kept a store from being opened: here a person reads the message, so it says what to do. */
 export function openError(error: unknown, where: string, schema: string): HoldfastError {
   if (isHoldfastError(error)) return error;

@@ -2,15 +2,17 @@
  * Hints by LISTEN, on a connection of its own. NOTIFY is part of the statements themselves. What this process has committed
  * it tells its own listeners directly; the echo of it is ignored.
  *
- * A connection that is lost is opened again after 1 s, then 2, 4 … 30 s. What is missed meanwhile the sweep finds.
+ * A connection that is lost is opened again after 1 s, then 2, 4 … 30 s. One that only listens would never notice that it
+ * has gone silent, so it is tried now and then. What is missed meanwhile the sweep finds.
  */
 import type { Clock, Hint, Logger, Notifier, Random, Timer } from "holdfast/adapter";
-import { type Client, newClient, runScript } from "./driver.ts";
+import { type Client, endClient, newClient, runScript } from "./driver.ts";
 import { readHints } from "./hints.ts";
 import { quoteName, type Settings } from "./settings.ts";
 
 const BACKOFF_MS_FIRST = 1_000;
 const BACKOFF_MS_MAX = 30_000;
+const CHECK_MS = 30_000;
 
 export interface NotifierParams {
   readonly settings: Settings;
@@ -61,7 +63,7 @@ export class PostgresNotifier implements Notifier {
     this.#closed = true;
     this.#timer?.cancel();
     this.#listeners.clear();
-    await this.#client?.end().catch(() => {});
+    if (this.#client) await endClient(this.#client);
   }
 
   async #listen(): Promise<void> {
@@ -78,16 +80,29 @@ export class PostgresNotifier implements Notifier {
       this.#failures = 0;
       this.#listening.resolve();
       log.debug({ where }, "listening for notifications");
+      this.#checkLater(client);
     } catch (error) {
       this.#lost(client, error instanceof Error ? error.message : String(error));
-      await client.end().catch(() => {});
+      await endClient(client);
     }
+  }
+
+  #checkLater(client: Client): void {
+    if (this.#closed || this.#client !== client) return;
+    this.#timer = this.#params.clock.setTimer(CHECK_MS, () => {
+      // Without an answer the driver breaks the connection, and that is noticed.
+      void runScript(client, "select 1").then(
+        () => this.#checkLater(client),
+        () => {},
+      );
+    });
   }
 
   #lost(client: Client, reason: string): void {
     if (this.#closed || this.#client !== client) return;
     const { clock, random, where, log } = this.#params;
     this.#client = undefined;
+    this.#timer?.cancel();
     this.#listening = deferred();
     const delayMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;

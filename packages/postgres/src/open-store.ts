@@ -1,12 +1,14 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
-import { HoldfastError } from "holdfast/adapter";
-import { type Client, type ClientPurpose, newClient, placeOf, runQuery } from "./driver.ts";
+import { HoldfastError, uuidV7 } from "holdfast/adapter";
+import { type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./driver.ts";
 import { openError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
 import { Pool } from "./pool.ts";
+import { Sessions } from "./sessions.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { PostgresStore } from "./store.ts";
+import { TransactionSteps } from "./transact.ts";
 
 const SERVER_VERSION_MIN = 140_000;
 
@@ -24,13 +26,17 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   } catch (error) {
     throw openError(error, where, settings.schema);
   } finally {
-    await client.end().catch(() => {});
+    await endClient(client);
   }
   const pool = new Pool({ settings, purpose, where });
   const owns = (process: number): boolean => pool.owns(process);
   const notifier = new PostgresNotifier({ settings, where, clock, random, log, owns });
   await notifier.start();
-  return { store: new PostgresStore({ pool, notifier, schema: settings.schema, notify: settings.notify }), notifier };
+  const sessions = new Sessions({ settings, purpose, where });
+  const { schema, notify } = settings;
+  const newToken = (): string => uuidV7(clock.now(), random.bytes(16));
+  const steps = new TransactionSteps({ sessions, schema, where, newToken });
+  return { store: new PostgresStore({ pool, sessions, steps, notifier, schema, notify }), notifier };
 }
 
 /** Refuses a server that is too old, and finds out what the connections have to ask for. */

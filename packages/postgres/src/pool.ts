@@ -2,8 +2,17 @@
  * A few connections, shared: calls are pipelined, so several may be under way on one connection. A call takes an idle
  * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy.
  */
-import { type Client, type ClientPurpose, newClient, type Query, type Row, runQuery, serverProcess } from "./driver.ts";
-import { callError, spoilsConnection } from "./errors.ts";
+import {
+  type Client,
+  type ClientPurpose,
+  endClient,
+  newClient,
+  type Query,
+  type Row,
+  runQuery,
+  serverProcess,
+} from "./driver.ts";
+import { callError, isSilence, spoilsConnection } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 /** A call that only reads has happened or not, it is all the same. */
@@ -56,6 +65,7 @@ export class Pool {
       return await runQuery(client, this.#params.settings.pooler ? { text, values } : { name, text, values });
     } catch (error) {
       if (sent && spoilsConnection(error)) this.#drop(slot);
+      if (sent && isSilence(error)) this.#dropIdle();
       throw callError(error, { ...context, harmless: !sent || statement.reads === true });
     } finally {
       slot.inFlight -= 1;
@@ -71,7 +81,7 @@ export class Pool {
     }
     const slots = [...this.#slots];
     this.#slots.clear();
-    await Promise.all(slots.map((slot) => slot.client.then((client) => client.end()).catch(() => {})));
+    await Promise.all(slots.map((slot) => slot.client.then(endClient).catch(() => {})));
   }
 
   #take(): Slot {
@@ -101,7 +111,12 @@ export class Pool {
 
   #drop(slot: Slot): void {
     if (!this.#slots.delete(slot)) return;
-    void slot.client.then((client) => client.end()).catch(() => {});
+    void slot.client.then(endClient).catch(() => {});
+  }
+
+  /** Where one connection has gone silent the others may have as well, and each would cost a call its whole patience. */
+  #dropIdle(): void {
+    for (const slot of [...this.#slots]) if (slot.inFlight === 0) this.#drop(slot);
   }
 
   #settleIdle(): void {

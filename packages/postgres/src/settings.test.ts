@@ -15,7 +15,8 @@ describe("the settings of a URL", () => {
       pooler: false,
       connectionsMax: 4,
       connectTimeoutMs: 10_000,
-      statementTimeoutMs: 30_000,
+      statementTimeoutMs: 10_000,
+      transactionsMax: 5,
       serverOptions: "",
     });
   });

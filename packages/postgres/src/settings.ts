@@ -11,6 +11,8 @@ export interface Settings {
   /** A pooler that gives a connection away after each transaction stands in between. */
   readonly pooler: boolean;
   readonly connectionsMax: number;
+  /** How many transaction steps may be under way at once, each on a connection of its own. */
+  readonly transactionsMax: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
   /** Server settings (`-c name=value …`) that the URL asks for. */
@@ -20,8 +22,10 @@ export interface Settings {
 export const DEFAULT_SCHEMA = "holdfast";
 const SCHEMA_BYTES_MAX = 63;
 const CONNECTIONS_MAX = 4;
+const TRANSACTIONS_MAX = 5;
 const CONNECT_TIMEOUT_S = 10;
-const STATEMENT_TIMEOUT_MS = 30_000;
+/** With the grace that an answer has (driver.ts), half of the usual lease: a heartbeat into silence can be sent again in time. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 
 export function readSettings(url: string, options: StoreOptions): Settings {
   requireSoundAddress(url);
@@ -43,6 +47,7 @@ export function readSettings(url: string, options: StoreOptions): Settings {
     notify,
     pooler,
     connectionsMax: wholeNumber(take("connections"), "connections", CONNECTIONS_MAX),
+    transactionsMax: wholeNumber(take("transactions"), "transactions", TRANSACTIONS_MAX),
     connectTimeoutMs: wholeNumber(take("connect_timeout"), "connect_timeout", CONNECT_TIMEOUT_S) * 1_000,
     statementTimeoutMs: wholeNumber(take("statement_timeout"), "statement_timeout", STATEMENT_TIMEOUT_MS),
     serverOptions: take("options") ?? "",

@@ -1,6 +1,7 @@
 /** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
 import type * as port from "holdfast/adapter";
 import { CLOSED_STATUSES } from "holdfast/adapter";
+import { runInside } from "./application-transaction.ts";
 import * as binary from "./binary-array.ts";
 import { type Calls, callsOf } from "./calls.ts";
 import { claimResult, claimValues } from "./claims.ts";
@@ -13,10 +14,15 @@ import { countStatement, type Listing, listStatement } from "./listing.ts";
 import type { PostgresNotifier } from "./notifier.ts";
 import type { Pool, Statement } from "./pool.ts";
 import { eventOf, messageOf, runOf, runRowOf, versionOf, workerOf } from "./run-rows.ts";
+import type { Sessions } from "./sessions.ts";
 import { startResult, startValues } from "./starts.ts";
+import type { TransactionSteps } from "./transact.ts";
+import type { Tx } from "./tx.ts";
 
 export interface PostgresStoreParams {
   readonly pool: Pool;
+  readonly sessions: Sessions;
+  readonly steps: TransactionSteps;
   readonly notifier: PostgresNotifier;
   readonly schema: string;
   /** Tell other processes. */
@@ -25,13 +31,17 @@ export interface PostgresStoreParams {
 
 export class PostgresStore implements port.Store {
   readonly #pool: Pool;
+  readonly #sessions: Sessions;
+  readonly #steps: TransactionSteps;
   readonly #notifier: PostgresNotifier;
   readonly #schema: string;
   readonly #notify: boolean;
   readonly #calls: Calls;
 
-  constructor({ pool, notifier, schema, notify }: PostgresStoreParams) {
+  constructor({ pool, sessions, steps, notifier, schema, notify }: PostgresStoreParams) {
     this.#pool = pool;
+    this.#sessions = sessions;
+    this.#steps = steps;
     this.#notifier = notifier;
     this.#schema = schema;
     this.#notify = notify;
@@ -64,17 +74,23 @@ export class PostgresStore implements port.Store {
     }
   }
 
-  async deliverMessages({ messages, inboxMax }: port.DeliverMessagesParams): Promise<port.DeliverMessagesResult> {
-    const rows = await this.#write(this.#calls.deliver, [
-      ...refValues(messages.map((message) => message.to)),
-      binary.textArray(messages.map((message) => message.kind)),
-      binary.textArray(messages.map((message) => message.name)),
-      binary.textArray(messages.map((message) => message.messageId)),
-      binary.byteaArray(messages.map((message) => message.payload)),
-      inboxMax,
-      this.#notify,
-    ]);
-    return { outcomes: outcomesOf<port.DeliverOutcome>(rows) };
+  async deliverMessages(params: port.DeliverMessagesParams): Promise<port.DeliverMessagesResult> {
+    return deliverResult(await this.#write(this.#calls.deliver, deliverValues(params, this.#notify)));
+  }
+
+  transact(params: port.TransactParams): Promise<port.TransactResult> {
+    return this.#steps.transact(params);
+  }
+
+  /** This store as part of a transaction that the application has open. Other processes are told when it commits. */
+  join(tx: Tx): Pick<port.Store, "startRuns" | "deliverMessages"> {
+    const { start, deliver } = this.#calls;
+    return {
+      startRuns: async (params) =>
+        startResult(params, await runInside(tx, start, startValues({ ...params, holdBy: null }, true, this.#notify))),
+      deliverMessages: async (params) =>
+        deliverResult(await runInside(tx, deliver, deliverValues(params, this.#notify))),
+    };
   }
 
   async readInbox({ runs }: port.ReadInboxParams): Promise<readonly port.Message[]> {
@@ -246,8 +262,7 @@ export class PostgresStore implements port.Store {
   }
 
   async close(): Promise<void> {
-    await this.#notifier.close();
-    await this.#pool.close();
+    await Promise.all([this.#notifier.close(), this.#sessions.close(), this.#pool.close()]);
   }
 
   #list({ statement, values }: Listing): Promise<readonly Row[]> {
@@ -264,6 +279,22 @@ export class PostgresStore implements port.Store {
     for (const row of rows) this.#notifier.publish(readHints(row.o_hints ?? row.hints));
     return rows;
   }
+}
+
+function deliverValues({ messages, inboxMax }: port.DeliverMessagesParams, notify: boolean): unknown[] {
+  return [
+    ...refValues(messages.map((message) => message.to)),
+    binary.textArray(messages.map((message) => message.kind)),
+    binary.textArray(messages.map((message) => message.name)),
+    binary.textArray(messages.map((message) => message.messageId)),
+    binary.byteaArray(messages.map((message) => message.payload)),
+    inboxMax,
+    notify,
+  ];
+}
+
+function deliverResult(rows: readonly Row[]): port.DeliverMessagesResult {
+  return { outcomes: outcomesOf<port.DeliverOutcome>(rows) };
 }
 
 /** Runs by their run ids, or by namespace and id. */

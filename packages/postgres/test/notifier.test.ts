@@ -1,9 +1,10 @@
-import type { Hint, Logger } from "holdfast/adapter";
+import type { Hint } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claim, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
-import { silent, TestDatabase } from "./test-database.ts";
+import { TestDatabase } from "./test-database.ts";
 import { TestProxy } from "./test-proxy.ts";
+import { watchedLog } from "./watched-log.ts";
 
 let database: TestDatabase;
 const worker = idOf(1);
@@ -32,24 +33,6 @@ class Listener {
       if (this.hints.length >= count) resolve();
     });
   }
-}
-
-/** A log whose warnings can be waited for. */
-function watchedLog(): { readonly log: Logger; next(): Promise<Record<string, unknown>> } {
-  const seen: Record<string, unknown>[] = [];
-  const waiting: ((fields: Record<string, unknown>) => void)[] = [];
-  const warn = (fields: object): void => {
-    const waiter = waiting.shift();
-    if (waiter) waiter(fields as Record<string, unknown>);
-    else seen.push(fields as Record<string, unknown>);
-  };
-  const next = (): Promise<Record<string, unknown>> =>
-    new Promise((resolve) => {
-      const first = seen.shift();
-      if (first) resolve(first);
-      else waiting.push(resolve);
-    });
-  return { log: { ...silent, warn }, next };
 }
 
 async function listeners(): Promise<number[]> {

@@ -21,29 +21,38 @@ let count = 0;
 
 export class TestDatabase {
   readonly schema: string;
-  readonly admin: pg.Client;
+  readonly #server: string;
+  #admin: pg.Client;
   readonly #opened: OpenedStore[] = [];
   #hasClock = false;
 
-  private constructor(schema: string, admin: pg.Client) {
+  private constructor(schema: string, server: string, admin: pg.Client) {
     this.schema = schema;
-    this.admin = admin;
+    this.#server = server;
+    this.#admin = admin;
   }
 
-  static async create(): Promise<TestDatabase> {
-    const admin = new pg.Client({ connectionString: serverUrl() });
-    await admin.connect();
+  static async create(server = serverUrl()): Promise<TestDatabase> {
     count += 1;
-    const database = new TestDatabase(`hf test ${process.pid} ${count}`, admin);
+    const database = new TestDatabase(`hf test ${process.pid} ${count}`, server, await newAdmin(server));
     await database.#dropSchema();
     return database;
   }
 
+  get admin(): pg.Client {
+    return this.#admin;
+  }
+
+  /** The server has been away, and with it the connection for tests. */
+  async reconnect(): Promise<void> {
+    this.#admin = await newAdmin(this.#server);
+  }
+
   url(parameters: Readonly<Record<string, string>> = {}): string {
-    return serverUrl((url) => {
-      url.searchParams.set("schema", this.schema);
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    });
+    const url = new URL(this.#server);
+    url.searchParams.set("schema", this.schema);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url.toString();
   }
 
   async open(options: OpenTestOptions = {}): Promise<OpenedStore & { readonly notifier: PostgresNotifier }> {
@@ -98,6 +107,14 @@ export class TestDatabase {
     await this.sql("set client_min_messages = warning");
     await this.sql(`drop schema if exists "${this.schema}" cascade`);
   }
+}
+
+async function newAdmin(server: string): Promise<pg.Client> {
+  const admin = new pg.Client({ connectionString: server });
+  // Without a listener the end of the server would be the end of this process.
+  admin.on("error", () => {});
+  await admin.connect();
+  return admin;
 }
 
 export interface OpenTestOptions extends StoreOptions {

@@ -1,20 +1,47 @@
 import net from "node:net";
 import { serverUrl } from "./test-database.ts";
+import { endsAnswer, endsCall, failingCall, isPartOfCall, MessageReader, statementName } from "./wire.ts";
+
+/** What happens to a call on its way. */
+export type Fault =
+  /** The connection breaks before the server has seen anything of the call. */
+  | "not sent"
+  /** … when the server has seen half of it. */
+  | "half sent"
+  /** … when the server has done it and committed, and nothing of its answer has come back. */
+  | "not answered"
+  /** … when half of the answer has come back. */
+  | "half answered"
+  /** The server answers that its disk is full, and has done nothing. */
+  | "disk full";
+
+interface Order {
+  readonly call: string;
+  readonly fault: Fault;
+  readonly struck: () => void;
+}
 
 /** A server in front of the server, to which things happen. */
 export class TestProxy {
+  readonly #target: URL;
   readonly #server: net.Server;
-  readonly #pairs = new Set<{ readonly near: net.Socket; readonly far: net.Socket }>();
+  readonly #links = new Set<Link>();
+  readonly #orders: Order[] = [];
   #port = 0;
+  #silent = false;
   /** Answers of the server get lost. */
   swallowing = false;
+  /** How many calls of each name have been sent. */
+  readonly sent = new Map<string, number>();
 
-  private constructor() {
-    this.#server = net.createServer((near) => this.#connect(near));
+  private constructor(target: string) {
+    this.#target = new URL(target);
+    // A connection that has gone silent does not even say goodbye; one that works passes it on.
+    this.#server = net.createServer({ allowHalfOpen: true }, (near) => this.#connect(near));
   }
 
-  static async start(): Promise<TestProxy> {
-    const proxy = new TestProxy();
+  static async start(target = serverUrl()): Promise<TestProxy> {
+    const proxy = new TestProxy(target);
     await proxy.up();
     return proxy;
   }
@@ -44,11 +71,24 @@ export class TestProxy {
   }
 
   cut(): void {
-    for (const { near, far } of this.#pairs) {
-      near.destroy();
-      far.destroy();
-    }
-    this.#pairs.clear();
+    for (const link of this.#links) link.cut();
+    this.#links.clear();
+  }
+
+  /** Strikes the next call of that name; resolves when it has. */
+  strike(call: string, fault: Fault): Promise<void> {
+    return new Promise((struck) => this.#orders.push({ call, fault, struck }));
+  }
+
+  /** From now on nothing gets through, and nobody is told: not on these connections, and not on new ones. */
+  goSilent(): void {
+    this.#silent = true;
+    for (const link of this.#links) link.silent = true;
+  }
+
+  /** New connections work again; what went silent stays silent. */
+  heal(): void {
+    this.#silent = false;
   }
 
   async close(): Promise<void> {
@@ -56,18 +96,122 @@ export class TestProxy {
   }
 
   #connect(near: net.Socket): void {
-    const { hostname, port } = new URL(serverUrl());
-    const far = net.connect(Number(port || 5432), hostname);
-    const pair = { near, far };
-    this.#pairs.add(pair);
-    near.on("data", (data) => far.write(data));
-    far.on("data", (data) => this.swallowing || near.write(data));
+    const far = net.connect({
+      port: Number(this.#target.port || 5432),
+      host: this.#target.hostname,
+      allowHalfOpen: true,
+    });
+    const link: Link = new Link(near, far, {
+      swallowing: () => this.swallowing,
+      onCall: (call) => this.#faultOf(call),
+      onClose: (missed) => {
+        this.#links.delete(link);
+        this.#orders.push(...missed);
+      },
+    });
+    link.silent = this.#silent;
+    this.#links.add(link);
+  }
+
+  #faultOf(call: string): Order | undefined {
+    this.sent.set(call, (this.sent.get(call) ?? 0) + 1);
+    const at = this.#orders.findIndex((order) => order.call === call);
+    return at === -1 ? undefined : this.#orders.splice(at, 1)[0];
+  }
+}
+
+interface LinkParams {
+  readonly swallowing: () => boolean;
+  readonly onCall: (call: string) => Order | undefined;
+  /** With the faults that were still to strike: something else has broken the connection first. */
+  readonly onClose: (missed: readonly Order[]) => void;
+}
+
+/** One connection through the proxy: near is the client, far the server. */
+class Link {
+  readonly #near: net.Socket;
+  readonly #far: net.Socket;
+  readonly #params: LinkParams;
+  readonly #fromClient = new MessageReader("client");
+  readonly #fromServer = new MessageReader("server");
+  /** The call that is being sent, as far as it has come. */
+  #call: Buffer[] = [];
+  /** What is to happen to the answers that the server still owes; the first one is that to the login. */
+  readonly #owed: (Order | undefined)[] = [undefined];
+  #answer: Buffer[] = [];
+  silent = false;
+
+  constructor(near: net.Socket, far: net.Socket, params: LinkParams) {
+    this.#near = near;
+    this.#far = far;
+    this.#params = params;
+    near.on("data", (data: Buffer) => this.silent || this.#sent(data));
+    far.on("data", (data: Buffer) => this.silent || this.#answered(data));
     for (const [one, other] of [[near, far] as const, [far, near] as const]) {
+      one.setNoDelay(true);
       one.on("error", () => {});
+      one.on("end", () => this.silent || other.end());
       one.on("close", () => {
-        other.destroy();
-        this.#pairs.delete(pair);
+        if (!this.silent || one === near) other.destroy();
+        params.onClose(this.#owed.splice(0).filter((order) => order !== undefined));
       });
     }
+  }
+
+  cut(): void {
+    this.#near.destroy();
+    this.#far.destroy();
+  }
+
+  #sent(data: Buffer): void {
+    for (const message of this.#fromClient.read(data)) {
+      if (!isPartOfCall(message)) {
+        this.#far.write(message);
+        continue;
+      }
+      this.#call.push(message);
+      if (endsCall(message)) this.#pass(this.#call.splice(0));
+    }
+  }
+
+  #pass(messages: readonly Buffer[]): void {
+    const name = messages.map(statementName).find((found) => found !== undefined);
+    const order = name === undefined ? undefined : this.#params.onCall(name);
+    const bytes = Buffer.concat(messages);
+    if (order?.fault === "not sent") return this.#break(order);
+    if (order?.fault === "half sent") {
+      this.#far.write(bytes.subarray(0, bytes.length >> 1), () => this.#break(order));
+      return;
+    }
+    if (order?.fault === "disk full") {
+      this.#far.write(failingCall("53100", "could not extend file: No space left on device"));
+      this.#owed.push(undefined);
+      return order.struck();
+    }
+    this.#owed.push(order);
+    this.#far.write(bytes);
+  }
+
+  #answered(data: Buffer): void {
+    for (const message of this.#fromServer.read(data)) {
+      const order = this.#owed[0];
+      const kept = order?.fault === "not answered" || order?.fault === "half answered";
+      if (kept) this.#answer.push(message);
+      else if (!this.#params.swallowing()) this.#near.write(message);
+      if (!endsAnswer(message)) continue;
+      this.#owed.shift();
+      if (order && kept) return this.#breakAnswer(order);
+    }
+  }
+
+  #breakAnswer(order: Order): void {
+    const bytes = Buffer.concat(this.#answer);
+    if (order.fault === "not answered") return this.#break(order);
+    this.#near.write(bytes.subarray(0, bytes.length >> 1), () => this.#break(order));
+  }
+
+  #break(order: Order): void {
+    this.cut();
+    order.struck();
   }
 }

@@ -7,10 +7,13 @@ const CACHE_KIB = 32 * 1024;
 /** A burst may let the log grow; afterwards it is cut back to this. */
 const LOG_BYTES_KEPT = 64 * 1024 * 1024;
 
+const FOREIGN_STATEMENTS_MAX = 200;
+
 /** A connection with its prepared statements. All of it is synchronous. */
 export class Connection {
   readonly #db: Database;
   readonly #statements = new Map<string, Statement>();
+  readonly #foreign = new Map<string, Statement>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -46,6 +49,16 @@ export class Connection {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
   }
 
+  /** A statement of the application's own: its text may be new every time, so only a few are kept. */
+  foreign<T>(sql: string, use: (statement: Statement) => T): T {
+    const known = this.#foreign.get(sql);
+    if (known) return use(known);
+    const statement = this.#db.prepare(sql);
+    if (this.#foreign.size >= FOREIGN_STATEMENTS_MAX) this.#foreign.clear();
+    this.#foreign.set(sql, statement);
+    return use(statement);
+  }
+
   /** Several statements at once, without values. */
   script(sql: string): void {
     this.#db.exec(sql);
@@ -74,6 +87,7 @@ export class Connection {
       // A damaged file, a full disk: the log stays, and whoever opens the file next reads it.
     }
     this.#statements.clear();
+    this.#foreign.clear();
     this.#db.close();
   }
 

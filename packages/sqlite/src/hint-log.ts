@@ -42,8 +42,7 @@ export class HintLog {
   record({ sql, hints }: Call): void {
     this.#recorded = 0;
     if (hints.length === 0) return;
-    const { source } = this.#params;
-    this.#recorded = sql.insert("insert into holdfast_hints (source, hints) values (?, ?)", source, encode(hints));
+    this.#recorded = recordHints(sql, this.#params.source, hints);
     if (this.#recorded % ROWS_PER_PRUNING === 0)
       sql.run("delete from holdfast_hints where number <= ?", this.#recorded - ROWS_KEPT);
   }
@@ -53,6 +52,11 @@ export class HintLog {
     if (hints.length === 0) return;
     if (this.#recorded === this.#seen + 1) this.#seen = this.#recorded;
     this.#params.publish(hints);
+    this.ring();
+  }
+
+  /** Others look for news. */
+  ring(): void {
     const seconds = this.#params.clock.now() / 1000;
     try {
       utimesSync(this.#params.file, seconds, seconds);
@@ -71,6 +75,11 @@ export class HintLog {
     this.#seen = Math.max(this.#seen, lastNumber(sql));
     return rows.flatMap((row) => decode(row.hints));
   }
+}
+
+/** Answers the number of the row. */
+export function recordHints(sql: Connection, source: number, hints: readonly Hint[]): number {
+  return sql.insert("insert into holdfast_hints (source, hints) values (?, ?)", source, encode(hints));
 }
 
 function lastNumber(sql: Connection): number {

@@ -1,2 +1,6 @@
 /** Holdfast's store on one SQLite file. `connect("file:app.db")` loads it by itself. */
+export type { ApplicationDatabase } from "./application-transactions.ts";
+export { inTransaction } from "./in-transaction.ts";
 export { openStore, type SqliteStoreOptions } from "./open-store.ts";
+export { type TransactionOptions, transaction } from "./transaction.ts";
+export type { Tx } from "./tx.ts";

@@ -5,6 +5,7 @@ import {
   type OpenedStore,
   type OpenStoreOptions,
 } from "holdfast/adapter";
+import { ApplicationTransactions } from "./application-transactions.ts";
 import { Catalog } from "./catalog.ts";
 import { Connection } from "./connection.ts";
 import { openDatabase } from "./driver.ts";
@@ -50,10 +51,12 @@ export async function openParts(
     const catalog = new Catalog(connection);
     const transactions = new Transactions({ connection, catalog, hintLog, clock, random, file });
     notifier.listen(() => transactions.read((call) => hintLog.news(call)));
-    const store = new SqliteStore(transactions, () => {
+    const applications = new ApplicationTransactions({ transactions, clock, random, file, hintLog });
+    const whenClosed = (): void => {
       notifier.close();
       connection.close();
-    });
+    };
+    const store = new SqliteStore({ transactions, clock, applications, whenClosed });
     return { store, notifier, connection };
   } catch (error) {
     connection.close();

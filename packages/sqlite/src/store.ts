@@ -3,6 +3,7 @@
  * its noun; these read as the memory store's do.
  */
 import type * as port from "holdfast/adapter";
+import type { ApplicationDatabase, ApplicationTransactions } from "./application-transactions.ts";
 import { claimRuns } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
 import { readHistories } from "./histories.ts";
@@ -12,18 +13,35 @@ import { countRuns, listRuns, readRuns } from "./listing.ts";
 import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
+import { TransactionSteps } from "./transact.ts";
 import type { Transactions } from "./transactions.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 
+export interface SqliteStoreParams {
+  readonly transactions: Transactions;
+  readonly clock: port.Clock;
+  readonly applications: ApplicationTransactions;
+  readonly whenClosed: () => void;
+}
+
 export class SqliteStore implements port.Store {
   readonly #transactions: Transactions;
+  readonly #steps: TransactionSteps;
+  readonly #applications: ApplicationTransactions;
   readonly #whenClosed: () => void;
   #closing: Promise<void> | undefined;
 
-  constructor(transactions: Transactions, whenClosed: () => void) {
+  constructor({ transactions, clock, applications, whenClosed }: SqliteStoreParams) {
     this.#transactions = transactions;
+    this.#steps = new TransactionSteps(transactions, clock);
+    this.#applications = applications;
     this.#whenClosed = whenClosed;
+  }
+
+  /** This store as part of a transaction that the application has open on the same file. */
+  join(db: ApplicationDatabase): Pick<port.Store, "startRuns" | "deliverMessages"> {
+    return this.#applications.join(db);
   }
 
   startRuns(params: port.StartRunsParams) {
@@ -37,6 +55,9 @@ export class SqliteStore implements port.Store {
   }
   deliverMessages(params: port.DeliverMessagesParams) {
     return this.#transactions.write((call) => deliverMessages(call, params));
+  }
+  transact(params: port.TransactParams) {
+    return this.#steps.transact(params);
   }
   readInbox(params: port.ReadInboxParams) {
     return this.#transactions.read((call) => readInbox(call, params));

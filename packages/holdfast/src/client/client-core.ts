@@ -1,6 +1,5 @@
 import { Batcher } from "../engine/batcher.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import type { RunEnds } from "../engine/run-ends.ts";
 import { backoff, untilAnswered } from "../engine/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
@@ -17,7 +16,7 @@ import type {
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
-import { ResultWaiter, type ResultWaiterParams } from "./result-waiter.ts";
+import type { ResultWaiter } from "./result-waiter.ts";
 
 /** A caller hears that the store cannot be reached after about this many tries (some 20 seconds). */
 const FAILURES_MAX = 10;
@@ -33,9 +32,6 @@ interface StartItem {
   readonly holdBy: string | undefined;
 }
 
-/** What a client knows of the runs in its own process, and how often it looks for the others. */
-export type LocalRuns = Pick<ResultWaiterParams, "isHeldHere" | "lookMs">;
-
 /** What a client and its run handles share. */
 export class ClientCore {
   readonly ports: PortsBundle;
@@ -46,11 +42,11 @@ export class ClientCore {
   readonly #workflows = new Map<string, string>();
   #closed = false;
 
-  constructor(ports: PortsBundle, namespace: string, ends: RunEnds, local: LocalRuns) {
-    const { clock, random, store, log, notifier } = ports;
+  constructor(ports: PortsBundle, namespace: string, waiter: ResultWaiter) {
+    const { clock, random } = ports;
     this.ports = ports;
     this.namespace = namespace;
-    this.waiter = new ResultWaiter({ clock, store, log, notifier, ends, ...local });
+    this.waiter = waiter;
     const giveUp = (failures: number): boolean => this.#closed || failures >= FAILURES_MAX;
     const batching = { clock, random, sizeMax: BATCH_SIZE_MAX, giveUp };
     this.starts = new Batcher({

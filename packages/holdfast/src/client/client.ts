@@ -1,14 +1,4 @@
-import {
-  type AnyWorkflow,
-  DEFAULT_QUEUE,
-  DEFAULT_VERSION,
-  type InputOf,
-  type OutputOf,
-  requireName,
-  requirePriority,
-  requireWorkflow,
-} from "../define/definitions.ts";
-import { invalidValue, validateWith } from "../define/standard-schema.ts";
+import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
 import type { SlotReservation } from "../engine/slot-reservation.ts";
@@ -16,15 +6,17 @@ import { StoreTime } from "../engine/store-time.ts";
 import { Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { idFault } from "../model/names.ts";
 import { CLOSED_STATUSES, type NewRun, RUN_STATUSES, type Run } from "../model/run.ts";
-import type { ListRunsParams, RunFilter, StartOutcome } from "../ports/store.ts";
-import { assertAttributes } from "../replay/context.ts";
+import type { ListRunsParams, RunFilter, StartOutcome, Store } from "../ports/store.ts";
 import { requireDuration } from "../replay/step-options.ts";
+import { requireDate, requireOneOf } from "./checks.ts";
 import { ClientCore } from "./client-core.ts";
+import { ClientInTransaction } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
+import { newRun, requireStarted } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
+import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { Versions } from "./versions.ts";
@@ -68,10 +60,9 @@ export class Client {
 
   constructor(ports: PortsBundle, namespace: string, onClose: () => Promise<void>, lookMs = RESULT_LOOK_MS) {
     this.namespace = namespace;
-    this.#core = new ClientCore(ports, namespace, this.#ends, {
-      lookMs,
-      isHeldHere: (runId) => this.#workers.some((worker) => worker.holds(runId)),
-    });
+    const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
+    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere });
+    this.#core = new ClientCore(ports, namespace, waiter);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
@@ -83,7 +74,7 @@ export class Client {
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.assertOpen();
-    const run = await this.#newRun(workflow, input, options);
+    const run = await newRun(this.#core, this.#known, { workflow, input, options });
     const slot = this.#reserveSlot(run);
     let outcome: StartOutcome | undefined;
     try {
@@ -199,58 +190,25 @@ export class Client {
   }
 
   /** A workflow that a worker made here offers: a start by name gets its schema, queue and version from it. */
-  #known(name: string, version: string | undefined): AnyWorkflow | undefined {
+  readonly #known = (name: string, version: string | undefined): AnyWorkflow | undefined => {
     for (const worker of this.#workers) {
       const found = worker.workflows.find((w) => w.name === name && (version === undefined || w.version === version));
       if (found) return found;
     }
     return undefined;
+  };
+
+  /** For `inTransaction` of an adapter: `join` says how the store's calls reach the transaction. */
+  static inTransaction(client: Client, join: (store: Store) => Store): ClientInTransaction {
+    client.#core.assertOpen();
+    const { ports, namespace, waiter } = client.#core;
+    const core = new ClientCore({ ...ports, store: join(ports.store) }, namespace, waiter);
+    return new ClientInTransaction(core, client.#known);
   }
 
   /** The test engine makes handles whose waiting moves its clock. */
   protected makeHandle(core: ClientCore, id: string, runId: string | undefined): RunHandle {
     return new RunHandle(core, id, runId);
-  }
-
-  async #newRun(workflow: AnyWorkflow | string, input: unknown, options: StartOptions): Promise<NewRun> {
-    if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
-    const definition = typeof workflow === "string" ? this.#known(workflow, options.version) : workflow;
-    const name = typeof workflow === "string" ? workflow : workflow.name;
-    const where = `start of workflow "${name}"`;
-    if (!definition) requireName(name, "workflow name");
-    const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
-    const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
-    requireName(queue, "queue name");
-    requireName(version, "version");
-    const runId = this.#core.newId();
-    const id = options.id ?? runId;
-    const fault = idFault(id);
-    if (fault) throw new HoldfastError("invalid_name", `The run id ${JSON.stringify(id)} ${fault}.`, { data: { id } });
-    const attributes = options.attributes ?? {};
-    assertAttributes(attributes, where);
-    const priority = options.priority ?? definition?.priority ?? 0;
-    requirePriority(priority, where);
-    requireDate(options.startAt, where, "startAt");
-    requireOneOf(options.ifRunning, ["return", "fail", "replace"], where, "ifRunning");
-    requireOneOf(options.ifClosed, ["return", "start", "fail"], where, "ifClosed");
-    const timeoutMs =
-      options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
-    const checked = definition?.inputSchema ? await checkInput(definition, input) : input;
-    return {
-      namespace: this.namespace,
-      runId,
-      id,
-      workflow: name,
-      version,
-      queue,
-      priority,
-      input: this.#core.ports.codec.encode(checked, `input of workflow "${name}"`),
-      seed: runId,
-      attributes,
-      ...(options.delay === undefined ? {} : { startDelayMs: requireDuration(options.delay, where, "delay") }),
-      ...(options.startAt === undefined ? {} : { startAt: options.startAt.getTime() }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    };
   }
 
   /** A worker of this process with a free slot gets the run already claimed. */
@@ -265,21 +223,9 @@ export class Client {
 
   #handleFor(outcome: StartOutcome, workflow: string): RunHandle<never> {
     const { run } = outcome;
-    this.#core.noteWorkflow(run);
     const { availableAt } = run;
     if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
-    if (outcome.outcome === "created") this.#core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
-    if (run.workflow !== workflow) {
-      const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not of "${workflow}". Choose another id.`;
-      throw new HoldfastError("run_already_exists", message, {
-        data: { id: run.id, runId: run.runId, workflow: run.workflow },
-      });
-    }
-    if (outcome.outcome === "exists") {
-      throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {
-        data: { id: run.id, runId: run.runId, status: run.status },
-      });
-    }
+    requireStarted(this.#core, outcome, workflow);
     return this.makeHandle(this.#core, run.id, run.runId) as RunHandle<never>;
   }
 
@@ -301,26 +247,6 @@ export class Client {
       ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
     };
   }
-}
-
-function requireDate(date: Date | undefined, where: string, option: string): void {
-  if (date === undefined || (date instanceof Date && !Number.isNaN(date.getTime()))) return;
-  throw new HoldfastError("invalid_option", `${where}: ${option} is not a valid Date.`, { data: { option } });
-}
-
-function requireOneOf(value: string | undefined, known: readonly string[], where: string, option: string): void {
-  if (value === undefined || known.includes(value)) return;
-  const choices = known.map((one) => JSON.stringify(one)).join(", ");
-  throw new HoldfastError("invalid_option", `${where}: ${option} is ${JSON.stringify(value)}; it may be ${choices}.`, {
-    data: { option },
-  });
-}
-
-/** Refuses bad input before anything is written, with the path of every fault. */
-async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unknown> {
-  const result = await validateWith(definition.inputSchema as NonNullable<AnyWorkflow["inputSchema"]>, input);
-  if (result.ok) return result.value;
-  throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
 }
 
 function writeCursor(run: Pick<Run, "createdAt" | "runId">): string {

@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
-import type { Op, StepWork } from "../replay/op.ts";
+import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { StepFunction, StepInfo } from "../replay/step-options.ts";
 
 export type AttemptResult =
@@ -66,8 +66,8 @@ export class Attempt implements StepInfo {
     return this.#controller.signal;
   }
 
-  run(done: (attempt: Attempt, result: AttemptResult) => void): void {
-    const { fn, options } = this.op.step as StepWork;
+  run(fn: StepFunction<unknown>, done: (attempt: Attempt, result: AttemptResult) => void): void {
+    const { options } = this.op.step as StepWork;
     this.#done = done;
     if (options.timeoutMs !== undefined)
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
@@ -136,7 +136,8 @@ export class Attempt implements StepInfo {
       { kind: "Timeout" },
     );
     this.abort(error);
-    this.finish({ ok: false, error });
+    // Whether a transaction has committed can be known for certain: it says so itself.
+    if (!transactionOf(this.op.step as StepWork)) this.finish({ ok: false, error });
   }
 }
 

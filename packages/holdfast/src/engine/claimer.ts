@@ -14,8 +14,9 @@ import type { Telemetry } from "../ports/telemetry.ts";
 import { isTransient, untilAnswered } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 
-/** Due runs that could not be taken are locked by somebody: do not spin. */
+/** Due runs that could not be taken are locked by somebody: do not spin, and less and less the longer it lasts. */
 const CONTENDED_MS = 20;
+const CONTENDED_MS_MAX = 1_000;
 
 export interface ClaimerParams {
   readonly clock: Clock;
@@ -43,6 +44,8 @@ export class Claimer {
   #flight: { readonly since: number } | undefined;
   #wanted = false;
   #asking = 0;
+  /** How many claims in a row have found due runs and could take none. */
+  #contended = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   /** The earliest due time of our own that was noted since the claim in flight was sent. */
@@ -166,14 +169,14 @@ export class Claimer {
     this.#timerAt = Number.POSITIVE_INFINITY;
     // The store did not know of these yet when it answered.
     if (this.#notedAt < Number.POSITIVE_INFINITY) this.#wakeIn(this.#notedAt - clock.monotonic(), clock);
+    const contended = result.runs.length === 0 && result.nextDueAt !== null && result.nextDueAt <= result.now;
+    this.#contended = contended ? this.#contended + 1 : 0;
     const full = result.runs.length >= limit;
     if (full && !solo) this.#wanted = true;
     else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);
     else {
-      const delayMs = Math.max(
-        result.nextDueAt - storeTime.now(),
-        result.runs.length === 0 && result.nextDueAt <= result.now ? CONTENDED_MS : 0,
-      );
+      const pauseMs = Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(this.#contended - 1, 10));
+      const delayMs = Math.max(result.nextDueAt - storeTime.now(), contended ? pauseMs : 0);
       this.#wakeIn(Math.min(delayMs, this.#params.fallbackMs), clock);
     }
   }

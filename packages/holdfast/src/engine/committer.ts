@@ -5,7 +5,8 @@
  *  C1. Never two flushes of one run in flight: a run is taken only when its last commit has been answered.
  *  C2. A batch whose outcome is unknown is sent again unchanged until there is an answer. Only the fence may discard it.
  *  C3. No timers: while flushes are in flight the next batch fills by itself; when idle, a flush leaves in the next macrotask.
- *      Only a run whose row a stranger has locked, and that no other batch takes along, waits a moment: it must not spin.
+ *      Only a run whose row a stranger has locked waits: a moment at first, unless another batch takes it along, then longer
+ *      and longer. It must neither spin nor hold up the batches of the others for as long as the lock lasts.
  *  C4. A run is gathered between turns only, so history always ends at the end of a turn.
  * What it does not own: what a run wants written, and what happens once it is durable (the executor does).
  */
@@ -17,6 +18,7 @@ import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 
 const CONTENDED_MS = 20;
+const CONTENDED_MS_MAX = 1_000;
 
 export interface Committable {
   /** What to write now, if anything. Called between turns, and not again before the answer. */
@@ -43,6 +45,10 @@ interface Entry {
   readonly commit: RunCommit;
   /** Who holds the run: a worker that is declared dead signs on under another id while batches are on their way. */
   readonly workerId: string;
+  /** How often its row was found locked, since when a batch may take it along again, and when it is sent in any case. */
+  readonly busy: number;
+  readonly mayGoAt: number;
+  readonly mustGoAt: number;
 }
 
 export class Committer {
@@ -88,7 +94,7 @@ export class Committer {
 
   #schedule(): void {
     if (this.#scheduled || this.#inFlight >= this.#params.flushesInFlightMax) return;
-    if (this.#dirty.size === 0 && (this.#again.length === 0 || this.#againAfter)) return;
+    if (this.#dirty.size === 0 && this.#nextAgainMs() > 0) return;
     this.#scheduled = true;
     this.#params.clock.immediate(this.#gather);
   }
@@ -106,18 +112,21 @@ export class Committer {
       const commit = target.takeCommit();
       if (!commit) continue;
       events += commit.events.length;
-      batch.push({ target, commit, workerId });
+      batch.push({ target, commit, workerId, busy: 0, mayGoAt: 0, mustGoAt: 0 });
     }
     if (batch.length > 0) void this.#flush(batch);
     else this.#settleIdle();
+    this.#wakeForAgain();
     this.#schedule();
   };
 
-  /** Runs that were locked go along with the next batch, whatever brings it about. */
+  /** Runs that were locked go along with a batch, whatever brings it about. */
   #takeAgain(runsMax: number): Entry[] {
-    const workerId = this.#again[0]?.workerId;
-    const batch = this.#again.filter((entry) => entry.workerId === workerId).slice(0, runsMax);
-    this.#again = this.#again.filter((entry) => !batch.includes(entry));
+    const now = this.#params.clock.monotonic();
+    const ready = this.#again.filter((entry) => entry.mayGoAt <= now);
+    const batch = ready.filter((entry) => entry.workerId === ready[0]?.workerId).slice(0, runsMax);
+    const taken = new Set(batch);
+    this.#again = this.#again.filter((entry) => !taken.has(entry));
     return batch;
   }
 
@@ -172,11 +181,27 @@ export class Committer {
   }
 
   #sendAgain(entry: Entry): void {
-    this.#again.push(entry);
-    this.#againAfter ??= this.#params.clock.setTimer(CONTENDED_MS, () => {
-      this.#againAfter = undefined;
-      this.#schedule();
-    });
+    const now = this.#params.clock.monotonic();
+    const mustGoAt = now + Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(entry.busy, 10));
+    // Most locks are gone in a moment; one that is found again may stay.
+    this.#again.push({ ...entry, busy: entry.busy + 1, mayGoAt: entry.busy === 0 ? now : mustGoAt, mustGoAt });
+    this.#wakeForAgain();
+  }
+
+  /** In how long the first of the runs that were locked has to be sent. */
+  #nextAgainMs(): number {
+    let at = Number.POSITIVE_INFINITY;
+    for (const entry of this.#again) at = Math.min(at, entry.mustGoAt);
+    return at - this.#params.clock.monotonic();
+  }
+
+  #wakeForAgain(): void {
+    this.#againAfter?.cancel();
+    this.#againAfter = undefined;
+    const delayMs = this.#nextAgainMs();
+    if (delayMs <= 0) return this.#schedule();
+    if (delayMs === Number.POSITIVE_INFINITY) return;
+    this.#againAfter = this.#params.clock.setTimer(delayMs, () => this.#wakeForAgain());
   }
 
   /** Something is refused: halve the batch until one run stands alone, and that one only when it is refused twice. */

@@ -5,7 +5,7 @@ import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
-import type { Transition } from "../ports/store.ts";
+import type { Store, Transition } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
@@ -26,6 +26,7 @@ export interface ExecutorHost {
   readonly committer: Committer;
   readonly lease: Lease;
   readonly inbox: InboxReader;
+  readonly store: Store;
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
   /** What history keeps of an error. */

@@ -1,3 +1,4 @@
+import type { Message } from "../model/message.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store } from "../ports/store.ts";
@@ -19,6 +20,13 @@ export class InboxReader {
     if (this.#busy) return;
     this.#busy = true;
     this.#params.clock.immediate(() => void this.#readAll());
+  }
+
+  /** A message that is known already; others may have come before it. */
+  hand(executor: RunExecutor, message: Message): void {
+    executor.takeMessages([message]);
+    if (executor.isBehind(message.number)) this.pull(executor);
+    executor.poke();
   }
 
   async #readAll(): Promise<void> {

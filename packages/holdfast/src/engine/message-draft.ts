@@ -1,5 +1,7 @@
 import type { EventDraft } from "../model/event.ts";
+import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
+import type { OpTable } from "../replay/op-table.ts";
 
 /** An event that waits for its turn; `number` is that of the message it came from. */
 export interface QueuedDraft {
@@ -14,6 +16,19 @@ export function messageDraft(message: Message): QueuedDraft {
     const reason = message.name === "" ? {} : { reason: message.name };
     return { number, event: { type: "cancel_requested", op: null, meta: { messageId, ...reason } } };
   }
-  const event: EventDraft = { type: "signal_received", op: message.name, meta: { messageId } };
+  const event: EventDraft = { ...eventOf(message), meta: { messageId } };
   return { number, event: payload.length === 0 ? event : { ...event, payload } };
+}
+
+function eventOf({ kind, name, messageId, runId }: Message): EventDraft {
+  if (kind === "signal") return { type: "signal_received", op: name };
+  // The successor of a run inherits its inbox, but has nothing to do with what its predecessor's steps have come to.
+  return { type: "step_completed", op: messageId === outcomeMessageId(runId, name) ? name : null };
+}
+
+/** The outcome of a transaction step says which attempt it was: what history knows of the failed ones, plus one. */
+export function withAttempt({ event, number }: QueuedDraft, ops: OpTable): EventDraft {
+  if (number === undefined || event.type !== "step_completed") return event;
+  const failed = ops.get(event.op)?.step?.failedAttempts ?? 0;
+  return failed === 0 ? event : { ...event, meta: { ...event.meta, attempt: failed + 1 } };
 }

@@ -24,7 +24,7 @@ import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
@@ -82,6 +82,9 @@ export class RunExecutor implements TurnTaker, Committable {
       push: (event) => this.#push({ event }),
       mayUse: (op) => op.gate <= this.#durableSeq,
       yielding: () => this.#yielding(),
+      fence: () => ({ workerId: this.run.heldBy as string, runId: this.runId, epoch: this.run.epoch }),
+      takeOutcome: (message) => host.inbox.hand(this, message),
+      lost: () => this.drop(),
     });
     this.takeMessages(messages);
     host.loop.ready(this);
@@ -188,7 +191,7 @@ export class RunExecutor implements TurnTaker, Committable {
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
       if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
-      else if (machine.deliverLive(draft.event, now)) return true;
+      else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
     this.#settle();
     return false;

@@ -6,11 +6,13 @@ import { classifyError } from "../errors/classify.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import type { EventDraft } from "../model/event.ts";
+import type { Message } from "../model/message.ts";
 import { backoffMs } from "../model/retry-policy.ts";
-import type { Op, StepWork } from "../replay/op.ts";
+import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import { Attempt, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { type Fence, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
 export interface StepBoardRun {
   /** Queues an event of the run. */
@@ -19,6 +21,12 @@ export interface StepBoardRun {
   mayUse(op: Op): boolean;
   /** No new attempt is to start here. */
   yielding(): boolean;
+  /** Who may write to the run: this worker, under this epoch. */
+  fence(): Fence;
+  /** A transaction step has committed, and its outcome is in the inbox. */
+  takeOutcome(message: Message): void;
+  /** The store says that the run is no longer ours. */
+  lost(): void;
 }
 
 export class StepBoard {
@@ -89,7 +97,7 @@ export class StepBoard {
     this.idle.delete(op);
     const attempt = work.startedAttempt;
     const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; whether it took effect is unknown.`;
-    this.#fail(op, attempt, new HoldfastError("step_crashed", message), true);
+    this.#fail(op, attempt, new HoldfastError("step_crashed", message), transactionOf(work) === undefined);
     return true;
   }
 
@@ -113,17 +121,21 @@ export class StepBoard {
     });
     // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
     // like a run that makes progress.
-    const { options, startedAttempt } = op.step as StepWork;
+    const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     this.#attempts.set(op, attempt);
     this.#host.watch.add(attempt);
-    attempt.run((a, result) => this.#done(a, result));
+    const execute =
+      typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
+    attempt.run(execute, (a, result) => this.#done(a, result));
   }
 
   #done(attempt: Attempt, result: AttemptResult): void {
     const { op } = attempt;
     this.#host.watch.delete(attempt);
     this.#attempts.delete(op);
+    if (result.ok && result.value === LOST) return this.#run.lost();
+    if (result.ok && result.value instanceof RecordedOutcome) return this.#run.takeOutcome(result.value.message);
     if (!op.pending) return;
     if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
     try {
@@ -143,7 +155,7 @@ export class StepBoard {
     const { retry, retryIf } = work.options;
     if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
       // An attempt that ran out of time may still take effect: nobody knows.
-      return this.#fail(op, attempt, error, isHoldfastError(error, "step_timeout"));
+      return this.#fail(op, attempt, error, isHoldfastError(error, "step_timeout") && !transactionOf(work));
     }
     const delayMs = Math.max(
       retryAfterMs ?? 0,
@@ -166,6 +178,7 @@ export class StepBoard {
     const work = op.step as StepWork;
     if (attempt) {
       attempt.abort(reason);
+      if (transactionOf(work)) return;
       attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
         const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
         this.#discard(attempt, error);

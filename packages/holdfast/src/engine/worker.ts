@@ -380,6 +380,7 @@ export class Worker {
       committer: this.#committer,
       lease: this.#lease,
       inbox: this.#inbox,
+      store: ports.store,
       steps: ports.steps,
       telemetry: ports.telemetry,
       record: (error, about) => toErrorRecord(error, ports.redact ? { ...about, redact: ports.redact } : about),

@@ -23,6 +23,21 @@ export const SYSTEM_CODES = {
     summary: "The connection broke while a write was on its way; it may or may not have happened.",
     advice: "Repeat the same call with the same ids: every write is idempotent.",
   },
+  transaction_failed: {
+    group: "event_store",
+    caller: "retry_later",
+    kind: "DatabaseError",
+    summary: "Holdfast's part of your own transaction failed; the transaction is of no further use.",
+    advice: "Roll it back and do all of it again; cause is the driver's error.",
+  },
+  transaction_misused: {
+    group: "configuration",
+    caller: "bug",
+    kind: "BadRequest",
+    summary:
+      "A transaction was used in a way that would break its promise: ended by hand, after its end, or in another file.",
+    advice: "Leave begin, commit and rollback to whoever opened the transaction, and use it only while it is open.",
+  },
   lease_lost: {
     group: "concurrency",
     caller: "lost_lease",

@@ -15,6 +15,7 @@ import { reopenRunIfFailed } from "./reopen.ts";
 import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
 import { emptyState, findRun, leanRow, type MemoryState } from "./state.ts";
+import { MemoryTransaction, recordedOutcome, recordOutcome, requireMemory, untilAborted } from "./transact.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 
@@ -54,6 +55,20 @@ export class MemoryStore implements port.Store {
   }
   deliverMessages(params: port.DeliverMessagesParams) {
     return this.#call("deliverMessages", params, (now) => deliverMessages(this.state, params, now));
+  }
+  async transact(params: port.TransactParams): Promise<port.TransactResult> {
+    requireMemory(params);
+    if (params.again) {
+      const earlier = await this.#call("transact", params, () => recordedOutcome(this.state, params));
+      if (earlier) return { outcome: "recorded", message: earlier };
+    }
+    params.signal.throwIfAborted();
+    const tx = new MemoryTransaction();
+    const payload = await untilAborted(params.signal, params.work(tx));
+    return this.#call("transact", params, (now) => {
+      params.signal.throwIfAborted();
+      return recordOutcome(this.state, params, tx, payload, now);
+    });
   }
   readInbox(params: port.ReadInboxParams) {
     return this.#call("readInbox", params, () => readInbox(this.state, params));

@@ -29,3 +29,8 @@ export function opId(name: string, occurrence: number): string {
 export function idempotencyKey(runId: string, op: string): string {
   return `${runId}:${op}`;
 }
+
+/** The message that carries the outcome of a transaction step. No caller can make such an id: theirs have no tabs. */
+export function outcomeMessageId(runId: string, op: string): string {
+  return `${runId}\t${op}`;
+}

@@ -1,6 +1,7 @@
 import type { Payload } from "./payload.ts";
 
-export type MessageKind = "signal" | "cancel";
+/** `outcome`: what a transaction step of the run has come to, committed together with what it did. */
+export type MessageKind = "signal" | "cancel" | "outcome";
 
 /** Something from outside for a run. The world writes the inbox; only the holder of the run moves it into history. */
 export interface Message {

@@ -23,8 +23,20 @@ import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus 
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { ListRunsParams, PurgeRunsParams, PurgeRunsResult, RunFilter } from "./run-filter.ts";
+import type { TransactParams, TransactResult } from "./transact.ts";
+import type {
+  HeartbeatParams,
+  HeartbeatResult,
+  HeldRun,
+  RegisterWorkerParams,
+  ReleaseRunsParams,
+  SweepParams,
+  SweepResult,
+} from "./worker-calls.ts";
 
 export type * from "./run-filter.ts";
+export type * from "./transact.ts";
+export type * from "./worker-calls.ts";
 
 export interface Store {
   /**
@@ -62,6 +74,16 @@ export interface Store {
    * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain is there.
    */
   deliverMessages(params: DeliverMessagesParams): Promise<DeliverMessagesResult>;
+
+  /**
+   * Does the application's own work and puts its outcome into the inbox of a held run, in one transaction: both or neither.
+   * Precondition, judged on the locked row at the end: the run carries this epoch and is held by this worker, else `lost` and
+   * nothing happened. Makes nothing due and sends no hint: the caller holds the run.
+   * Idempotence key: (run, messageId). There is one outcome, whatever is repeated: who comes second is given the first one.
+   * What `work` throws is thrown, and nothing happened. When `signal` is aborted before the end, its reason is thrown, and
+   * nothing happened. After `store_outcome_unknown` the call is repeated with `again`.
+   */
+  transact(params: TransactParams): Promise<TransactResult>;
 
   /** Messages with number > after, in order. The payload of a consumed one may be gone. Read only. */
   readInbox(params: ReadInboxParams): Promise<readonly Message[]>;
@@ -334,59 +356,4 @@ export interface UpdateVersionParams {
   readonly workflow: string;
   readonly version: string;
   readonly change: { readonly isDefault: true } | { readonly share: number } | { readonly deprecated: boolean };
-}
-
-export interface RegisterWorkerParams {
-  readonly workerId: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly queues: readonly string[];
-  readonly workflows: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-  readonly leaseMs: number;
-}
-
-export interface HeartbeatParams {
-  readonly workerId: string;
-  readonly leaseMs: number;
-  readonly draining: boolean;
-}
-
-export interface HeartbeatResult {
-  readonly live: boolean;
-  readonly now: number;
-  readonly heldCount: number;
-  /** Held runs with messages that are not consumed: the safety net for lost `inbox` hints. */
-  readonly behind: readonly string[];
-}
-
-export interface HeldRun {
-  readonly runId: string;
-  readonly epoch: number;
-}
-
-export interface ReleaseRunsParams {
-  readonly workerId: string;
-  readonly runs: readonly HeldRun[];
-}
-
-export interface SweepParams {
-  readonly suspectAfter: number;
-  readonly parkAfter: number;
-  readonly parkError: ErrorRecord;
-  readonly timeoutGraceMs: number;
-  readonly timeoutError: ErrorRecord;
-  readonly limit: number;
-}
-
-export interface SweepResult {
-  readonly now: number;
-  readonly dead: number;
-  readonly returned: number;
-  readonly parked: number;
-  readonly timedOut: number;
-  /** The limit was reached: sweep again at once. */
-  readonly more: boolean;
-  /** When the next lease ends, if nobody renews it. */
-  readonly nextExpiryAt: number | null;
 }

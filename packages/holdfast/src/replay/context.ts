@@ -18,7 +18,7 @@ import {
   runRace,
   type Settled,
 } from "./branches.ts";
-import { stepWork } from "./op.ts";
+import { type StepWork, stepWork, type TransactionWork } from "./op.ts";
 import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 import {
@@ -106,6 +106,16 @@ export function createContext(machine: RunMachine, scope: Scope): Context {
   return new RunContext(machine, scope);
 }
 
+/** Asks for a step whose effects commit together with its record; for the `transaction` function of an adapter. */
+export function askTransaction(
+  ctx: Context,
+  name: string,
+  work: TransactionWork,
+  options?: StepOptions<unknown>,
+): Promise<unknown> {
+  return RunContext.transaction(ctx, name, work, options);
+}
+
 class RunContext implements Context {
   readonly #machine: RunMachine;
   readonly #scope: Scope;
@@ -134,6 +144,32 @@ class RunContext implements Context {
         "invalid_option",
         `ctx.step(${JSON.stringify(name)}): the second argument is not a function.`,
       );
+    return this.#askStep(name, fn, options as StepOptions<unknown> | undefined) as Promise<T>;
+  }
+
+  /** A static method, so that adapters can add this to a context without everybody seeing it there. */
+  static transaction(
+    ctx: Context,
+    name: string,
+    work: TransactionWork,
+    options?: StepOptions<unknown>,
+  ): Promise<unknown> {
+    const call = `transaction(ctx, ${JSON.stringify(name)})`;
+    if (!(ctx instanceof RunContext))
+      throw new HoldfastError("invalid_option", `${call}: the first argument is not the ctx of a workflow.`);
+    ctx.#machine.assertInTurn(call);
+    if (typeof work.fn !== "function")
+      throw new HoldfastError("invalid_option", `${call}: the third argument is not a function.`);
+    if (options?.onCrash !== undefined)
+      throw new HoldfastError(
+        "invalid_option",
+        `${call}: onCrash has no meaning here; a transaction happens exactly once.`,
+      );
+    return ctx.#askStep(name, work, options);
+  }
+
+  #askStep(name: string, fn: StepWork["fn"], options: StepOptions<unknown> | undefined): Promise<unknown> {
+    const machine = this.#machine;
     const resolved = resolveStepOptions(options as StepOptions<never> | undefined, `step "${name}"`);
     const before = machine.asked.length;
     const promise = machine.ask("step", name, this.#scope, {
@@ -142,7 +178,7 @@ class RunContext implements Context {
     const op = machine.asked[before];
     if (op && options?.compensate)
       machine.compensations.addForStep(name, op, options.compensate as Compensation<unknown>);
-    return promise as Promise<T>;
+    return promise;
   }
 
   sleep(name: string, duration: Duration): Promise<void> {

@@ -63,6 +63,12 @@ export class OpTable {
     return false;
   }
 
+  /** Whether an op was retired whose completion has not been passed: it is still to come in history, or was never recorded. */
+  get hasPendingRetired(): boolean {
+    for (const id of this.#retired) if (this.#pending.has(id)) return true;
+    return false;
+  }
+
   isRetired(id: string | null): boolean {
     return id !== null && this.#retired.has(id);
   }

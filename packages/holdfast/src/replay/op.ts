@@ -1,7 +1,8 @@
 import { idempotencyKey } from "../model/ids.ts";
+import type { TransactionKind } from "../ports/transact.ts";
 import type { AskInit } from "./ask.ts";
 import type { Scope } from "./scope.ts";
-import type { ResolvedStepOptions, StepFunction } from "./step-options.ts";
+import type { ResolvedStepOptions, StepFunction, StepInfo } from "./step-options.ts";
 
 export type OpKind = "step" | "sleep" | "receive" | "retired";
 
@@ -31,8 +32,14 @@ export interface Op {
   signalName: string | undefined;
 }
 
+/** A step whose effects are in the store's own database, and commit together with its record. */
+export interface TransactionWork {
+  readonly kind: TransactionKind;
+  readonly fn: (tx: never, step: StepInfo) => unknown;
+}
+
 export interface StepWork {
-  readonly fn: StepFunction<unknown>;
+  readonly fn: StepFunction<unknown> | TransactionWork;
   readonly options: ResolvedStepOptions;
   readonly idempotencyKey: string;
   /** Executions that are known to have failed. */
@@ -48,7 +55,12 @@ export interface StepWork {
   closing: boolean;
 }
 
-export function stepWork(runId: string, op: string, fn: StepFunction<unknown>, options: ResolvedStepOptions): StepWork {
+/** Undefined for a step of the usual kind. */
+export function transactionOf({ fn }: StepWork): TransactionWork | undefined {
+  return typeof fn === "function" ? undefined : fn;
+}
+
+export function stepWork(runId: string, op: string, fn: StepWork["fn"], options: ResolvedStepOptions): StepWork {
   return {
     fn,
     options,

@@ -239,11 +239,13 @@ export class RunMachine {
     }
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
-    const event =
-      taken ?? this.#cursor.takeAhead(draft.type, draft.op, this.#turnIsNew, (op) => this.ops.isRetired(op));
+    // Code that no longer waits for a retired op comes to its next commands earlier than it did, and may have to wait for what
+    // had come while the op ran.
+    const isNew = this.#turnIsNew || this.ops.hasPendingRetired;
+    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, isNew, (op) => this.ops.isRetired(op));
     if (event || Cursor.isLenient(draft.type)) return event;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (this.#turnIsNew) return this.#record(draft, this.turnAt);
+    if (isNew) return this.#record(draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;

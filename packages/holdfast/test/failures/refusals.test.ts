@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
-import type { CommitRunsParams, CommitRunsResult } from "../../src/ports/store.ts";
+import type { ClaimRunsResult, CommitRunsParams, CommitRunsResult } from "../../src/ports/store.ts";
 import { Cluster, faultsInStore, outcomeUnknown, type StoreHook } from "./harness.ts";
 
 const note = signal<string>("note");
@@ -165,7 +165,7 @@ describe("a run whose row somebody has locked", () => {
     expect(faultsInStore(cluster.store)).toEqual([]);
   });
 
-  test("is asked for again at intervals, not as fast as the store can answer", async () => {
+  test("is asked for again at intervals that grow, not as fast as the store can answer", async () => {
     const cluster = new Cluster();
     const { lock, hook } = locking(cluster, "r");
     const process = cluster.process("p", hook);
@@ -173,7 +173,26 @@ describe("a run whose row somebody has locked", () => {
     await cluster.until(process.client.start(steps, 1, { id: "r" }));
     await cluster.clock.advance("1s");
     expect(lock.refusals).toBeGreaterThan(3);
-    expect(lock.refusals).toBeLessThan(100);
+    expect(lock.refusals).toBeLessThan(10);
+    await cluster.clock.advance("1 minute");
+    expect(lock.refusals).toBeLessThan(75);
+    lock.on = false;
+    expect(await cluster.until(process.client.get("r").result())).toBe(1);
+  });
+
+  test("is claimed at intervals that grow as well, if it is due", async () => {
+    const cluster = new Cluster();
+    const lock = { on: true, claims: 0 };
+    const process = cluster.process("p", async (method, _params, next) => {
+      if (method !== "claimRuns" || !lock.on) return next();
+      lock.claims += 1;
+      const now = cluster.clock.now();
+      return { live: true, runs: [], messages: [], now, nextDueAt: now, suspectDue: false } satisfies ClaimRunsResult;
+    });
+    await cluster.until(cluster.process("starter").client.start(steps, 1, { id: "r" }));
+    await process.worker({ workflows: [steps] });
+    await cluster.clock.advance("1 minute");
+    expect(lock.claims).toBeLessThan(75);
     lock.on = false;
     expect(await cluster.until(process.client.get("r").result())).toBe(1);
   });

@@ -1,0 +1,53 @@
+import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import type { StartArguments, StartRequest } from "./client.ts";
+import type { ClientCore } from "./client-core.ts";
+import type { StartOptions } from "./client-options.ts";
+import { type KnownWorkflows, newRun, requireStarted } from "./new-run.ts";
+import { RunHandle } from "./run-handle.ts";
+
+/**
+ * Starts runs and sends messages as part of a transaction of the application's own: they happen when it commits, or not at
+ * all. Await each call before the transaction ends. Made by `inTransaction` of an adapter.
+ */
+export class ClientInTransaction {
+  readonly #core: ClientCore;
+  readonly #known: KnownWorkflows;
+
+  constructor(core: ClientCore, known: KnownWorkflows) {
+    this.#core = core;
+    this.#known = known;
+  }
+
+  /** The run is there once the transaction has committed; wait for its result after that. */
+  start<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<RunHandle<OutputOf<D>>>;
+  start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
+  async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
+    const run = await newRun(this.#core, this.#known, { workflow, input, options });
+    const outcome = await this.#core.starts.add({
+      start: {
+        run,
+        ifRunning: options.ifRunning ?? "return",
+        ifClosed: options.ifClosed ?? "return",
+        hold: false,
+        pick: options.version === undefined ? this.#core.ports.random.next() : null,
+      },
+      holdBy: undefined,
+    });
+    requireStarted(this.#core, outcome, run.workflow);
+    return new RunHandle(this.#core, outcome.run.id, outcome.run.runId) as RunHandle<never>;
+  }
+
+  startMany<D extends AnyWorkflow>(requests: readonly StartRequest<D>[]): Promise<RunHandle<OutputOf<D>>[]> {
+    return Promise.all(
+      requests.map(({ workflow, input, options }) => this.start(workflow as string, input, options)),
+    ) as Promise<never>;
+  }
+
+  /** `signal` and `cancel` of the handle are part of the transaction; whatever it reads is what is committed. */
+  get(id: string): RunHandle;
+  get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
+  get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
+    const wanted = typeof idOrWorkflow === "string" ? idOrWorkflow : (id as string);
+    return new RunHandle(this.#core, wanted, undefined) as RunHandle<never>;
+  }
+}

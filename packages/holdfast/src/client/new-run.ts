@@ -1,0 +1,94 @@
+import {
+  type AnyWorkflow,
+  DEFAULT_QUEUE,
+  DEFAULT_VERSION,
+  requireName,
+  requirePriority,
+  requireWorkflow,
+} from "../define/definitions.ts";
+import { invalidValue, validateWith } from "../define/standard-schema.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { idFault } from "../model/names.ts";
+import type { NewRun } from "../model/run.ts";
+import type { StartOutcome } from "../ports/store.ts";
+import { assertAttributes } from "../replay/context.ts";
+import { requireDuration } from "../replay/step-options.ts";
+import { requireDate, requireOneOf } from "./checks.ts";
+import type { ClientCore } from "./client-core.ts";
+import type { StartOptions } from "./client-options.ts";
+
+/** Finds a workflow that a worker of this process offers: a start by name gets its schema, queue and version from it. */
+export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
+
+export interface Start {
+  readonly workflow: AnyWorkflow | string;
+  readonly input: unknown;
+  readonly options: StartOptions;
+}
+
+/** What is asked for, checked and with ids, ready to be stored. */
+export async function newRun(core: ClientCore, known: KnownWorkflows, start: Start): Promise<NewRun> {
+  const { workflow, input, options } = start;
+  if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
+  const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
+  const name = typeof workflow === "string" ? workflow : workflow.name;
+  const where = `start of workflow "${name}"`;
+  if (!definition) requireName(name, "workflow name");
+  const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
+  const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
+  requireName(queue, "queue name");
+  requireName(version, "version");
+  const runId = core.newId();
+  const id = options.id ?? runId;
+  const fault = idFault(id);
+  if (fault) throw new HoldfastError("invalid_name", `The run id ${JSON.stringify(id)} ${fault}.`, { data: { id } });
+  const attributes = options.attributes ?? {};
+  assertAttributes(attributes, where);
+  const priority = options.priority ?? definition?.priority ?? 0;
+  requirePriority(priority, where);
+  requireDate(options.startAt, where, "startAt");
+  requireOneOf(options.ifRunning, ["return", "fail", "replace"], where, "ifRunning");
+  requireOneOf(options.ifClosed, ["return", "start", "fail"], where, "ifClosed");
+  const timeoutMs =
+    options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
+  const checked = definition?.inputSchema ? await checkInput(definition, input) : input;
+  return {
+    namespace: core.namespace,
+    runId,
+    id,
+    workflow: name,
+    version,
+    queue,
+    priority,
+    input: core.ports.codec.encode(checked, `input of workflow "${name}"`),
+    seed: runId,
+    attributes,
+    ...(options.delay === undefined ? {} : { startDelayMs: requireDuration(options.delay, where, "delay") }),
+    ...(options.startAt === undefined ? {} : { startAt: options.startAt.getTime() }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+/** Throws when what has that id is not what was to be started. */
+export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
+  core.noteWorkflow(run);
+  if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
+  if (run.workflow !== workflow) {
+    const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not of "${workflow}". Choose another id.`;
+    throw new HoldfastError("run_already_exists", message, {
+      data: { id: run.id, runId: run.runId, workflow: run.workflow },
+    });
+  }
+  if (outcome === "exists") {
+    throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {
+      data: { id: run.id, runId: run.runId, status: run.status },
+    });
+  }
+}
+
+/** Refuses bad input before anything is written, with the path of every fault. */
+async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unknown> {
+  const result = await validateWith(definition.inputSchema as NonNullable<AnyWorkflow["inputSchema"]>, input);
+  if (result.ok) return result.value;
+  throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
+}

@@ -1,0 +1,64 @@
+/**
+ * One attempt of a transaction step: the user's work and the record of its outcome commit together, in the store's own database.
+ * It ends only when it is known for certain what has become of it: recorded, not happened, or the run is lost.
+ */
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { outcomeMessageId } from "../model/ids.ts";
+import type { Message } from "../model/message.ts";
+import type { Payload } from "../model/payload.ts";
+import type { TransactParams } from "../ports/store.ts";
+import type { TransactionWork } from "../replay/op.ts";
+import type { StepInfo } from "../replay/step-options.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import { backoff, isTransient } from "./store-retry.ts";
+
+export type Fence = Pick<TransactParams, "workerId" | "runId" | "epoch">;
+
+/** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */
+export class RecordedOutcome {
+  readonly message: Message;
+  constructor(message: Message) {
+    this.message = message;
+  }
+}
+
+export const LOST = Symbol("the run is no longer ours");
+
+export async function runTransaction(
+  host: ExecutorHost,
+  fence: Fence,
+  op: string,
+  { kind, fn }: TransactionWork,
+  step: StepInfo,
+): Promise<RecordedOutcome | typeof LOST> {
+  const { signal } = step;
+  const encode = (value: unknown): Payload => host.codec.encode(value, `result of step "${op}"`);
+  const work = (tx: unknown): Payload | Promise<Payload> => {
+    const value: unknown = fn(tx as never, step);
+    return isPromiseLike(value) ? Promise.resolve(value).then(encode) : encode(value);
+  };
+  const messageId = outcomeMessageId(fence.runId, op);
+  for (let failures = 0, again = false; ; ) {
+    try {
+      const result = await host.store.transact({ ...fence, op, messageId, kind, again, signal, work });
+      return result.outcome === "lost" ? LOST : new RecordedOutcome(result.message);
+    } catch (error) {
+      // An outage of the store is no fault of the step's, and no attempt of it.
+      if (!isTransient(error)) throw error;
+      again ||= isHoldfastError(error, "store_outcome_unknown");
+      failures += 1;
+      await untilUsable(host, signal, failures);
+      if (signal.aborted && !again) throw signal.reason;
+    }
+  }
+}
+
+/** Past the lease nothing new may start; but somebody who has given up may still ask what has happened. */
+async function untilUsable(host: ExecutorHost, signal: AbortSignal, failures: number): Promise<void> {
+  do await backoff(host, failures);
+  while (!host.lease.active() && !signal.aborted);
+}
+
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

@@ -1,0 +1,58 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { Message } from "../model/message.ts";
+import type { Payload } from "../model/payload.ts";
+import type { TransactParams, TransactResult } from "../ports/store.ts";
+import { appendMessage } from "./inbox.ts";
+import type { MemoryState } from "./state.ts";
+
+/** What a transaction on the memory store is handed: there is no database, but there is a moment at which it commits. */
+export class MemoryTransaction {
+  readonly #callbacks: (() => void)[] = [];
+
+  /** Called when the transaction commits, together with the record of its outcome; not called if it does not. */
+  onCommit(callback: () => void): void {
+    this.#callbacks.push(callback);
+  }
+
+  commit(): void {
+    for (const callback of this.#callbacks) callback();
+  }
+}
+
+export function requireMemory({ kind, op }: TransactParams): void {
+  if (kind === "memory") return;
+  throw new HoldfastError(
+    "not_supported",
+    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to memory. In tests, mock the step.`,
+    { data: { op, kind } },
+  );
+}
+
+export function recordedOutcome(state: MemoryState, { runId, messageId }: TransactParams): Message | undefined {
+  return state.inbox.get(runId)?.find((message) => message.messageId === messageId);
+}
+
+export function recordOutcome(
+  state: MemoryState,
+  params: TransactParams,
+  tx: MemoryTransaction,
+  payload: Payload,
+  now: number,
+): TransactResult {
+  const { runId, epoch, workerId, op, messageId } = params;
+  const row = state.runs.get(runId);
+  const earlier = recordedOutcome(state, params);
+  if (earlier) return { outcome: "recorded", message: earlier };
+  if (!row || row.epoch !== epoch || row.heldBy !== workerId) return { outcome: "lost" };
+  appendMessage(state, row, { kind: "outcome", name: op, messageId, payload }, now);
+  tx.commit();
+  return { outcome: "recorded", message: recordedOutcome(state, params) as Message };
+}
+
+/** The work may be waiting for anything; who has given up does not wait for it. */
+export function untilAborted<T>(signal: AbortSignal, work: T | Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    Promise.resolve(work).then(resolve, reject);
+  });
+}

@@ -1,0 +1,43 @@
+-- Transaction steps. The application's own statements and the outcome of the step commit together: the outcome is a message in
+-- the inbox of the run, of which there is one per step.
+
+-- The last statement of such a transaction. From here on until the commit the row of the run is locked: who holds the run, and
+-- what number the message has, can no longer change.
+create function record_outcome(p_token text, p_worker uuid, p_run uuid, p_epoch int, p_op text, p_message text, p_payload bytea)
+returns table (number int, at bigint)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+declare v_chain uuid; v_number int; v_now bigint;
+begin
+  if current_setting('holdfast.transaction', true) is distinct from p_token then
+    raise exception 'the transaction of step "%" was ended by hand', p_op using errcode = 'HF004';
+  end if;
+  perform 1 from runs r where r.run_id = p_run for no key update;
+  select s.chain_id into v_chain from run_starts s where s.run_id = p_run;
+  if exists (select 1 from inbox m where m.chain_id = v_chain and m.message_id = p_message and m.run_id = p_run) then
+    raise exception 'step "%" has happened before', p_op using errcode = 'HF003';
+  end if;
+  update runs r set delivered = r.delivered + 1
+   where r.run_id = p_run and r.epoch = p_epoch and r.held_by = p_worker returning r.delivered into v_number;
+  if v_number is null then
+    raise exception 'run % belongs to somebody else', p_run using errcode = 'HF002';
+  end if;
+  v_now := now_ms();
+  insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
+  values (p_run, v_chain, v_number, 'outcome', p_op, p_message, p_payload, v_now);
+  return query select v_number, v_now;
+end $$;
+
+-- What a transaction has come to whose commit was not answered. It waits for one that may still be under way: that has the row
+-- locked, or has not got that far and never will, because its connection is gone and it is not this one.
+create function find_outcome(p_run uuid, p_message text)
+returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+begin
+  perform 1 from runs r where r.run_id = p_run for no key update;
+  return query
+    select m.run_id, m.number, m.kind, m.name, m.message_id, m.payload, m.at
+      from run_starts s join inbox m on m.chain_id = s.chain_id and m.message_id = p_message and m.run_id = p_run
+     where s.run_id = p_run;
+end $$;

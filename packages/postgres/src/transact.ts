@@ -1,0 +1,172 @@
+/**
+ * Transaction steps: begin, the user's statements, the record of the outcome, commit, all on one connection. Until the commit is
+ * sent, a lost connection means that nothing has happened. After that nobody knows, and only `find_outcome` can tell.
+ */
+import { HoldfastError, type Payload, type TransactParams, type TransactResult } from "holdfast/adapter";
+import type { Row } from "./driver.ts";
+import { callError, sqlStateOf } from "./errors.ts";
+import { messageOf } from "./run-rows.ts";
+import type { Session, Sessions } from "./sessions.ts";
+import { quoteName } from "./settings.ts";
+import { openTx } from "./tx.ts";
+
+/** Raised by record_outcome. */
+const LOST = "HF002";
+const HAPPENED_BEFORE = "HF003";
+const ENDED_BY_HAND = "HF004";
+const IN_FAILED_TRANSACTION = "25P02";
+/** Serialization failure, deadlock: all of it is to be done again. */
+const DO_AGAIN = /^40(?:001|P01)$/;
+/** The server, or the way to it, went away in the middle. */
+const OUTCOME_UNKNOWN = /^(?:08|57P|40003)/;
+
+export interface TransactionStepsParams {
+  readonly sessions: Sessions;
+  readonly schema: string;
+  readonly where: string;
+  /** A text that no other transaction has. */
+  readonly newToken: () => string;
+}
+
+interface Work {
+  readonly token: string;
+  readonly payload: Payload;
+}
+
+export class TransactionSteps {
+  readonly #params: TransactionStepsParams;
+  readonly #recordText: string;
+  readonly #findText: string;
+
+  constructor(params: TransactionStepsParams) {
+    this.#params = params;
+    const at = quoteName(params.schema);
+    this.#recordText = `select * from ${at}.record_outcome($1, $2, $3, $4, $5, $6, $7)`;
+    this.#findText = `select * from ${at}.find_outcome($1, $2)`;
+  }
+
+  transact(params: TransactParams): Promise<TransactResult> {
+    if (params.kind !== "postgres") return Promise.reject(otherKind(params));
+    return this.#params.sessions.use(async (session) => {
+      const earlier = params.again ? await this.#find(session, params) : undefined;
+      return earlier ?? this.#attempt(session, params);
+    });
+  }
+
+  async #attempt(session: Session, params: TransactParams): Promise<TransactResult> {
+    const { workerId, runId, epoch, op, messageId } = params;
+    const { token, payload } = await this.#work(session, params);
+    let row: Row | undefined;
+    try {
+      const values = [token, workerId, runId, epoch, op, messageId, Buffer.from(payload)];
+      [row] = await session.run({ name: "record_outcome", text: this.#recordText, values });
+    } catch (error) {
+      await session.rollback();
+      return this.#notRecorded(session, params, error);
+    }
+    await this.#commit(session);
+    const message = { runId, kind: "outcome", name: op, messageId, payload } as const;
+    return { outcome: "recorded", message: { ...message, number: Number(row?.number), at: Number(row?.at) } };
+  }
+
+  /** What the user does. Whatever goes wrong here, nothing of it has happened. */
+  async #work(session: Session, { signal, work }: TransactParams): Promise<Work> {
+    signal.throwIfAborted();
+    const token = this.#params.newToken();
+    const aborted = whenAborted(signal, () => session.destroy());
+    const tx = openTx(session.client);
+    let begun = false;
+    try {
+      await session.run({ text: `begin; select set_config('holdfast.transaction', '${token}', true)` });
+      begun = true;
+      return { token, payload: await Promise.race([work(tx.client), aborted.promise]) };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      // A connection on which not even a rollback works is gone: that is no fault of the user's work.
+      if (begun && (await session.rollback())) throw error;
+      throw this.#storeError(error, true);
+    } finally {
+      tx.end();
+      aborted.forget();
+    }
+  }
+
+  async #notRecorded(session: Session, params: TransactParams, error: unknown): Promise<TransactResult> {
+    const { op } = params;
+    switch (sqlStateOf(error)) {
+      case LOST:
+        return { outcome: "lost" };
+      case HAPPENED_BEFORE:
+        return (await this.#find(session, params)) ?? { outcome: "lost" };
+      case ENDED_BY_HAND:
+        throw misused(
+          op,
+          "its function ended the transaction itself, and what it did is not protected from being repeated",
+        );
+      case IN_FAILED_TRANSACTION:
+        throw misused(op, "its function went on after a statement had failed; let the error pass, or use a savepoint");
+      default:
+        throw this.#storeError(error, true);
+    }
+  }
+
+  async #commit(session: Session): Promise<void> {
+    try {
+      await session.run({ name: "commit", text: "commit" });
+    } catch (error) {
+      const state = sqlStateOf(error);
+      if (state === undefined || OUTCOME_UNKNOWN.test(state)) {
+        session.destroy();
+        throw this.#storeError(error, false);
+      }
+      await session.rollback();
+      // A deferred constraint, or a trigger: the user's own.
+      throw DO_AGAIN.test(state) ? this.#storeError(error, true) : error;
+    }
+  }
+
+  async #find(session: Session, { runId, messageId }: TransactParams): Promise<TransactResult | undefined> {
+    try {
+      const [row] = await session.run({ name: "find_outcome", text: this.#findText, values: [runId, messageId] });
+      if (!row) return undefined;
+      const message = messageOf({ ...row, at: Number(row.at) });
+      return { outcome: "recorded", message: { ...message, payload: new Uint8Array(message.payload) } };
+    } catch (error) {
+      throw this.#storeError(error, true);
+    }
+  }
+
+  #storeError(error: unknown, harmless: boolean): HoldfastError {
+    const told = callError(error, { where: this.#params.where, call: "transaction", harmless });
+    if (told.code !== "store_refused") return told;
+    // Data that the user's statements have brought about is refused; ours never is.
+    return new HoldfastError("store_unavailable", told.message, { cause: error, data: told.data });
+  }
+}
+
+/** The work may be waiting for anything; who has given up does not wait for it. */
+function whenAborted(signal: AbortSignal, act: () => void): { readonly promise: Promise<never>; forget(): void } {
+  let forget = (): void => {};
+  const promise = new Promise<never>((_, reject) => {
+    const onAbort = (): void => {
+      act();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    forget = () => signal.removeEventListener("abort", onAbort);
+  });
+  promise.catch(() => {});
+  return { promise, forget };
+}
+
+function misused(op: string, what: string): HoldfastError {
+  return new HoldfastError("transaction_misused", `Step "${op}": ${what}.`, { data: { op } });
+}
+
+function otherKind({ op, kind }: TransactParams): HoldfastError {
+  return new HoldfastError(
+    "not_supported",
+    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to PostgreSQL. Import transaction from @holdfast/postgres.`,
+    { data: { op, kind } },
+  );
+}

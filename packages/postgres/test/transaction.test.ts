@@ -1,0 +1,267 @@
+import { type Client, connect, RunFailedError, signal, type Worker, workflow } from "holdfast";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { inTransaction, type Tx, transaction } from "../src/index.ts";
+import { serverUrl, silent, TestDatabase } from "./test-database.ts";
+import { type Fault, TestProxy } from "./test-proxy.ts";
+
+let database: TestDatabase;
+let proxy: TestProxy | undefined;
+let clients: Client[];
+let accounts: string;
+
+beforeEach(async () => {
+  database = await TestDatabase.create();
+  clients = [];
+  proxy = undefined;
+  await newClient();
+  accounts = database.name("accounts");
+  await database.sql(`create table ${accounts} (name text primary key, cents int not null check (cents >= 0))`);
+  await database.sql(`insert into ${accounts} values ('ann', 100), ('bob', 0)`);
+});
+
+afterEach(async () => {
+  await proxy?.close();
+  await Promise.all(clients.map((client) => client.close()));
+  await database.drop();
+});
+
+async function newClient(url = database.url()): Promise<Client> {
+  const client = await connect(url, { logger: silent });
+  clients.push(client);
+  return client;
+}
+
+async function balances(): Promise<Record<string, number>> {
+  const rows = await database.sql(`select name, cents from ${accounts} order by name`);
+  return Object.fromEntries(rows.map((row) => [row.name as string, row.cents as number]));
+}
+
+async function move(tx: Tx, cents: number): Promise<number> {
+  await tx.query(`update ${accounts} set cents = cents - $1 where name = 'ann'`, [cents]);
+  const moved = await tx.query<{ cents: number }>(
+    `update ${accounts} set cents = cents + $1 where name = 'bob' returning cents`,
+    [cents],
+  );
+  return moved.rows[0]?.cents ?? 0;
+}
+
+const transfer = workflow("transfer", (ctx, cents: number) => transaction(ctx, "move", (tx) => move(tx, cents)));
+
+async function startWorker(
+  client: Client,
+  ...workflows: Parameters<Client["worker"]>[0]["workflows"] & object
+): Promise<Worker> {
+  const worker = client.worker({ workflows });
+  await worker.start();
+  return worker;
+}
+
+describe("a transaction step", () => {
+  test("commits its statements and its record together", async () => {
+    const client = await newClient();
+    await startWorker(client, transfer);
+    const run = await client.start(transfer, 30);
+    expect(await run.result()).toBe(30);
+    expect(await balances()).toEqual({ ann: 70, bob: 30 });
+    expect((await run.history()).map((event) => event.type)).toEqual([
+      "run_started",
+      "step_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("leaves nothing behind when its function throws, and is tried again", async () => {
+    const flaky = workflow("flaky", (ctx) =>
+      transaction(
+        ctx,
+        "move",
+        async (tx, { attempt }) => {
+          await move(tx, 10);
+          if (attempt < 3) throw new Error("not yet");
+          return attempt;
+        },
+        { retry: { attempts: 3, fixed: "1ms" } },
+      ),
+    );
+    const client = await newClient();
+    await startWorker(client, flaky);
+    const run = await client.start(flaky);
+    expect(await run.result()).toBe(3);
+    expect(await balances()).toEqual({ ann: 90, bob: 10 });
+    expect((await run.steps())[0]).toMatchObject({ op: "move", attempts: 3 });
+  });
+
+  test("fails with the database's own error, and nothing of it has happened", async () => {
+    const client = await newClient();
+    await startWorker(client, transfer);
+    const failed = await client.run(transfer, 101).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(RunFailedError);
+    expect(String((failed as Error).cause)).toMatch(/violates check constraint/);
+    expect(await balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("that is refused at its very commit fails with that error, and nothing of it has happened", async () => {
+    await database.sql(
+      `alter table ${accounts} add column owner text references ${accounts} deferrable initially deferred`,
+    );
+    const orphan = workflow("orphan", (ctx) =>
+      transaction(ctx, "orphan", (tx) => tx.query(`update ${accounts} set owner = 'nobody'`).then(() => 1)),
+    );
+    const client = await newClient();
+    await startWorker(client, orphan);
+    const failed = await client.run(orphan).catch((error: unknown) => error);
+    expect(String((failed as Error).cause)).toMatch(/violates foreign key constraint/);
+    expect(await database.sql(`select 1 from ${accounts} where owner is not null`)).toEqual([]);
+  });
+
+  test("may not end its transaction, go on after an error, or be used after its end", async () => {
+    let kept: Tx | undefined;
+    const bad = workflow("bad", async (ctx) => {
+      const told = (name: string, fn: (tx: Tx) => Promise<unknown>): Promise<unknown> =>
+        transaction(ctx, name, fn).catch((error: Error) => error.message);
+      return [
+        await told("commit", (tx) => tx.query("commit").then(() => 1)),
+        await told("swallow", (tx) => tx.query("select 1 / 0").catch(() => "fine")),
+        await told("keep", async (tx) => {
+          kept = tx;
+          return 1;
+        }),
+      ];
+    });
+    const client = await newClient();
+    await startWorker(client, bad);
+    expect(await client.run(bad)).toEqual([
+      expect.stringContaining("ended the transaction itself"),
+      expect.stringContaining("went on after a statement had failed"),
+      1,
+    ]);
+    await expect(kept?.query(`delete from ${accounts}`)).rejects.toThrow("used after its end");
+    expect(await balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("many at once, next to other steps, each happen once", async () => {
+    const mixed = workflow("mixed", async (ctx) => {
+      const add = (tx: Tx) => tx.query(`update ${accounts} set cents = cents + 1 where name = 'bob'`).then(() => 1);
+      const moves = [1, 2, 3].map((n) => transaction(ctx, `move ${n}`, add));
+      const steps = [1, 2, 3].map((n) => ctx.step(`step ${n}`, () => n));
+      return (await Promise.all([...moves, ...steps])).reduce((sum, n) => sum + n, 0);
+    });
+    const client = await newClient();
+    await startWorker(client, mixed);
+    expect(await Promise.all(Array.from({ length: 20 }, () => client.run(mixed)))).toEqual(Array(20).fill(9));
+    expect((await balances()).bob).toBe(60);
+  });
+
+  const faults: readonly [string, Fault][] = [
+    ["commit", "not answered"],
+    ["commit", "half answered"],
+    ["commit", "not sent"],
+    ["record_outcome", "not answered"],
+    ["record_outcome", "half sent"],
+  ];
+  test.each(faults)("happens once when the connection breaks at %s: %s", async (call, fault) => {
+    proxy = await TestProxy.start(serverUrl());
+    const client = await newClient(proxy.through(database.url()));
+    await startWorker(client, transfer);
+    const struck = proxy.strike(call, fault);
+    const run = await client.start(transfer, 30);
+    await struck;
+    expect(await run.result()).toBe(30);
+    expect(await balances()).toEqual({ ann: 70, bob: 30 });
+    expect((await run.history()).filter((event) => event.type === "step_completed")).toHaveLength(1);
+  });
+
+  test("does not happen when the run was lost in the middle of it", async () => {
+    let entered = (): void => {};
+    let leave = (): void => {};
+    const inside = new Promise<void>((resolve) => (entered = resolve));
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const slow = workflow("slow", (ctx) =>
+      transaction(ctx, "move", async (tx) => {
+        const moved = await move(tx, 30);
+        entered();
+        await left;
+        return moved;
+      }),
+    );
+    const client = await newClient();
+    await startWorker(client, slow);
+    const run = await client.start(slow);
+    await inside;
+    await run.terminate("by an operator");
+    leave();
+    await expect(run.result()).rejects.toThrow("terminated");
+    await client.close();
+    expect(await balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("that runs out of time has not happened, and says so for certain", async () => {
+    const slow = workflow("slow", (ctx) =>
+      transaction(ctx, "move", (tx) => move(tx, 30).then(() => new Promise<number>(() => {})), {
+        timeout: "50ms",
+        retry: "none",
+      }),
+    );
+    const client = await newClient();
+    await startWorker(client, slow);
+    const run = await client.start(slow);
+    await expect(run.result()).rejects.toThrow("took longer than 50ms");
+    expect(await balances()).toEqual({ ann: 100, bob: 0 });
+    expect((await run.history()).find((event) => event.type === "step_failed")).not.toHaveProperty("meta.unknown");
+  });
+
+  test("starts another run with its commit", async () => {
+    const client = await newClient();
+    const parent = workflow("parent", (ctx) =>
+      transaction(ctx, "order", async (tx) => {
+        await inTransaction(client, tx).start(transfer, 5, { id: "child" });
+        return move(tx, 1);
+      }),
+    );
+    await startWorker(client, transfer, parent);
+    expect(await client.run(parent)).toBe(1);
+    expect(await client.get(transfer, "child").result()).toBe(6);
+  });
+});
+
+describe("inTransaction", () => {
+  const go = signal<number>("go");
+  const waiting = workflow("waiting", async (ctx) => ctx.receive(go));
+  let app: pg.Client;
+
+  beforeEach(async () => {
+    app = new pg.Client({ connectionString: serverUrl() });
+    await app.connect();
+  });
+  afterEach(() => app.end());
+
+  test("starts and signals with the application's commit, or not at all", async () => {
+    const client = await newClient();
+    await startWorker(client, transfer, waiting);
+    const run = await client.start(waiting, undefined, { id: "w" });
+    await app.query("begin");
+    await app.query(`update ${accounts} set cents = 50 where name = 'ann'`);
+    await inTransaction(client, app).start(transfer, 5, { id: "never" });
+    await inTransaction(client, app).get("w").signal(go, 1);
+    await app.query("rollback");
+    await expect(client.get("never").describe()).rejects.toThrow("There is no run");
+    await app.query("begin");
+    await app.query(`update ${accounts} set cents = 60 where name = 'ann'`);
+    const started = await inTransaction(client, app).start(transfer, 5, { id: "once" });
+    await inTransaction(client, app).get("w").signal(go, 2);
+    await app.query("commit");
+    expect(await started.result()).toBe(5);
+    expect(await run.result()).toBe(2);
+    expect(await balances()).toEqual({ ann: 55, bob: 5 });
+  });
+
+  test("is refused without an open transaction, and says when the transaction has failed", async () => {
+    const client = await newClient();
+    await expect(inTransaction(client, app).start(transfer, 1)).rejects.toThrow("no transaction is open");
+    await app.query("begin");
+    await expect(app.query("select 1 / 0")).rejects.toThrow("division by zero");
+    await expect(inTransaction(client, app).start(transfer, 1)).rejects.toMatchObject({ code: "transaction_failed" });
+    await app.query("rollback");
+  });
+});

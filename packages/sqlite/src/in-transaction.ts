@@ -1,0 +1,26 @@
+import { Client, type ClientInTransaction, HoldfastError, type Store } from "holdfast/adapter";
+import type { ApplicationDatabase } from "./application-transactions.ts";
+import { SqliteStore } from "./store.ts";
+
+/**
+ * A client whose starts and messages are part of the transaction that the application has open on `db`: they happen when it
+ * commits, or not at all. `db` is a connection of the application's own to the same file (`node:sqlite`, or a driver with the
+ * same calls), after `begin immediate`.
+ */
+export function inTransaction(client: Client, db: ApplicationDatabase): ClientInTransaction {
+  return Client.inTransaction(client, (store) => {
+    if (!(store instanceof SqliteStore)) {
+      const message =
+        "inTransaction of @holdfast/sqlite needs a client that is connected to an SQLite file. Import inTransaction from the package of the store in use.";
+      throw new HoldfastError("not_supported", message);
+    }
+    const joined = store.join(db);
+    return new Proxy<Store>(store, {
+      get: (target, method) => {
+        if (method === "startRuns" || method === "deliverMessages") return joined[method];
+        const value: unknown = Reflect.get(target, method);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  });
+}

@@ -1,0 +1,160 @@
+import { type Client, connect, type HoldfastError, RunFailedError, signal, workflow } from "holdfast";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Database, openDatabase } from "../src/driver.ts";
+import { inTransaction, transaction } from "../src/index.ts";
+import { silent, temporaryFolder } from "./sqlite-under-test.ts";
+
+let folder: ReturnType<typeof temporaryFolder>;
+let app: Database;
+let client: Client;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  client = await connect(`file:${folder.file("app.db")}`, { logger: silent });
+  app = await openDatabase(folder.file("app.db"));
+  app.exec("pragma busy_timeout = 1000");
+  app.exec("create table accounts (name text primary key, cents integer not null check (cents >= 0)) strict");
+  app.exec("insert into accounts values ('ann', 100), ('bob', 0)");
+});
+
+afterEach(async () => {
+  app.close();
+  await client.close();
+  folder.remove();
+});
+
+function balances(): Record<string, number> {
+  const rows = app.prepare("select name, cents from accounts order by name").all() as { name: string; cents: number }[];
+  return Object.fromEntries(rows.map((row) => [row.name, row.cents]));
+}
+
+const transfer = workflow("transfer", async (ctx, cents: number) => {
+  return transaction(ctx, "move", (tx) => {
+    tx.run("update accounts set cents = cents - ? where name = 'ann'", cents);
+    tx.run("update accounts set cents = cents + ? where name = 'bob'", cents);
+    return tx.get<{ cents: number }>("select cents from accounts where name = 'bob'")?.cents;
+  });
+});
+
+describe("a transaction step", () => {
+  test("commits its statements and its record together", async () => {
+    await client.worker({ workflows: [transfer] }).start();
+    const run = await client.start(transfer, 30);
+    expect(await run.result()).toBe(30);
+    expect(balances()).toEqual({ ann: 70, bob: 30 });
+    expect((await run.history()).map((event) => event.type)).toEqual([
+      "run_started",
+      "step_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("leaves nothing behind when its function throws, and is tried again", async () => {
+    let calls = 0;
+    const flaky = workflow("flaky", (ctx) =>
+      transaction(
+        ctx,
+        "move",
+        (tx, { attempt }) => {
+          calls += 1;
+          tx.run("update accounts set cents = cents - 10 where name = 'ann'");
+          if (attempt < 3) throw new Error("not yet");
+          return attempt;
+        },
+        { retry: { attempts: 3, fixed: "1ms" } },
+      ),
+    );
+    await client.worker({ workflows: [flaky] }).start();
+    const run = await client.start(flaky);
+    expect(await run.result()).toBe(3);
+    expect(calls).toBe(3);
+    expect(balances().ann).toBe(90);
+    expect((await run.steps())[0]).toMatchObject({ op: "move", attempts: 3 });
+  });
+
+  test("fails with the database's own error, and nothing of it has happened", async () => {
+    await client.worker({ workflows: [transfer] }).start();
+    const failed = await client.run(transfer, 101).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(RunFailedError);
+    expect(String((failed as Error).cause)).toMatch(/CHECK constraint failed/);
+    expect(balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("may not return a promise, end the transaction, or be used after its end", async () => {
+    let kept: { run(sql: string): unknown } | undefined;
+    const bad = workflow("bad", async (ctx) => {
+      const told = async (name: string, fn: (tx: never) => unknown): Promise<string> => {
+        try {
+          return String(await transaction(ctx, name, fn as never));
+        } catch (error) {
+          return (error as HoldfastError).message;
+        }
+      };
+      return [
+        await told("promise", async () => 1),
+        await told("commit", ((tx: { run(sql: string): unknown }) => tx.run("/* now */ commit")) as never),
+        await told("keep", ((tx: { run(sql: string): unknown }) => {
+          kept = tx;
+          return 1;
+        }) as never),
+      ];
+    });
+    await client.worker({ workflows: [bad] }).start();
+    expect(await client.run(bad)).toEqual([
+      expect.stringContaining("returned a promise"),
+      expect.stringContaining('"COMMIT" is not for here'),
+      "1",
+    ]);
+    expect(() => kept?.run("delete from accounts")).toThrow("used after its end");
+    expect(balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("many at once, next to other steps, share few commits and lose nothing", async () => {
+    const mixed = workflow("mixed", async (ctx) => {
+      const moves = [1, 2, 3, 4, 5].map((n) =>
+        transaction(
+          ctx,
+          `move ${n}`,
+          (tx) => tx.run("update accounts set cents = cents + 1 where name = 'bob'").changes,
+        ),
+      );
+      const steps = [1, 2, 3].map((n) => ctx.step(`step ${n}`, () => n));
+      return (await Promise.all([...moves, ...steps])).reduce((sum, n) => sum + n, 0);
+    });
+    await client.worker({ workflows: [mixed] }).start();
+    const results = await Promise.all(Array.from({ length: 20 }, () => client.run(mixed)));
+    expect(results).toEqual(Array(20).fill(11));
+    expect(balances().bob).toBe(100);
+  });
+});
+
+describe("inTransaction", () => {
+  const go = signal<number>("go");
+  const waiting = workflow("waiting", async (ctx) => ctx.receive(go));
+
+  test("starts and signals with the application's commit, or not at all", async () => {
+    await client.worker({ workflows: [transfer, waiting] }).start();
+    const run = await client.start(waiting, undefined, { id: "w" });
+    app.exec("begin immediate");
+    app.exec("update accounts set cents = 50 where name = 'ann'");
+    await inTransaction(client, app).start(transfer, 5, { id: "never" });
+    await inTransaction(client, app).get("w").signal(go, 1);
+    app.exec("rollback");
+    await expect(client.get("never").describe()).rejects.toThrow("There is no run");
+    app.exec("begin immediate");
+    app.exec("update accounts set cents = 60 where name = 'ann'");
+    const started = await inTransaction(client, app).start(transfer, 5, { id: "once" });
+    await inTransaction(client, app).get("w").signal(go, 2);
+    app.exec("commit");
+    expect(await started.result()).toBe(5);
+    expect(await run.result()).toBe(2);
+    expect(balances()).toEqual({ ann: 55, bob: 5 });
+  });
+
+  test("is refused without an open transaction, and for another file", async () => {
+    await expect(inTransaction(client, app).start(transfer, 1)).rejects.toThrow("no transaction is open");
+    const other = await openDatabase(folder.file("other.db"));
+    expect(() => inTransaction(client, other)).toThrow("the connection is on");
+    other.close();
+  });
+});
