@@ -6,6 +6,7 @@
  * store holds ends behind the last command of a turn, or behind a note (which is written between turns), never between the
  * event of a turn and its commands. Those places are the cuts.
  */
+
 import { jsonCodec } from "../../src/codec/json-codec.ts";
 import { classifyError } from "../../src/errors/classify.ts";
 import { toErrorRecord } from "../../src/errors/error-record.ts";
@@ -16,6 +17,7 @@ import { backoffMs } from "../../src/model/retry-policy.ts";
 import { silentLogger } from "../../src/ports/logger.ts";
 import type { Op, StepWork } from "../../src/replay/op.ts";
 import { type MachineParams, RunMachine, type WorkflowBody } from "../../src/replay/run-machine.ts";
+import type { StepFunction } from "../../src/replay/step-options.ts";
 import { TurnLoop, type TurnTaker } from "../../src/replay/turn-loop.ts";
 import { immediate } from "./immediate.ts";
 import { RUN, START_MS } from "./run-row.ts";
@@ -137,8 +139,9 @@ export class LiveRun implements TurnTaker {
     this.now = Math.max(this.now, work.retryAt ?? 0);
     this.#noteStart(op);
     const { idempotencyKey } = work;
+    const fn = work.fn as StepFunction<unknown>;
     try {
-      const value = work.fn({ attempt, signal: NEVER_ABORTED, idempotencyKey, log: silentLogger });
+      const value = fn({ attempt, signal: NEVER_ABORTED, idempotencyKey, log: silentLogger });
       const event: EventDraft = { type: "step_completed", op: op.id, payload: jsonCodec.encode(value, op.id) };
       this.#push(attempt === 1 ? event : { ...event, meta: { attempt } });
     } catch (error) {
