@@ -1,12 +1,14 @@
 // The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if it is set; else a throw-away server from the
 // binaries on this machine, in a temporary folder; else, for root on a machine with apt-get, after installing it.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -33,6 +35,76 @@ export async function startServers({ fsync = false, settings = {} } = {}) {
   if (!bin) throw new Error(howToGetPostgres());
   const server = await startPostgres(bin, { ...settings, ...(fsync ? {} : { fsync: "off", full_page_writes: "off" }) });
   return { postgresUrl: server.url, env: { [VARIABLE]: server.url }, stop: server.stop };
+}
+
+/** False where a URL was given because there are no binaries. */
+export function canStartOwnServer() {
+  return findBinaries() !== undefined;
+}
+
+/** Whether such a server can be given a small disk: root may mount one that only the server sees. */
+export function canMountSmallDisk() {
+  if (process.getuid?.() !== 0 || spawnSync("setpriv", ["--version"]).status !== 0) return false;
+  return spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "tmpfs", os.tmpdir()]).status === 0;
+}
+
+/**
+ * A server that a test has to itself, so that it can be killed and started again while the test goes on. With a small disk
+ * of so many MiB, for a tablespace; it is gone with the server.
+ */
+export async function startOwnServer(settings = {}, { smallDiskMiB = 0 } = {}) {
+  const bin = findBinaries();
+  if (!bin) throw new Error(howToGetPostgres());
+  const cluster = await createCluster(bin);
+  const flags = serverSettings({ fsync: "off", ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = ["-D", cluster.data, "-p", String(cluster.port), "-k", cluster.folder, ...flags];
+  let server;
+  const start = async () => {
+    const log = openSync(path.join(cluster.folder, "server.log"), "a");
+    const options = { cwd: cluster.folder, stdio: ["ignore", log, log] };
+    const command = [path.join(bin, "postgres"), ...args];
+    if (smallDiskMiB > 0) server = spawn("unshare", withSmallDisk(cluster, smallDiskMiB, command), options);
+    else server = spawn(command[0], args, { ...options, ...cluster.user });
+    closeSync(log);
+    await untilReady(cluster, server);
+  };
+  const kill = async (signal = "SIGQUIT") => {
+    const gone = new Promise((resolve) => server.once("exit", resolve));
+    server.kill(signal);
+    await gone;
+  };
+  try {
+    await start();
+  } catch (error) {
+    cluster.stop();
+    throw error;
+  }
+  return { url: cluster.url, smallDisk: smallDiskOf(cluster), start, kill, stop: cluster.stop };
+}
+
+/** What `unshare` is to do: mount, become somebody else, and turn into the server. */
+function withSmallDisk(cluster, sizeMiB, command) {
+  const { uid, gid } = cluster.user;
+  const folder = smallDiskOf(cluster);
+  mkdirSync(folder, { recursive: true });
+  const mount = `mount -t tmpfs -o size=${sizeMiB}m,mode=700,uid=${uid},gid=${gid} tmpfs "$0"`;
+  const become = `exec setpriv --reuid ${uid} --regid ${gid} --clear-groups "$@"`;
+  return ["-m", "sh", "-c", `${mount} && ${become}`, folder, ...command];
+}
+
+function smallDiskOf({ folder }) {
+  return path.join(folder, "small-disk");
+}
+
+/** The last line of its own file says when a server takes connections. */
+async function untilReady({ data, folder }, server) {
+  const file = path.join(data, "postmaster.pid");
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(readFileSync(path.join(folder, "server.log"), "utf8"));
+    const [pid, , , , , , , state] = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+    if (Number(pid) === server.pid && state?.trim() === "ready") return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 /** The folder with the newest initdb and pg_ctl. */
@@ -71,6 +143,25 @@ function howToGetPostgres() {
 }
 
 async function startPostgres(bin, durability) {
+  const { data, folder, port, url, user, stop } = await createCluster(bin);
+  try {
+    const flags = serverSettings(durability).map(([name, value]) => `-c ${name}=${value}`);
+    const options = [`-p ${port}`, `-k '${folder}'`, ...flags].join(" ");
+    const log = path.join(folder, "server.log");
+    runAs(user, path.join(bin, "pg_ctl"), ["-D", data, "-l", log, "-o", options, "-w", "-t", "60", "start"], folder);
+    return { url, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+function serverSettings(settings) {
+  return Object.entries({ max_connections: 200, listen_addresses: "127.0.0.1", max_wal_size: "4GB", ...settings });
+}
+
+/** The folder of a server that is yet to be started, where it will be, and how to end it. */
+async function createCluster(bin) {
   const user = serverUser();
   const folder = mkdtempSync(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const data = path.join(folder, "data");
@@ -84,13 +175,7 @@ async function startPostgres(bin, durability) {
     const init = ["-D", data, "-U", "holdfast", "-E", "UTF8", "--locale=C", "--no-sync", `--pwfile=${passwordFile}`];
     runAs(user, path.join(bin, "initdb"), [...init, "--auth-local=trust", "--auth-host=scram-sha-256"], folder);
     const port = await freePort();
-    const fixed = { max_connections: 200, listen_addresses: "127.0.0.1", max_wal_size: "4GB" };
-    const settings = { ...fixed, ...durability };
-    const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-    const options = [`-p ${port}`, `-k '${folder}'`, ...flags].join(" ");
-    const log = path.join(folder, "server.log");
-    runAs(user, path.join(bin, "pg_ctl"), ["-D", data, "-l", log, "-o", options, "-w", "-t", "60", "start"], folder);
-    return { url: `postgres://holdfast:${password}@127.0.0.1:${port}/postgres`, stop };
+    return { user, folder, data, port, stop, url: `postgres://holdfast:${password}@127.0.0.1:${port}/postgres` };
   } catch (error) {
     stop();
     throw error;

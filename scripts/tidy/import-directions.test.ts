@@ -80,11 +80,17 @@ describe("in an adapter", () => {
       "packages/postgres/test/store.test.ts",
       `import { store } from "../src/store.ts";\nimport { connect } from "holdfast";`,
     ],
+    ["packages/postgres/test/faults/outage.test.ts", `import { a } from "../../../../scripts/test-servers.mjs";`],
   ])("%s may hold %j", (file, text) => {
     expect(check(file, text)).toEqual([]);
   });
 
   test.each([
+    [
+      "packages/postgres/src/pool.ts",
+      `import { a } from "../../../scripts/test-servers.mjs";`,
+      "leaves packages/postgres",
+    ],
     ["packages/sqlite/src/store.ts", `import { a } from "@holdfast/postgres";`, "another adapter"],
     ["packages/sqlite/src/store.test.ts", `import { a } from "@holdfast/postgres";`, "another adapter"],
     ["packages/sqlite/src/store.ts", `import { a } from "../../postgres/src/sql.ts";`, "leaves packages/sqlite"],

@@ -43,6 +43,9 @@ const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
 };
 
+/** Where servers for tests are started: by `npm test`, and by tests that need one to themselves. */
+const TEST_SERVERS = "scripts/test-servers.mjs";
+
 export function checkImportDirections(source: Source): Finding[] {
   const packageName = /^packages\/([^/]+)\//.exec(source.path)?.[1];
   if (packageName === undefined || !isCodeFile(source.path)) return [];
@@ -60,6 +63,7 @@ export function checkImportDirections(source: Source): Finding[] {
 
 function wrongRelativeImport(file: string, packageName: string, imported: ImportedModule): string | undefined {
   const target = path.posix.join(path.posix.dirname(file), imported.specifier);
+  if (target === TEST_SERVERS && file.startsWith(`packages/${packageName}/test/`)) return undefined;
   if (!target.startsWith(`packages/${packageName}/`)) {
     return `"${imported.specifier}" leaves packages/${packageName}; import the other package by its name`;
   }

@@ -3,6 +3,7 @@ import {
   type Client,
   type ClientPurpose,
   destroyClient,
+  endClient,
   isInTransaction,
   newClient,
   type Query,
@@ -79,7 +80,7 @@ export class Sessions {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#idle.splice(0).map((session) => session.client.end().catch(() => {})));
+    await Promise.all(this.#idle.splice(0).map((session) => endClient(session.client)));
   }
 
   #giveBack(session: Session): void {
