@@ -1,4 +1,5 @@
 import { signal, workflow } from "holdfast";
+import { askTransaction } from "holdfast/adapter";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { expect, test } from "vitest";
 
@@ -74,4 +75,40 @@ test("a recorded history replays to its output, also from JSON, and changed code
       /recorded, not asked for: b.*asked for, not recorded: c \(step\) at .*crash-everywhere\.test\.ts:\d+/s,
     ),
   });
+});
+
+test("a transaction survives a crash anywhere, also at its own commit, without being made idempotent", async () => {
+  let ledger: string[] = [];
+  const effects = {
+    reset: () => {
+      ledger = [];
+    },
+    snapshot: () => [...ledger].sort(),
+  };
+  const transfer = workflow("transfer", async (ctx) => {
+    const book = (name: string) =>
+      askTransaction(ctx, name, {
+        kind: "memory",
+        fn: (tx: { onCommit(callback: () => void): void }) => tx.onCommit(() => ledger.push(name)),
+      });
+    await ctx.step("check", () => true);
+    await Promise.all([book("debit"), ctx.step("tell", () => "told"), book("credit")]);
+    await book("fee");
+    return "ok";
+  });
+  const report = await crashEverywhere(transfer, undefined, { effects });
+  expect(report).toMatchObject({ output: "ok", repeatedSteps: expect.any(Number) });
+  expect(report.crashes).toBeGreaterThan(12);
+  expect([...ledger].sort()).toEqual(["credit", "debit", "fee"]);
+});
+
+test("a transaction of another store is answered by a mock, and says what to do where there is none", async () => {
+  const transfer = workflow("transfer", (ctx) =>
+    askTransaction(ctx, "move", { kind: "postgres", fn: () => "really moved" }, { retry: "none" }),
+  );
+  const t = await testEngine({ workflows: [transfer] });
+  await expect(t.run(transfer)).rejects.toThrow("In tests, mock the step.");
+  t.mock("move", ({ attempt }) => `moved at attempt ${attempt}`);
+  expect(await t.run(transfer)).toBe("moved at attempt 1");
+  await t.close();
 });

@@ -84,6 +84,7 @@ export class RunExecutor implements TurnTaker, Committable {
       yielding: () => this.#yielding(),
       fence: () => ({ workerId: this.run.heldBy as string, runId: this.runId, epoch: this.run.epoch }),
       takeOutcome: (message) => host.inbox.hand(this, message),
+      hasConsumed: (message) => message.number <= this.#consumed,
       lost: () => this.drop(),
     });
     this.takeMessages(messages);
@@ -181,19 +182,17 @@ export class RunExecutor implements TurnTaker, Committable {
       machine.cancelUnstarted(cancel.event);
     }
     if (machine.replaying && machine.replayNext()) return true;
-    if (machine.divergence) {
-      this.#parkDivergence();
-      return false;
-    }
     const now = this.#host.storeTime.now();
-    for (let draft = this.#queue.shift(); draft; draft = this.#queue.shift()) {
+    while (!machine.divergence && this.#queue.length > 0) {
+      const draft = this.#queue.shift() as QueuedDraft;
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
       if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
-    this.#settle();
+    if (machine.divergence) this.#parkDivergence();
+    else this.#settle();
     return false;
   }
 
@@ -211,8 +210,8 @@ export class RunExecutor implements TurnTaker, Committable {
   /** Everything has been delivered: do what the code wants, and see to it that it is written. */
   #settle(): void {
     const { machine } = this;
-    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held" || this.#parkError)
-      return;
+    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
+    if (machine.divergence || this.#parkError) return;
     this.#steps.stopWithdrawn();
     if (this.#queue.length > 0) return;
     if (!machine.outcome) {
@@ -268,7 +267,8 @@ export class RunExecutor implements TurnTaker, Committable {
       epoch: this.run.epoch,
       commit: this.#commit,
       events,
-      consumed: this.#consumed,
+      // Messages whose events are not written are still in the inbox.
+      consumed: machine.divergence ? this.#durableConsumed : this.#consumed,
       attributes,
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
@@ -282,7 +282,10 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
     if (this.#parkError) return { type: "park", error: this.#parkError };
-    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
+    // Nothing in history says that the code was never called: what is written of such a run must be all of it.
+    const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
+    if (machine.inTurn || machine.replaying || !machine.started || (this.#queue.length > 0 && !neverCalled))
+      return hold;
     if (machine.outcome?.type === "retried") {
       if (this.#steps.running > 0) return hold;
       this.#retry ??= retryTransition(machine, machine.outcome, this.#code, this.#host);
@@ -291,7 +294,7 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.outcome) {
       this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
       // Under a stream of messages a run must still be able to end.
-      const patient = this.#endsRefused < ENDS_REFUSED_MAX;
+      const patient = this.#endsRefused < ENDS_REFUSED_MAX && !neverCalled;
       return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
     }
     if (this.#steps.running > 0) return hold;

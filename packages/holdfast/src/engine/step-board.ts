@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import type { EventDraft } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
+import type { Payload } from "../model/payload.ts";
 import { backoffMs } from "../model/retry-policy.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
@@ -25,6 +26,7 @@ export interface StepBoardRun {
   fence(): Fence;
   /** A transaction step has committed, and its outcome is in the inbox. */
   takeOutcome(message: Message): void;
+  hasConsumed(message: Message): boolean;
   /** The store says that the run is no longer ours. */
   lost(): void;
 }
@@ -96,8 +98,10 @@ export class StepBoard {
     if (!wasCutOff(work) || (work.options.onCrash !== "fail" && !work.closing)) return false;
     this.idle.delete(op);
     const attempt = work.startedAttempt;
-    const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; whether it took effect is unknown.`;
-    this.#fail(op, attempt, new HoldfastError("step_crashed", message), transactionOf(work) === undefined);
+    const unknown = transactionOf(work) === undefined;
+    const effect = unknown ? "whether it took effect is unknown" : "it has not happened";
+    const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; ${effect}.`;
+    this.#fail(op, attempt, new HoldfastError("step_crashed", message), unknown);
     return true;
   }
 
@@ -135,17 +139,26 @@ export class StepBoard {
     this.#host.watch.delete(attempt);
     this.#attempts.delete(op);
     if (result.ok && result.value === LOST) return this.#run.lost();
-    if (result.ok && result.value instanceof RecordedOutcome) return this.#run.takeOutcome(result.value.message);
+    if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
     if (!op.pending) return;
     if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
     try {
-      const payload = this.#host.codec.encode(result.value, `result of step "${op.id}"`);
-      const event: EventDraft = { type: "step_completed", op: op.id, ...(payload.length === 0 ? {} : { payload }) };
-      this.#run.push(attempt.attempt === 1 ? event : { ...event, meta: { attempt: attempt.attempt } });
+      this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not repeated.
       this.#fail(op, attempt.attempt, error, false);
     }
+  }
+
+  /** The outcome reaches the code from the inbox; unless it was taken out of there by an earlier try of the run that had failed. */
+  #recorded(attempt: Attempt, message: Message): void {
+    if (attempt.op.pending && this.#run.hasConsumed(message)) this.#complete(attempt, message.payload);
+    else this.#run.takeOutcome(message);
+  }
+
+  #complete({ op, attempt }: Attempt, payload: Payload): void {
+    const event: EventDraft = { type: "step_completed", op: op.id, ...(payload.length === 0 ? {} : { payload }) };
+    this.#run.push(attempt === 1 ? event : { ...event, meta: { attempt } });
   }
 
   #failAttempt(op: Op, attempt: number, error: unknown): void {

@@ -52,7 +52,9 @@ export function recordOutcome(
 /** The work may be waiting for anything; who has given up does not wait for it. */
 export function untilAborted<T>(signal: AbortSignal, work: T | Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    Promise.resolve(work).then(resolve, reject);
+    const giveUp = (): void => reject(signal.reason);
+    const forget = (): void => signal.removeEventListener("abort", giveUp);
+    signal.addEventListener("abort", giveUp, { once: true });
+    Promise.resolve(work).then(resolve, reject).finally(forget);
   });
 }

@@ -85,7 +85,7 @@ export interface Store {
    */
   transact(params: TransactParams): Promise<TransactResult>;
 
-  /** Messages with number > after, in order. The payload of a consumed one may be gone. Read only. */
+  /** Messages with number > after, in order. The payload of a consumed one may be gone, unless it is an outcome. Read only. */
   readInbox(params: ReadInboxParams): Promise<readonly Message[]>;
 
   /** For each run asked for: events with seq > afterSeq, in order, without the start and the end. Read only. */

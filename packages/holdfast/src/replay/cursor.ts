@@ -1,4 +1,4 @@
-import { type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
+import { type EventDraft, type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
 
 /** Commands that may come and go between versions of the code without changing what the code does. */
 const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
@@ -42,6 +42,12 @@ export class Cursor {
     for (const { type, meta } of this.#events)
       if (type === "run_retried") retries = meta?.attempt === undefined ? 0 : retries + 1;
     return retries;
+  }
+
+  /** The outcome of a step that this code has never asked for: other code has done it, and this code would do it again. */
+  isStray({ op, meta }: EventDraft, wasAsked: (op: string) => boolean): boolean {
+    const retried = this.#events.some(({ type }) => type === "run_retried");
+    return !retried && op !== null && meta?.messageId !== undefined && !wasAsked(op);
   }
 
   #forget(retry: HistoryEvent): void {

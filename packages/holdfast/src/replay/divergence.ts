@@ -39,7 +39,7 @@ export function recordedNotAsked(
   return [...seen.values()];
 }
 
-export function notAskedFault(event: HistoryEvent): string {
+export function notAskedFault(event: EventDraft): string {
   return `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`;
 }
 

@@ -31,4 +31,10 @@ export type Outcome =
   | { readonly type: "continued"; readonly input: Payload }
   /** The run is to be tried again, at the ops that failed. */
   | { readonly type: "retried"; readonly error: unknown; readonly forgets: readonly string[] }
-  | { readonly type: "failed"; readonly error: unknown; readonly compensation: CompensationOutcome | null };
+  | {
+      readonly type: "failed";
+      readonly error: unknown;
+      readonly compensation: CompensationOutcome | null;
+      /** The run was canceled before its code was called. */
+      readonly neverCalled?: true;
+    };

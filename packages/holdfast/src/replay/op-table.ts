@@ -63,12 +63,6 @@ export class OpTable {
     return false;
   }
 
-  /** Whether an op was retired whose completion has not been passed: it is still to come in history, or was never recorded. */
-  get hasPendingRetired(): boolean {
-    for (const id of this.#retired) if (this.#pending.has(id)) return true;
-    return false;
-  }
-
   isRetired(id: string | null): boolean {
     return id !== null && this.#retired.has(id);
   }
@@ -80,7 +74,7 @@ export class OpTable {
     return {
       seq: event.seq,
       fault,
-      recordedNotAsked: recordedNotAsked(history.slice(event.seq - 1), (id) => this.#wasAsked(id)),
+      recordedNotAsked: recordedNotAsked(history.slice(event.seq - 1), (id) => this.wasAsked(id)),
       askedNotRecorded: asked.map((op) => ({
         op: op.id,
         kind: op.kind,
@@ -89,7 +83,8 @@ export class OpTable {
     };
   }
 
-  #wasAsked(id: string): boolean {
+  /** Whether the code has ever asked for that op. */
+  wasAsked(id: string): boolean {
     const match = /^(.*)#(\d+)$/s.exec(id);
     const [name, occurrence] = match ? [match[1] as string, Number(match[2])] : [id, 1];
     return (this.#occurrences.get(name) ?? 0) >= occurrence;

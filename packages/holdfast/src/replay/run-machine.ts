@@ -130,7 +130,7 @@ export class RunMachine {
   cancelUnstarted(request: EventDraft): void {
     this.started = true;
     this.#cancelRun(request);
-    this.outcome = { type: "failed", error: this.root.canceled, compensation: null };
+    this.outcome = { type: "failed", error: this.root.canceled, compensation: null, neverCalled: true };
   }
 
   /** Delivers the next recorded event that the code sees; false when there is none left, or on divergence. */
@@ -154,18 +154,23 @@ export class RunMachine {
     if (this.#cursor.isForgotten(event) || this.#cursor.isTaken(event)) return true;
     // Steps that were under way when the run was to be tried again: their records are for the next try.
     if (this.outcome?.type === "retried" && this.ops.get(event.op)) return true;
-    if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
     const looseSince = this.#cursor.looseSince(event);
+    // What was recorded for this try may also have ended it: the rest was recorded without it.
+    if (this.outcome && looseSince !== undefined) return true;
+    if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
     if (eventRole(event.type) === "command")
       return Cursor.isLenient(event.type) || looseSince !== undefined || this.ops.isRetired(event.op);
-    if (looseSince === undefined || isMessage(event)) return false;
+    if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
     return (this.ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
   }
 
   /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
   deliverLive(draft: EventDraft, now: number): boolean {
     const op = this.ops.get(draft.op);
-    if (!isMessage(draft) && !op) return false;
+    if (!isMessage(draft) && !op) {
+      const stray = this.#cursor.isStray(draft, (id) => this.ops.wasAsked(id));
+      return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
+    }
     const event = this.append(draft, now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
@@ -234,18 +239,14 @@ export class RunMachine {
 
   /** Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it. */
   command(draft: EventDraft): HistoryEvent | undefined {
-    if (!this.#cursor.replaying) {
-      return this.divergence ? undefined : this.append(draft, this.turnAt);
-    }
+    if (!this.#cursor.replaying) return this.divergence ? undefined : this.append(draft, this.turnAt);
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
-    // Code that no longer waits for a retired op comes to its next commands earlier than it did, and may have to wait for what
-    // had come while the op ran.
-    const isNew = this.#turnIsNew || this.ops.hasPendingRetired;
-    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, isNew, (op) => this.ops.isRetired(op));
+    const event =
+      taken ?? this.#cursor.takeAhead(draft.type, draft.op, this.#turnIsNew, (op) => this.ops.isRetired(op));
     if (event || Cursor.isLenient(draft.type)) return event;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (isNew) return this.#record(draft, this.turnAt);
+    if (this.#turnIsNew) return this.#record(draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;

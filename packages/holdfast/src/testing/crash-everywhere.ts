@@ -92,7 +92,7 @@ async function runOnce(
   const life = new MortalLife();
   let commits = 0;
   life.diesAt = ({ method, moment }) => {
-    if (method !== "commitRuns") return false;
+    if (method !== "commitRuns" && method !== "transact") return false;
     if (moment === "before") commits += 1;
     return point !== undefined && commits === point.commit && moment === point.moment;
   };
@@ -107,6 +107,7 @@ async function runOnce(
     FOREVER_MS,
   );
   life.onDeath = () => {
+    steps.cutOff();
     // The lease of the dead worker has passed: nothing is learned from waiting for it.
     for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
     void startWorker(heir, workflow);
@@ -156,20 +157,32 @@ class StepLog {
   readonly #store: MemoryStore;
   readonly #clock: VirtualClock;
   readonly #finished = new Set<string>();
+  /** A transaction that is cut off by the death of its worker never comes to an end: time must not wait for it. */
+  readonly #mortal: (() => void)[] = [];
 
   constructor(store: MemoryStore, clock: VirtualClock) {
     this.#store = store;
     this.#clock = clock;
   }
 
+  cutOff(): void {
+    for (const release of this.#mortal) release();
+  }
+
   of(life: MortalLife | undefined): NonNullable<PortsBundle["steps"]> {
     return {
       around: async ({ runId, op, attempt }, run) => {
+        if (life?.dead) return new Promise<never>(() => {});
         const events = this.#store.state.events.get(runId) ?? [];
-        if (events.some((event) => event.op === op && event.type === "step_completed")) this.rerun.push(op);
+        const inbox = this.#store.state.inbox.get(runId) ?? [];
+        const recorded =
+          events.some((event) => event.op === op && event.type === "step_completed") ||
+          inbox.some((message) => message.kind === "outcome" && message.name === op);
+        if (recorded) this.rerun.push(op);
         const key = `${op} ${attempt}`;
         if (this.#finished.has(key)) this.repeated.push(op);
         const release = this.#clock.hold();
+        if (life) this.#mortal.push(release);
         try {
           const value = await run();
           this.#finished.add(key);

@@ -14,6 +14,8 @@ import { MemoryStore, type StoreMethod } from "../../src/memory/memory-store.ts"
 import type { RunRecord } from "../../src/memory/state.ts";
 import type { Duration } from "../../src/model/duration.ts";
 import type { HistoryEvent } from "../../src/model/event.ts";
+import { outcomeMessageId } from "../../src/model/ids.ts";
+import type { Message } from "../../src/model/message.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { Hint, Notifier } from "../../src/ports/notifier.ts";
@@ -379,7 +381,21 @@ export function faultsInStore(store: MemoryStore): string[] {
       if (messages.has(messageId)) fault(`message ${messageId} was moved into history twice`);
       messages.add(messageId);
     });
-    if (messages.size !== run.consumed) fault(`${messages.size} messages in history, ${run.consumed} consumed`);
+    const consumed = (store.state.inbox.get(run.runId) ?? []).slice(0, run.consumed);
+    const moved = consumed.filter(({ messageId }) => messages.has(messageId));
+    if (moved.length !== messages.size) fault(`${messages.size} messages in history, ${moved.length} of them consumed`);
+    for (const message of consumed)
+      if (!messages.has(message.messageId) && !isTooLate(message, run, events))
+        fault(`message ${message.number} was consumed, but is not in history`);
   }
   return faults;
+}
+
+/** The outcome of a transaction step that nobody waited for when it came leaves no trace: its step has no other end either. */
+function isTooLate({ kind, name, messageId }: Message, run: RunRecord, events: readonly HistoryEvent[]): boolean {
+  if (kind !== "outcome") return false;
+  if (messageId !== outcomeMessageId(run.runId, name)) return run.continuedFrom !== null;
+  // A run that was tried again may have come to the same step again, and is given the same outcome.
+  const retried = events.some(({ type }) => type === "run_retried");
+  return retried || !events.some(({ op, type }) => op === name && /^step_(completed|failed)$/.test(type));
 }

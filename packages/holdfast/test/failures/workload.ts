@@ -1,6 +1,6 @@
 /**
  * Some of everything, small enough to be run hundreds of times: steps, retries, sleeps, signals, parallel steps, compensation,
- * cancel, terminate, a deadline, continue-as-new, several runs on two workers that differ in what they keep in memory.
+ * cancel, terminate, a deadline, continue-as-new, transactions, several runs on two workers that differ in what they keep in memory.
  */
 import type { Client } from "../../src/client/client.ts";
 import type { RunHandle } from "../../src/client/run-handle.ts";
@@ -9,7 +9,8 @@ import type { Worker } from "../../src/engine/worker.ts";
 import type { WorkerOptions } from "../../src/engine/worker-options.ts";
 import { isHoldfastError } from "../../src/errors/holdfast-error.ts";
 import type { StoreFault } from "../../src/memory/memory-store.ts";
-import type { Context } from "../../src/replay/context.ts";
+import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import { askTransaction, type Context } from "../../src/replay/context.ts";
 import { Cluster, faultsInStore, NEVER, type StoreHook } from "./harness.ts";
 
 const note = signal<number>("note");
@@ -138,10 +139,22 @@ function makeWorkflows(cluster: Cluster, undurable: Undurable) {
     };
     return ctx.step("second", fail, { retry: "none" });
   });
+  const entries: string[] = [];
+  const write = (name: string) => (tx: MemoryTransaction) => {
+    tx.onCommit(() => entries.push(name));
+    return entries.length;
+  };
+  const books = workflow("books", async (ctx) => {
+    const book = (name: string) => askTransaction(ctx, name, { kind: "memory", fn: write(`${ctx.info.id} ${name}`) });
+    await Promise.all([book("debit"), ctx.step("tell", durable(ctx, 1, 10)), book("credit")]);
+    await ctx.race({ fee: () => book("fee"), told: () => ctx.sleep("told", "1 hour") });
+    return [...entries].sort();
+  });
   const mend = (): void => {
     astray = false;
   };
-  return { all: [order, notes, saga, chain, late, stray, frail], order, notes, saga, chain, late, stray, frail, mend };
+  const flows = { order, notes, saga, chain, late, stray, frail, books };
+  return { all: Object.values(flows), ...flows, mend };
 }
 
 async function script(client: Client, flows: Workflows): Promise<Record<string, unknown>> {
@@ -155,6 +168,7 @@ async function script(client: Client, flows: Workflows): Promise<Record<string, 
   const gone = await client.start(flows.saga, undefined, { id: "gone" });
   const stray = await client.start(flows.stray, undefined, { id: "stray" });
   const frail = await client.start(flows.frail, undefined, { id: "frail" });
+  const books = await client.start(flows.books, undefined, { id: "books" });
   for (const n of [1, 2, 3]) {
     await Promise.all([notes.signal(note, n), client.get("chain").signal(note, n)]);
   }
@@ -162,7 +176,7 @@ async function script(client: Client, flows: Workflows): Promise<Record<string, 
   const finished = await Promise.all(orders.map((run) => run.result()));
   await saga.cancel("changed my mind");
   await notes.signal(note, 4);
-  const outcomes = { notes, saga, chain, late, gone };
+  const outcomes = { notes, saga, chain, late, gone, books };
   const told: Record<string, unknown> = { orders: finished };
   for (const [id, run] of Object.entries(outcomes)) told[id] = await outcomeOf(run);
   flows.mend();

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { signal, workflow } from "../../src/define/definitions.ts";
+import { CLAIM_FALLBACK_MS, Cluster, type StoreHook } from "./harness.ts";
+
+const note = signal<number>("note");
+
+test("a run that was canceled before its code was ever called ends as canceled, whoever has to finish that", async () => {
+  const cluster = new Cluster();
+  const careful = workflow("careful", async (ctx) => {
+    // What the code does first is a command: had it ever been called, history would begin with it.
+    await ctx.sleep("first", "1 hour");
+  });
+  // A signal comes in while the end is on its way to the store, and the worker does not live to see the answer.
+  const hook: StoreHook = async (method, _params, next) => {
+    if (method !== "commitRuns") return next();
+    await client.get("c").signal(note, 1);
+    const answer = await next();
+    doomed.kill();
+    return answer;
+  };
+  const doomed = cluster.process("doomed", hook);
+  const { client } = cluster.process("outside");
+  const run = await cluster.until(client.start(careful, undefined, { id: "c", delay: "1s" }));
+  await cluster.until(run.cancel("never mind"));
+  await doomed.worker({ workflows: [careful] });
+  await cluster.when(() => doomed.life.dead);
+  await cluster.process("heir").worker({ workflows: [careful] });
+  await cluster.when(() => cluster.runOf("c").heldBy === null && cluster.runOf("c").status !== "running");
+  await cluster.clock.advance({ milliseconds: 2 * CLAIM_FALLBACK_MS });
+  expect(cluster.runOf("c").status).toBe("canceled");
+});

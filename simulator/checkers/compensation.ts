@@ -1,0 +1,84 @@
+import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
+import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
+import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
+
+const UNDO = "compensate:";
+
+/**
+ * What began is undone in reverse order, once with effect, and told what is known of its step; what never began is not undone,
+ * and nothing is undone in a run that went well.
+ */
+export const compensation: Checker = {
+  name: "compensation",
+  needs: ["effects"],
+  check({ runs, effects = [] }) {
+    const undoing = effects.filter(({ op }) => op.startsWith(UNDO));
+    return runs.flatMap((one) =>
+      checkRun(
+        one,
+        undoing.filter(({ runId }) => runId === one.run.runId),
+      ),
+    );
+  },
+};
+
+function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Found[] {
+  const { runId, status } = run;
+  const found: Found[] = [];
+  const fault = (text: string): void => void found.push({ runId, text });
+  if (effects.length > 0 && (status === "completed" || status === "continued"))
+    fault(`it ${status}, but "${effects[0]?.op}" was executed`);
+  const begun = history
+    .filter((event) => event.type === "step_started" && !event.op?.startsWith(UNDO))
+    .map((event) => event.op as string);
+  const undone = history
+    .filter((event) => event.op?.startsWith(UNDO) && event.type === "step_completed")
+    .map((event) => (event.op as string).slice(UNDO.length));
+  if (new Set(undone).size !== undone.length) fault(`something was undone twice: ${undone.join(", ")}`);
+  // Those by hand have no step of their own.
+  const steps = undone.filter((op) => !op.startsWith("u"));
+  for (const op of steps)
+    if (!begun.includes(op) && !isSettled(history, op)) fault(`"${op}" was undone but never began`);
+  const order = [...new Set(begun)].filter((op) => steps.includes(op));
+  if (!isReversed(order, steps, history)) fault(`begun as ${order.join(", ")}, undone as ${steps.join(", ")}`);
+  if (run.compensation === "compensated") {
+    const forgotten = [...new Set(begun)].filter((op) => op.startsWith("c") && !undone.includes(op));
+    if (forgotten.length > 0) fault(`${forgotten.join(", ")} began and was not undone`);
+  }
+  for (const { op, told } of effects) {
+    const expected = outcomeOf(history, op.slice(UNDO.length));
+    if (told !== undefined && !op.startsWith(`${UNDO}u`) && told !== expected)
+      fault(`"${op}" was told "${told}", not "${expected}"`);
+  }
+  return found;
+}
+
+function isSettled(history: readonly HistoryEvent[], op: string): boolean {
+  return history.some((event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"));
+}
+
+/** Steps that ran one after the other are undone in reverse; of those side by side nobody knows the order. */
+function isReversed(begun: readonly string[], undone: readonly string[], history: readonly HistoryEvent[]): boolean {
+  const startOf = (op: string): number =>
+    history.findIndex((event) => event.op === op && event.type === "step_started");
+  const endOf = (op: string): number =>
+    history.findIndex((event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"));
+  return begun.every((first) =>
+    begun.every((second) => {
+      const after = endOf(first) >= 0 && endOf(first) < startOf(second);
+      return !after || undone.indexOf(first) > undone.indexOf(second);
+    }),
+  );
+}
+
+/** What history knew of a step before its compensation began. */
+function outcomeOf(history: readonly HistoryEvent[], op: string): string {
+  const undoneAt = history.findIndex((event) => event.op === UNDO + op);
+  const known = undoneAt < 0 ? history : history.slice(0, undoneAt);
+  const last = known.findLast(
+    (event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"),
+  );
+  if (last?.type === "step_completed")
+    return `completed ${last.payload === undefined ? "-" : jsonCodec.decode(last.payload)}`;
+  return last && !last.meta?.unknown ? "failed -" : "unknown -";
+}

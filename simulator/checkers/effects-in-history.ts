@@ -1,0 +1,40 @@
+import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
+import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
+
+/**
+ * What a workflow acted upon is in its history: the results that its code had seen when it asked for an effect that happened.
+ * And the other way round: a result in history is what an execution of that op and attempt gave.
+ */
+export const effectsInHistory: Checker = {
+  name: "effects-in-history",
+  needs: ["effects"],
+  check({ runs, effects = [] }) {
+    const byRun = new Map<string, Effect[]>();
+    for (const effect of effects) {
+      const list = byRun.get(effect.runId);
+      if (list) list.push(effect);
+      else byRun.set(effect.runId, [effect]);
+    }
+    return runs.flatMap((one) => checkRun(one, byRun.get(one.run.runId) ?? []));
+  },
+};
+
+function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Found[] {
+  const { runId } = run;
+  const found: Found[] = [];
+  const results = new Map<string, string>();
+  const given = new Set(effects.map(({ op, attempt, value }) => `${op} ${attempt} ${value}`));
+  for (const { type, op, payload, meta } of history) {
+    if (type !== "step_completed") continue;
+    const value = payload === undefined ? undefined : String(jsonCodec.decode(payload));
+    results.set(op as string, value ?? "");
+    if (!given.has(`${op} ${meta?.attempt ?? 1} ${value}`))
+      found.push({ runId, text: `history has ${value} for "${op}", which no attempt ${meta?.attempt ?? 1} gave` });
+  }
+  for (const { op, seen } of effects) {
+    const lost = seen.find((sight) => results.get(sight.op) !== sight.value);
+    if (lost)
+      found.push({ runId, text: `"${op}" was done because "${lost.op}" gave ${lost.value}, which is not in history` });
+  }
+  return found;
+}

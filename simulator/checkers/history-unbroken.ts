@@ -1,0 +1,37 @@
+import type { Checker, Found } from "../evidence.ts";
+import { digest } from "../store/recorder.ts";
+import { voidEvents } from "../void-events.ts";
+
+const ENDINGS = ["step_completed", "step_failed", "timer_fired"];
+
+/** A history has no gap and no fork: what was once appended stands there for ever, and each op ends once. */
+export const historyUnbroken: Checker = {
+  name: "history-unbroken",
+  needs: [],
+  check({ runs, commits }) {
+    const found: Found[] = [];
+    const texts = new Map<string, readonly string[]>();
+    for (const { run, history } of runs) {
+      const { runId } = run;
+      const fault = (text: string): void => void found.push({ runId, text });
+      if (commits) texts.set(runId, history.map(digest));
+      if (history.length !== run.eventCount) fault(`${history.length} events, but the row says ${run.eventCount}`);
+      const ended = new Set<string>();
+      const isVoid = voidEvents(history);
+      history.forEach((event, i) => {
+        if (event.seq !== i + 1) fault(`event ${event.seq} stands at place ${i + 1}`);
+        if (event.at < (history[i - 1]?.at ?? 0)) fault(`event ${event.seq} is earlier than the one before`);
+        if (event.op === null || !ENDINGS.includes(event.type) || isVoid.has(event)) return;
+        if (ended.has(event.op)) fault(`"${event.op}" ends twice, the second time in event ${event.seq}`);
+        ended.add(event.op);
+      });
+    }
+    for (const { runId, applied, digest: then } of commits ?? []) {
+      if (!applied) continue;
+      const now = texts.get(runId);
+      const changed = then.find((text) => now?.[Number.parseInt(text, 10) - 1] !== text);
+      if (changed !== undefined) found.push({ runId, text: `what was appended is not there any more: ${changed}` });
+    }
+    return found;
+  },
+};

@@ -1,0 +1,60 @@
+/**
+ * The invariants, one file each. Every checker is a pure function of the evidence; `needs` says what it cannot do without.
+ * Rows and histories are enough for history-unbroken, row-is-fold and timers; with what the steps wrote down about themselves
+ * (effects) a real store gets most of the others.
+ */
+import type { Checker, Evidence, Violation } from "../evidence.ts";
+import { acknowledged } from "./acknowledged.ts";
+import { attempts } from "./attempts.ts";
+import { canceledMeansCanceled } from "./canceled-means-canceled.ts";
+import { compensation } from "./compensation.ts";
+import { completedOnce } from "./completed-once.ts";
+import { durableBeforeEffect } from "./durable-before-effect.ts";
+import { effectsInHistory } from "./effects-in-history.ts";
+import { historyUnbroken } from "./history-unbroken.ts";
+import { holderAppends } from "./holder-appends.ts";
+import { noComplaints } from "./no-complaints.ts";
+import { nothingLost } from "./nothing-lost.ts";
+import { outputs } from "./outputs.ts";
+import { quiet } from "./quiet.ts";
+import { rowIsFold } from "./row-is-fold.ts";
+import { signals } from "./signals.ts";
+import { timers } from "./timers.ts";
+import { transactions } from "./transactions.ts";
+import { wakeUps } from "./wake-ups.ts";
+import { withinLease } from "./within-lease.ts";
+
+export const CHECKERS: readonly Checker[] = [
+  historyUnbroken,
+  holderAppends,
+  completedOnce,
+  durableBeforeEffect,
+  effectsInHistory,
+  withinLease,
+  attempts,
+  timers,
+  transactions,
+  signals,
+  wakeUps,
+  canceledMeansCanceled,
+  compensation,
+  rowIsFold,
+  outputs,
+  acknowledged,
+  noComplaints,
+  nothingLost,
+  quiet,
+];
+
+/** The same for rows and histories that came from anywhere, with whatever else is known. */
+export const checkHistories = (evidence: Evidence): Promise<Violation[]> => checkEvidence(evidence);
+
+/** What is wrong, by every checker that the evidence is enough for. */
+export async function checkEvidence(evidence: Evidence): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  for (const { name, needs, check } of CHECKERS) {
+    if (needs.some((key) => evidence[key] === undefined)) continue;
+    for (const { runId, text } of await check(evidence)) violations.push({ checker: name, runId, text });
+  }
+  return violations;
+}

@@ -1,0 +1,74 @@
+import { toErrorRecord } from "../../packages/holdfast/src/errors/error-record.ts";
+import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
+import type { Message } from "../../packages/holdfast/src/model/message.ts";
+import { isClosed, type Run } from "../../packages/holdfast/src/model/run.ts";
+import type { Checker, Evidence, Found } from "../evidence.ts";
+import { type Conclusion, conclude } from "../reference.ts";
+import { isCancellation } from "../workload/program.ts";
+
+/** A run ends as a run without any faults would, if the same things were decided in it. */
+export const outputs: Checker = {
+  name: "outputs",
+  needs: ["programs"],
+  async check({ runs, programs, inboxes }: Evidence) {
+    const found: Found[] = [];
+    for (const { run, history } of runs) {
+      const program = programs?.get(`${run.workflow}@${run.version}`);
+      if (!program || !isClosed(run.status) || run.status === "terminated" || run.startedAt === null) continue;
+      if (run.status === "canceled" && history.every(isMessage)) continue; // its code was never called
+      const next = runs.find((one) => one.run.runId === run.continuedAs)?.run;
+      let conclusion = await conclude(program, run, history, true);
+      let fault = compare(run, conclusion, next);
+      // The run may have ended with code that still had the steps that are gone from the latest.
+      if (fault) {
+        conclusion = await conclude(program, run, history, false);
+        fault = compare(run, conclusion, next);
+      }
+      if (conclusion.type === "continued" && next)
+        fault ??= notHandedOn(conclusion.unread, inboxes?.get(next.runId) ?? []);
+      if (fault) found.push({ runId: run.runId, text: `${fault}; without faults: ${describe(conclusion)}` });
+    }
+    return found;
+  },
+};
+
+/** What was unread when the run continued is the first that its successor gets. */
+function notHandedOn(unread: readonly string[], inbox: readonly Message[]): string | undefined {
+  const first = new Set(inbox.slice(0, unread.length).map((message) => message.messageId));
+  const lost = unread.filter((messageId) => !first.has(messageId));
+  return lost.length === 0 ? undefined : `its successor did not get ${lost.join(", ")}`;
+}
+
+function isMessage(event: HistoryEvent): boolean {
+  return event.type === "signal_received" || event.type === "cancel_requested";
+}
+
+function compare(run: Run, conclusion: Conclusion, next: Run | undefined): string | undefined {
+  const text = (payload: Run["output"]): string | undefined =>
+    payload?.length ? Buffer.from(payload).toString() : undefined;
+  switch (run.status) {
+    case "completed":
+      if (conclusion.type === "completed" && conclusion.output === text(run.output)) return undefined;
+      return `it completed with ${text(run.output)}`;
+    case "continued":
+      if (conclusion.type === "continued" && conclusion.input === text(next?.input ?? null)) return undefined;
+      return `it continued with ${text(next?.input ?? null)}`;
+    case "canceled":
+      return conclusion.type === "failed" && isCancellation(conclusion.error) ? undefined : "it was canceled";
+    case "timed_out":
+      // Whatever its code makes of it, a run that passed its deadline has timed out.
+      return conclusion.type === "pending" ? "it timed out" : undefined;
+    default: {
+      const message = conclusion.type === "failed" ? toErrorRecord(conclusion.error).message : undefined;
+      const raced =
+        message === "every branch failed" && run.error?.message.startsWith("Every branch of ctx.race failed");
+      return message === run.error?.message || raced ? undefined : `it failed with "${run.error?.message}"`;
+    }
+  }
+}
+
+function describe(conclusion: Conclusion): string {
+  return conclusion.type === "failed"
+    ? `failed with "${toErrorRecord(conclusion.error).message}"`
+    : JSON.stringify(conclusion);
+}

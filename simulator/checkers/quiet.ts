@@ -1,0 +1,21 @@
+import type { Checker, Found } from "../evidence.ts";
+
+/** A system with nothing to do does next to nothing: heartbeats, sweeps, and a look now and then. */
+export const quiet: Checker = {
+  name: "quiet",
+  needs: ["quiet"],
+  check({ quiet: observed }) {
+    if (!observed) return [];
+    const { ms, workers, leaseMs, fallbackMs, calls } = observed;
+    const leases = ms / leaseMs;
+    const most: Readonly<Record<string, number>> = {
+      // Every third of a lease, and one before each sweep.
+      heartbeatWorker: workers * (leases * 9 + 4),
+      sweepWorkers: workers * (leases * 5 + 2),
+      claimRuns: workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
+    };
+    return Object.entries(calls).flatMap(([name, count]): Found[] =>
+      count <= (most[name] ?? 0) ? [] : [{ text: `${count} calls of ${name} in ${ms} ms with nothing to do` }],
+    );
+  },
+};

@@ -1,0 +1,55 @@
+import type { Checker, Found } from "../evidence.ts";
+
+/**
+ * Signals reach a chain of runs exactly once, and those of one sender in the order in which they were sent: what history
+ * has of a sender is how its letters begin, without a gap.
+ */
+export const signals: Checker = {
+  name: "signals",
+  needs: ["letters", "inboxes"],
+  check({ runs, letters = [], inboxes }) {
+    const found: Found[] = [];
+    const order = new Map<string, { readonly sender: string; readonly number: number }>();
+    for (const { id, sender, messageIds } of letters)
+      for (const [i, messageId] of messageIds.entries())
+        order.set(messageId, { sender: `${id} ${sender}`, number: i + 1 });
+    const firsts = new Map<string, string>();
+    const restarted = new Set<string>();
+    for (const { run } of runs) {
+      if ((firsts.get(run.id) ?? run.firstRunId) !== run.firstRunId) restarted.add(run.id);
+      firsts.set(run.id, run.firstRunId);
+    }
+    const chains = new Map<string, { received: Set<string>; next: Map<string, number> }>();
+    for (const { run, history } of runs) {
+      const { runId, firstRunId, consumed } = run;
+      const fault = (text: string): void => void found.push({ runId, text });
+      const chain = chains.get(firstRunId) ?? { received: new Set(), next: new Map() };
+      chains.set(firstRunId, chain);
+      const own = new Set<string>();
+      let number = 0;
+      const inbox = inboxes?.get(runId) ?? [];
+      for (const { meta } of history) {
+        if (meta?.messageId === undefined) continue;
+        const { messageId } = meta;
+        // The outcome of a transaction that nobody waits for any more is taken in and leaves no event.
+        while (inbox[number]?.kind === "outcome" && inbox[number]?.messageId !== messageId) number += 1;
+        const message = inbox[number++];
+        if (message?.messageId !== messageId)
+          fault(`message ${number} is ${message?.messageId}, but history has ${messageId}`);
+        if (own.has(messageId)) fault(`${messageId} was received twice`);
+        own.add(messageId);
+        if (chain.received.has(messageId)) continue; // it was handed on by the run before, unread
+        chain.received.add(messageId);
+        const place = order.get(messageId);
+        // A late copy of a letter to an id may reach another run that has the id by then.
+        if (!place || restarted.has(run.id)) continue;
+        const expected = chain.next.get(place.sender) ?? place.number;
+        if (place.number !== expected) fault(`${messageId} came, but number ${expected} of ${place.sender} was next`);
+        chain.next.set(place.sender, place.number + 1);
+      }
+      while (number < consumed && inbox[number]?.kind === "outcome") number += 1;
+      if (number !== consumed) fault(`${number} messages in history, but the row says ${consumed}`);
+    }
+    return found;
+  },
+};

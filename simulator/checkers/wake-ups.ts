@@ -1,0 +1,19 @@
+import { isClosed } from "../../packages/holdfast/src/model/run.ts";
+import type { Checker } from "../evidence.ts";
+
+/** No wake-up is lost: a run that is let go of while messages wait for it is due at once. */
+export const wakeUps: Checker = {
+  name: "wake-ups",
+  needs: ["commits"],
+  check: ({ commits = [] }) =>
+    commits
+      .filter(({ applied, after }) => {
+        const waits =
+          applied && after.heldBy === null && after.delivered > after.consumed && after.availableAt === null;
+        return waits && after.status !== "parked" && !isClosed(after.status);
+      })
+      .map(({ runId, after }) => ({
+        runId,
+        text: `it was let go of after ${after.consumed} of ${after.delivered} messages, and is not due`,
+      })),
+};

@@ -1,0 +1,206 @@
+import { Dice } from "./dice.ts";
+
+/** Everything about a run of the simulator that can be chosen. Plain data: it is printed, edited when shrinking, and replayed. */
+export interface Configuration {
+  readonly seed: number;
+  readonly temper: Temper;
+  readonly workers: number;
+  readonly worker: WorkerSettings;
+  readonly clocks: ClockSettings;
+  readonly store: StoreSettings;
+  readonly hints: HintSettings;
+  readonly trouble: TroubleSettings;
+  readonly workload: WorkloadSettings;
+  /** How long things go wrong. */
+  readonly safetyMs: number;
+}
+
+export type Temper = "calm" | "moderate" | "savage";
+
+export interface WorkerSettings {
+  readonly concurrency: number;
+  readonly cacheSize: number;
+  readonly leaseMs: number;
+  readonly drainMs: number;
+  readonly flushesInFlightMax: number;
+  readonly runsPerFlushMax: number;
+  readonly eventsPerFlushMax: number;
+  /** 0: no limit. */
+  readonly eventsPerHoldMax: number;
+  readonly windUpMs: number;
+  readonly claimFallbackMs: number;
+  readonly suspectAfter: number;
+  readonly parkAfter: number;
+}
+
+export interface ClockSettings {
+  readonly skewMsMax: number;
+  /** Share by which a process's clock may run fast or slow. */
+  readonly driftMax: number;
+}
+
+/** Latencies in milliseconds, the rest as probabilities per call. */
+export interface StoreSettings {
+  readonly latencyMs: number;
+  readonly tailMs: number;
+  readonly tail: number;
+  /** Fails, and nothing has happened. */
+  readonly unavailable: number;
+  /** The connection breaks in the middle: the outcome is unknown, and nothing has happened. */
+  readonly brokenBefore: number;
+  /** The connection breaks after it took effect. */
+  readonly brokenAfter: number;
+  /** The caller is told that the outcome is unknown, and it takes effect later. */
+  readonly timeout: number;
+  /** Takes effect twice, the second time later. */
+  readonly duplicate: number;
+  /** Is answered after several leases only. */
+  readonly hang: number;
+  /** A row of the call is locked by a stranger. */
+  readonly busy: number;
+}
+
+export interface HintSettings {
+  readonly lost: number;
+  readonly doubled: number;
+  readonly late: number;
+  readonly lateMs: number;
+}
+
+export const TROUBLES = [
+  "kill",
+  "killAll",
+  "freeze",
+  "cutOff",
+  "dropConnection",
+  "drain",
+  "stop",
+  "slow",
+  "outage",
+  "clockJump",
+  "storeJump",
+  "deploy",
+  "newVersion",
+  "killClient",
+] as const;
+
+export type Trouble = (typeof TROUBLES)[number];
+
+export interface TroubleSettings {
+  /** Mean time between two. */
+  readonly everyMs: number;
+  readonly weights: Readonly<Record<Trouble, number>>;
+}
+
+export interface WorkloadSettings {
+  readonly runs: number;
+  readonly workflows: number;
+  /** Most ops in one workflow. */
+  readonly opsMax: number;
+  readonly opWeights: Readonly<Record<string, number>>;
+  readonly cancels: number;
+  readonly terminations: number;
+  readonly timeouts: number;
+  readonly delays: number;
+  /** Starts of an id that is there already. */
+  readonly restarts: number;
+  /** Failed runs that an operator tries again. */
+  readonly retries: number;
+  readonly killers: number;
+}
+
+export function drawConfiguration(seed: number, kinds: readonly string[]): Configuration {
+  const dice = new Dice(`configuration ${seed}`);
+  const temper = dice.pick<Temper>(["calm", "moderate", "moderate", "savage", "savage"]);
+  const harm = { calm: 0, moderate: 1, savage: 4 }[temper];
+  const leaseMs = dice.pick([1_000, 1_500, 3_000, 6_000]);
+  return {
+    seed,
+    temper,
+    workers: dice.pick([1, 2, 2, 3, 3, 4]),
+    worker: drawWorker(dice, leaseMs),
+    clocks: {
+      skewMsMax: dice.pick([0, 100, 60_000]),
+      driftMax: dice.pick([0, 0.001, 0.02]),
+    },
+    store: drawStore(dice, harm),
+    hints: {
+      lost: dice.pick([0, 0.1, 0.5, 1]),
+      doubled: dice.pick([0, 0.2]),
+      late: dice.pick([0, 0.2]),
+      lateMs: dice.pick([50, 2_000]),
+    },
+    trouble: drawTrouble(dice, harm, leaseMs),
+    workload: drawWorkload(dice, kinds),
+    safetyMs: dice.int(15, 40) * 1_000,
+  };
+}
+
+function drawWorker(dice: Dice, leaseMs: number): WorkerSettings {
+  return {
+    concurrency: dice.pick([1, 2, 5, 100]),
+    cacheSize: dice.pick([0, 1, 3, 1_000]),
+    leaseMs,
+    drainMs: dice.pick([0, 500, 5_000]),
+    flushesInFlightMax: dice.pick([1, 2, 4]),
+    runsPerFlushMax: dice.pick([1, 2, 1_000]),
+    eventsPerFlushMax: dice.pick([1, 3, 5_000]),
+    eventsPerHoldMax: dice.pick([0, 0, 1, 4]),
+    windUpMs: dice.pick([200, 2_000]),
+    claimFallbackMs: dice.pick([500, 2_000, 5_000]),
+    suspectAfter: dice.pick([1, 2, 3]),
+    parkAfter: dice.pick([1, 3]),
+  };
+}
+
+function drawStore(dice: Dice, harm: number): StoreSettings {
+  const rate = (...rates: number[]): number => dice.pick([0, ...rates]) * harm;
+  return {
+    latencyMs: dice.pick([1, 5, 30]),
+    tailMs: dice.pick([50, 400, 1_500]),
+    tail: rate(0.01, 0.05),
+    unavailable: rate(0.01, 0.04),
+    brokenBefore: rate(0.005, 0.02),
+    brokenAfter: rate(0.01, 0.04),
+    timeout: rate(0.005, 0.02),
+    duplicate: rate(0.01, 0.04),
+    hang: rate(0.001, 0.003),
+    busy: rate(0.01, 0.05),
+  };
+}
+
+function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings {
+  const everyMs = harm === 0 ? 0 : leaseMs * dice.pick([0.7, 1.5, 3]) * (harm > 1 ? 1 : 2);
+  const weights = Object.fromEntries(TROUBLES.map((name) => [name, dice.pick([0, 1, 1, 3])]));
+  weights["freeze"] = dice.pick([1, 2, 5]);
+  // Taking everybody down at once, all the time, leaves nothing to look at.
+  weights["killAll"] = dice.pick([0, 0, 0.3]);
+  weights["storeJump"] = dice.pick([0, 0, 0.5]);
+  weights["deploy"] = dice.pick([0, 0.5, 1]);
+  return { everyMs, weights: weights as Record<Trouble, number> };
+}
+
+function drawWorkload(dice: Dice, kinds: readonly string[]): WorkloadSettings {
+  const share = (...shares: number[]): number => dice.pick([0, ...shares]);
+  const weights = Object.fromEntries(kinds.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
+  return {
+    runs: dice.int(12, 48),
+    workflows: dice.int(2, 8),
+    opsMax: dice.pick([6, 12, 20]),
+    opWeights: { ...weights, step: dice.pick([2, 5]), failure: dice.pick([0, 0, 0.3]) },
+    cancels: share(0.1, 0.4),
+    terminations: share(0.05, 0.2),
+    timeouts: share(0.1, 0.3),
+    delays: share(0.2),
+    restarts: share(0.3),
+    retries: share(0.5, 1),
+    killers: share(0, 0.1),
+  };
+}
+
+/** One line a group, for people to read. */
+export function describeConfiguration(configuration: Configuration): string {
+  const { seed, temper, workers, safetyMs, ...groups } = configuration;
+  const lines = Object.entries(groups).map(([name, group]) => `  ${name.padEnd(9)} ${JSON.stringify(group)}`);
+  return [`seed ${seed}: ${temper}, ${workers} workers, ${safetyMs / 1_000} s of faults`, ...lines].join("\n");
+}

@@ -1,0 +1,282 @@
+/** Whoever uses the system: starts runs and talks to them, and does not give up because something fails on the way. */
+import type { Client } from "../packages/holdfast/src/client/client.ts";
+import type { RunHandle } from "../packages/holdfast/src/client/run-handle.ts";
+import { signal } from "../packages/holdfast/src/define/definitions.ts";
+import { isHoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
+import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
+import { isClosed } from "../packages/holdfast/src/model/run.ts";
+import type { SignalDefinition } from "../packages/holdfast/src/replay/context.ts";
+import type { SimTime } from "./clock.ts";
+import type { Dice } from "./dice.ts";
+import type { Ack, Letters } from "./evidence.ts";
+import type { PlannedRun } from "./plan.ts";
+import type { SimProcess } from "./process.ts";
+import type { Trace } from "./trace.ts";
+import { LETTER } from "./workload/mailbox.ts";
+
+export interface DriverParams {
+  readonly time: SimTime;
+  readonly state: MemoryState;
+  readonly dice: Dice;
+  readonly trace: Trace;
+  /** Somebody to ask: any process that lives. */
+  readonly anybody: () => SimProcess | undefined;
+  readonly complain: (text: string) => void;
+}
+
+const OPERATOR_EVERY_MS = 2_000;
+
+export class Driver {
+  readonly acks: Ack[] = [];
+  readonly letters: Letters[] = [];
+  readonly #params: DriverParams;
+  readonly #open = new Map<object, string>();
+  readonly #retried = new Set<string>();
+  #retries: ReadonlySet<string> = new Set();
+  #extras = 0;
+
+  constructor(params: DriverParams) {
+    this.#params = params;
+  }
+
+  /** What it is still waiting for. */
+  get unfinished(): readonly string[] {
+    return [...this.#open.values()];
+  }
+
+  begin(runs: readonly PlannedRun[]): void {
+    for (const run of runs) this.#task(`all that is planned for ${run.id}`, () => this.#talk(run));
+  }
+
+  /** Runs that wait for somebody get what they wait for. */
+  tend(runs: readonly PlannedRun[], over: () => boolean): void {
+    this.#retries = new Set(runs.filter((run) => run.retried).map((run) => run.id));
+    const look = (): void => {
+      if (over()) return;
+      for (const row of this.#params.state.runs.values()) this.#tendTo(row);
+      this.#params.time.at(OPERATOR_EVERY_MS, look);
+    };
+    look();
+  }
+
+  /** Whether it has failed and somebody is going to try it again. */
+  isToBeRetried(row: RunRecord): boolean {
+    const newest = this.#params.state.byId.get(`default\n${row.id}`)?.at(-1) === row.runId;
+    return row.status === "failed" && newest && this.#retries.has(row.id) && !this.#retried.has(row.runId);
+  }
+
+  #tendTo(row: RunRecord): void {
+    const { runId, id, status } = row;
+    const client = (client: Client): RunHandle => client.get(id);
+    if (status === "parked")
+      this.#task(`resuming ${id}`, () => this.#insist((c) => client(c).resume(), ["run_closed"]));
+    const newest = this.#params.state.byId.get(`default\n${id}`)?.at(-1) === runId;
+    if (this.isToBeRetried(row)) {
+      this.#retried.add(runId);
+      this.#task(`retrying ${id}`, () => this.#retry(id, runId));
+    }
+    if (status !== "waiting" || !newest) return;
+    for (const op of row.waitingFor) {
+      const name = /^receive:([^#]+)/.exec(op)?.[1];
+      if (name === undefined) continue;
+      const messageId = `extra/${++this.#extras}`;
+      this.#task(`an extra ${name} for ${id}`, () =>
+        this.#insist((c) => client(c).signal(signal<string>(name), `extra ${name}`, { id: messageId }), ["run_closed"]),
+      );
+    }
+  }
+
+  async #retry(id: string, runId: string): Promise<void> {
+    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed"]);
+    const { byId, events } = this.#params.state;
+    // Another run may have got the id since: then it is that one which is tried again.
+    const retried = (byId.get(`default\n${id}`) ?? []).some((one) =>
+      events.get(one)?.some((event) => event.type === "run_retried"),
+    );
+    if (done) this.#ack({ kind: "retry", id, runId, true: retried });
+  }
+
+  #task(what: string, work: () => Promise<unknown>): void {
+    const key = {};
+    this.#open.set(key, what);
+    work().then(
+      () => this.#open.delete(key),
+      (error) => {
+        this.#open.delete(key);
+        this.#params.complain(`${what}: ${error}`);
+      },
+    );
+  }
+
+  async #talk(run: PlannedRun): Promise<void> {
+    await this.#until(run.atMs);
+    const handle = await this.#start(run, "return", "return");
+    if (run.awaitsResult) this.#task(`the result of ${run.id}`, () => this.#result(run.id));
+    for (const one of run.signals) this.#task(`signal ${one.name} of ${run.id}`, () => this.#signal(run.id, one));
+    for (const sender of run.senders)
+      if (sender.letters > 0) this.#task(`${sender.name} of ${run.id}`, () => this.#write(run.id, sender));
+    const { cancelAtMs, terminateAtMs, restart } = run;
+    if (cancelAtMs !== undefined) this.#task(`canceling ${run.id}`, () => this.#cancel(run.id, cancelAtMs));
+    if (terminateAtMs !== undefined)
+      this.#task(`terminating ${run.id}`, () => this.#terminate(run, handle.runId, terminateAtMs));
+    if (!restart) return;
+    await this.#until(restart.atMs);
+    await this.#start(run, restart.ifRunning, restart.ifClosed);
+  }
+
+  async #start(
+    run: PlannedRun,
+    ifRunning: "return" | "replace",
+    ifClosed: "return" | "start",
+  ): Promise<{ readonly runId: string }> {
+    const { id, program, delayMs, timeoutMs, priority } = run;
+    const options = {
+      id,
+      version: program.version,
+      priority,
+      ifRunning,
+      ifClosed,
+      ...(delayMs === undefined ? {} : { delay: { milliseconds: delayMs } }),
+      ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }),
+    };
+    const started = await this.#insist((client) => client.start(program.workflow, { hop: 0 }, options), []);
+    const runId = started?.value.runId ?? "";
+    this.#ack({ kind: "start", id, runId, true: this.#params.state.runs.has(runId) });
+    return { runId };
+  }
+
+  async #signal(id: string, one: PlannedRun["signals"][number]): Promise<void> {
+    await this.#until(one.atMs);
+    const messageId = `${id}/${one.name}/${++this.#extras}`;
+    const definition = signal<string>(one.name);
+    for (let i = 0; i < (one.twice ? 2 : 1); i++) await this.#send(id, definition, `${one.name} for ${id}`, messageId);
+  }
+
+  async #write(id: string, sender: PlannedRun["senders"][number]): Promise<void> {
+    const messageIds: string[] = [];
+    this.letters.push({ id, sender: sender.name, messageIds });
+    for (let n = 1; n <= sender.letters; n++) {
+      const messageId = `${id}/${sender.name}/${n}`;
+      messageIds.push(messageId);
+      if (!(await this.#send(id, LETTER, `${sender.name} ${n}`, messageId))) return;
+      if (sender.everyMs > 0) await this.#params.time.wait(sender.everyMs);
+    }
+  }
+
+  async #send(id: string, definition: SignalDefinition<string>, payload: string, messageId: string): Promise<boolean> {
+    const call = (client: Client) => client.get(id).signal(definition, payload, { id: messageId });
+    const sent = await this.#insist(call, ["run_closed"]);
+    if (!sent) return false;
+    const there = [...this.#params.state.messageIds.values()].some((ids) => ids.has(messageId));
+    this.#ack({ kind: "signal", id, runId: undefined, messageId, true: there });
+    return true;
+  }
+
+  async #cancel(id: string, atMs: number): Promise<void> {
+    await this.#until(atMs);
+    await this.#insist((client) => client.get(id).cancel("no longer wanted"), []);
+    const { state } = this.#params;
+    const runs = (state.byId.get(`default\n${id}`) ?? []).map((runId) => state.runs.get(runId));
+    // One that had failed when it was asked may have been tried again since.
+    const isTrue = (row: RunRecord): boolean =>
+      isClosed(row.status) ||
+      state.inbox.get(row.runId)?.some((message) => message.kind === "cancel") === true ||
+      state.events.get(row.runId)?.some((event) => event.type === "run_retried") === true;
+    const asked = runs.some((row) => row !== undefined && isTrue(row));
+    this.#ack({ kind: "cancel", id, runId: undefined, true: asked });
+  }
+
+  async #terminate(run: PlannedRun, runId: string, atMs: number): Promise<void> {
+    await this.#until(atMs);
+    await this.#insist((client) => client.get(run.id).terminate("enough"), []);
+    const last = this.#lastOf(runId);
+    this.#ack({ kind: "terminate", id: run.id, runId: last?.runId, true: last !== undefined && isClosed(last.status) });
+  }
+
+  async #result(id: string): Promise<void> {
+    const told = await this.#resultOf(id);
+    const { byId, runs, events } = this.#params.state;
+    // Another run may have taken the id since: the answer is about one of them. One that had failed may be tried again.
+    const rows = (byId.get(`default\n${id}`) ?? []).map((runId) => runs.get(runId));
+    const wasFailed = (row: RunRecord | undefined): boolean =>
+      told === "failed" && events.get(row?.runId ?? "")?.some((event) => event.type === "run_retried") === true;
+    const isTrue = rows.some((row) => agrees(told, row) || wasFailed(row));
+    this.#ack({ kind: "result", id, runId: rows.at(-1)?.runId, told, true: isTrue });
+  }
+
+  /** Asked again wherever somebody lives, because whoever asked may die. */
+  async #resultOf(id: string): Promise<string> {
+    const answer = await this.#insist(
+      (client) =>
+        client
+          .get(id)
+          .result()
+          .then(
+            (value) => `completed ${JSON.stringify(value)}`,
+            (error: unknown) => {
+              const code = isHoldfastError(error) ? error.code : "";
+              if (["run_failed", "run_canceled", "run_terminated", "run_timed_out"].includes(code))
+                return code.replace("run_", "");
+              throw error;
+            },
+          ),
+      [],
+    );
+    return answer?.value ?? "";
+  }
+
+  #lastOf(runId: string): RunRecord | undefined {
+    const { runs } = this.#params.state;
+    let row = runs.get(runId);
+    while (row?.continuedAs) row = runs.get(row.continuedAs);
+    return row;
+  }
+
+  /** The answer, or undefined if it is one of the refusals that are fine. */
+  async #insist<T>(
+    call: (client: Client) => Promise<T>,
+    fine: readonly string[],
+  ): Promise<{ readonly value: T } | undefined> {
+    const { time, dice } = this.#params;
+    for (;;) {
+      const process = this.#params.anybody();
+      if (process) {
+        const answer = await Promise.race([
+          call(process.client).then(
+            (value) => ({ value }),
+            (error: unknown) => ({ error }),
+          ),
+          process.gone,
+        ]);
+        if (answer && "value" in answer) return answer;
+        if (answer && isHoldfastError(answer.error) && fine.includes(answer.error.code)) return undefined;
+        const away =
+          answer &&
+          ["store_unavailable", "store_outcome_unknown"].some((code) =>
+            isHoldfastError(answer.error, code as "store_unavailable"),
+          );
+        if (answer && !away) throw answer.error;
+      }
+      await time.wait(dice.between(20, 400));
+    }
+  }
+
+  async #until(atMs: number): Promise<void> {
+    const { time } = this.#params;
+    if (atMs > time.elapsedMs) await time.wait(atMs - time.elapsedMs);
+  }
+
+  #ack(ack: Omit<Ack, "at">): void {
+    const { time, trace } = this.#params;
+    this.acks.push({ at: time.elapsedMs, ...ack });
+    trace.add(time.elapsedMs, "driver", ack.runId, `told: ${ack.kind} ${ack.id} ${ack.messageId ?? ""} ${ack.true}`);
+  }
+}
+
+/** Whether an answer about a result says what the row says. */
+function agrees(told: string, row: RunRecord | undefined): boolean {
+  if (!row || !isClosed(row.status)) return false;
+  if (!told.startsWith("completed")) return told === row.status;
+  const output = row.output === null ? "undefined" : Buffer.from(row.output).toString("utf8");
+  return row.status === "completed" && told === `completed ${output}`;
+}

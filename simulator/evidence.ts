@@ -1,0 +1,140 @@
+/**
+ * What checkers judge: plain data about what has happened. The simulator collects all of it; a test on a real store has rows,
+ * histories and what its steps have written down, and gets the checkers that need no more (see checkers/index.ts).
+ */
+import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import type { Message } from "../packages/holdfast/src/model/message.ts";
+import type { Run } from "../packages/holdfast/src/model/run.ts";
+import type { Transition } from "../packages/holdfast/src/ports/store.ts";
+import type { Program } from "./workload/program.ts";
+
+/** A run as it is judged at the end. */
+export interface RunEvidence {
+  readonly run: Run;
+  /** Without the start and the end. */
+  readonly history: readonly HistoryEvent[];
+}
+
+/** One execution of a step's function, or of a compensation. */
+export interface Effect {
+  readonly at: number;
+  readonly process: string;
+  readonly workerId: string;
+  readonly runId: string;
+  readonly op: string;
+  readonly attempt: number;
+  /** What the function returned; undefined while it has not. */
+  value?: string;
+  failed?: boolean;
+  /** At most one execution of each attempt is wanted. */
+  readonly once: boolean;
+  /** A cancel does not stop it. */
+  readonly shielded: boolean;
+  /** What a compensation was told about its step. */
+  readonly told?: string;
+  /** What the code had seen when it asked: how many events, and what came of which ops. */
+  readonly seenSeq: number;
+  readonly seen: readonly Sight[];
+  /** What the store said at that moment. */
+  readonly durableSeq: number;
+  /** The op's completion was in the store. */
+  readonly completed: boolean;
+  /** A cancel was in the store's history of the run. */
+  readonly canceled: boolean;
+  /** Who held the run, and whether it was this worker's to execute. */
+  readonly heldBy: string | null;
+  readonly trespass: string | undefined;
+  /** Failed attempts of the op that were in the store. */
+  readonly failedAttempts: number;
+}
+
+/** What workflow code has got from an op. */
+export interface Sight {
+  readonly op: string;
+  readonly value: string;
+}
+
+/** A commit that the store has been given. */
+export interface CommitRecord {
+  readonly at: number;
+  readonly workerId: string;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly commit: number;
+  readonly events: readonly HistoryEvent[];
+  /** The events as they were then. */
+  readonly digest: readonly string[];
+  readonly transition: Transition["type"];
+  readonly before: Pick<Run, "epoch" | "commit" | "heldBy" | "eventCount" | "status">;
+  /** And after it. */
+  readonly after: Pick<Run, "heldBy" | "availableAt" | "delivered" | "consumed" | "status">;
+  /** Whether the row took it, this time. */
+  readonly applied: boolean;
+}
+
+/** Something that a caller was told, and so may rely on. */
+export interface Ack {
+  readonly at: number;
+  readonly kind: "start" | "signal" | "cancel" | "terminate" | "result" | "retry";
+  readonly id: string;
+  readonly runId: string | undefined;
+  readonly messageId?: string;
+  /** What was told: an output as JSON, or a code. */
+  readonly told?: string;
+  /** Whether the store bore it out at that moment. */
+  readonly true: boolean;
+}
+
+/** What a sender has sent to the runs of an id, in order. */
+export interface Letters {
+  readonly id: string;
+  readonly sender: string;
+  readonly messageIds: readonly string[];
+}
+
+/** How the system behaved when nothing was left to do. */
+export interface Quiet {
+  readonly ms: number;
+  readonly workers: number;
+  readonly leaseMs: number;
+  readonly fallbackMs: number;
+  readonly calls: Readonly<Record<string, number>>;
+}
+
+export interface Evidence {
+  readonly runs: readonly RunEvidence[];
+  /** Everything has healed, and had all the time it needs. */
+  readonly settled?: boolean;
+  readonly inboxes?: ReadonlyMap<string, readonly Message[]>;
+  readonly effects?: readonly Effect[];
+  /** Transactions of steps that have committed, in order. */
+  readonly ledger?: readonly { readonly runId: string; readonly op: string }[];
+  readonly commits?: readonly CommitRecord[];
+  readonly acks?: readonly Ack[];
+  readonly letters?: readonly Letters[];
+  readonly quiet?: Quiet;
+  /** Lines at level error, rejections that nobody handled, tasks that threw. */
+  readonly complaints?: readonly string[];
+  /** What the code of a workflow version does. */
+  readonly programs?: ReadonlyMap<string, Program>;
+  /** Calls that were not answered, timers, and so on that the scenario could not finish. */
+  readonly unfinished?: readonly string[];
+}
+
+export interface Violation {
+  readonly checker: string;
+  readonly runId: string | undefined;
+  readonly text: string;
+}
+
+export interface Checker {
+  readonly name: string;
+  /** What it cannot do without, beside runs and histories. */
+  readonly needs: readonly (keyof Evidence)[];
+  check(evidence: Evidence): Promise<Found[]> | Found[];
+}
+
+export interface Found {
+  readonly runId?: string;
+  readonly text: string;
+}

@@ -1,0 +1,6 @@
+import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
+import type { Mutation } from "./mutation.ts";
+import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
+import { STORE_MUTATIONS } from "./store-mutations.ts";
+
+export const MUTATIONS: readonly Mutation[] = [...ENGINE_MUTATIONS, ...REPLAY_MUTATIONS, ...STORE_MUTATIONS];

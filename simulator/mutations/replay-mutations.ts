@@ -1,0 +1,61 @@
+import type { Mutation } from "./mutation.ts";
+
+export const REPLAY_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "resumes a step at the wrong attempt",
+    file: "replay/notes.ts",
+    find: "op.step.failedAttempts = attempt;",
+    replace: "op.step.failedAttempts = attempt + 1;",
+    caughtBy: "attempts",
+  },
+  {
+    name: "starts the next attempt before the failure of the last is durable",
+    file: "replay/notes.ts",
+    find: "  // A later attempt may start only when this is durable: attempt counts survive crashes.\n  op.gate = event.seq;\n",
+    replace: "",
+    caughtBy: "attempts",
+  },
+  {
+    name: "goes on after a cancel as if nothing had been said",
+    file: "replay/run-machine.ts",
+    find: "    this.cancelScope(this.root, error);\n",
+    replace: "",
+    caughtBy: "canceled-means-canceled",
+  },
+  {
+    name: "undoes in the order in which things were done",
+    file: "replay/compensations.ts",
+    find: "for (const entry of begun.reverse()) {",
+    replace: "for (const entry of begun) {",
+    caughtBy: "compensation",
+  },
+  {
+    name: "undoes what never began",
+    file: "replay/compensations.ts",
+    find: "const begun = this.#entries.filter((entry) => entry.outcome !== undefined || entry.op?.step?.everStarted);",
+    replace: "const begun = [...this.#entries];",
+    caughtBy: "compensation",
+  },
+  {
+    name: "loses signals that nobody has received when it continues as new",
+    file: "replay/signal-buffer.ts",
+    find: "return [...this.#signals].flatMap(([name, signals]) => signals.map((signal) => ({ name, ...signal })));",
+    replace: "return [];",
+    caughtBy: "outputs",
+  },
+  {
+    name: "reads a flag again on replay",
+    file: "replay/side-effects.ts",
+    find: "return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);",
+    replace:
+      "return machine.replaying ? fn() : event?.payload === undefined ? undefined : machine.codec.decode(event.payload);",
+    caughtBy: "outputs",
+  },
+  {
+    name: "stamps events with whatever time it is",
+    file: "replay/run-machine.ts",
+    find: "const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };",
+    replace: "const event: HistoryEvent = { seq: this.nextSeq++, at, ...draft };",
+    caughtBy: "history-unbroken",
+  },
+];

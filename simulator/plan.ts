@@ -1,0 +1,83 @@
+import type { Configuration } from "./configuration.ts";
+import { Dice } from "./dice.ts";
+import { drawProgram } from "./workload/index.ts";
+import type { Program } from "./workload/program.ts";
+
+/** One run that is to be started, and all that is said to it. Times are since the beginning. */
+export interface PlannedRun {
+  readonly id: string;
+  readonly program: Program;
+  readonly atMs: number;
+  readonly delayMs: number | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly priority: number;
+  readonly signals: readonly { readonly name: string; readonly atMs: number; readonly twice: boolean }[];
+  readonly senders: readonly { readonly name: string; readonly letters: number; readonly everyMs: number }[];
+  readonly cancelAtMs: number | undefined;
+  readonly terminateAtMs: number | undefined;
+  readonly restart:
+    | {
+        readonly atMs: number;
+        readonly ifRunning: "return" | "replace";
+        readonly ifClosed: "return" | "start";
+      }
+    | undefined;
+  readonly awaitsResult: boolean;
+  /** When it has failed, an operator tries it again. */
+  readonly retried: boolean;
+}
+
+export interface Plan {
+  readonly programs: readonly Program[];
+  readonly runs: readonly PlannedRun[];
+}
+
+export function drawPlan(configuration: Configuration): Plan {
+  const { seed, workload } = configuration;
+  const programs: Program[] = [];
+  for (let i = 1; i <= workload.workflows; i++) {
+    programs.push(drawProgram(`${seed}`, `w${i}`, "1", workload));
+    if (i % 2 === 0) programs.push(drawProgram(`${seed}`, `w${i}`, "2", workload));
+  }
+  const runs = Array.from({ length: workload.runs }, (_, i) => drawRun(configuration, programs, i + 1));
+  return { programs, runs };
+}
+
+function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly Program[], n: number): PlannedRun {
+  const dice = new Dice(`run ${seed} ${n}`);
+  const program = dice.pick(programs);
+  const atMs = dice.chance(0.4) ? dice.next() * 100 : dice.next() * safetyMs * 0.8;
+  const soon = (): number => atMs + dice.next() * dice.pick([100, 3_000, 15_000]);
+  const maybe = <T>(probability: number, value: () => T): T | undefined =>
+    dice.chance(probability) ? value() : undefined;
+  const senders = dice.int(1, 3);
+  const letters = program.letters * (program.hops + 1);
+  const signals = program.signals.flatMap(({ name, must }) =>
+    must || dice.chance(0.5)
+      ? Array.from({ length: program.hops + 1 }, () => ({ name, atMs: soon(), twice: dice.chance(0.2) }))
+      : [],
+  );
+  return {
+    id: `run${n}`,
+    program,
+    atMs,
+    delayMs: maybe(workload.delays, () => dice.pick([10, 2_000])),
+    timeoutMs: maybe(program.aloof ? 0 : workload.timeouts, () => dice.pick([500, 4_000, 15_000])),
+    priority: dice.int(-1, 1),
+    signals,
+    senders: Array.from({ length: senders }, (_, k) => ({
+      name: `sender${k + 1}`,
+      letters: Math.ceil(letters / senders),
+      everyMs: dice.pick([0, 200, 1_000]),
+    })),
+    cancelAtMs: maybe(program.aloof ? 0 : workload.cancels, soon),
+    terminateAtMs: maybe(workload.terminations, soon),
+    restart: maybe(workload.restarts, () => ({
+      atMs: soon(),
+      ifRunning: dice.pick(["return", "return", "replace"] as const),
+      ifClosed: dice.pick(["return", "start"] as const),
+    })),
+    awaitsResult: dice.chance(0.5),
+    retried: program.retriable && dice.chance(workload.retries),
+  };
+}

@@ -1,0 +1,125 @@
+import { Client } from "../packages/holdfast/src/client/client.ts";
+import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
+import type { Worker } from "../packages/holdfast/src/engine/worker.ts";
+import type { WorkerOptions } from "../packages/holdfast/src/engine/worker-options.ts";
+import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
+import { Lane, ProcessClock, type SimTime } from "./clock.ts";
+import { Dice } from "./dice.ts";
+import type { SimNotifier } from "./notifier.ts";
+import { Connection } from "./store/connection.ts";
+import type { SimStore } from "./store/sim-store.ts";
+
+export const NEVER = new Promise<never>(() => {});
+
+export interface ProcessParams {
+  readonly name: string;
+  readonly time: SimTime;
+  readonly store: SimStore;
+  readonly notifier: SimNotifier;
+  readonly log: Logger;
+  readonly seed: string;
+  readonly rate: number;
+  readonly skewMs: number;
+  /** Which code it has, and whether it offers second versions. */
+  readonly generation: number;
+  readonly offersSecond: boolean;
+}
+
+/** One process: an engine of its own, behind ports that can be cut at any moment. */
+export class SimProcess {
+  readonly name: string;
+  readonly generation: number;
+  readonly offersSecond: boolean;
+  readonly lane: Lane;
+  readonly clock: ProcessClock;
+  readonly connection: Connection;
+  readonly client: Client;
+  /** Settles when it dies. */
+  readonly gone: Promise<void>;
+  worker: Worker | undefined;
+  /** Something is wrong with it already. */
+  troubled = false;
+  #onGone: () => void = () => {};
+  #fuse = Number.POSITIVE_INFINITY;
+  readonly #onKilled: (process: SimProcess) => void;
+
+  constructor(params: ProcessParams, onKilled: (process: SimProcess) => void) {
+    const { time, store, notifier, log } = params;
+    this.name = params.name;
+    this.generation = params.generation;
+    this.offersSecond = params.offersSecond;
+    this.#onKilled = onKilled;
+    this.gone = new Promise((resolve) => {
+      this.#onGone = resolve;
+    });
+    this.lane = new Lane(time);
+    const onUse = (): void => this.use();
+    this.clock = new ProcessClock(time, this.lane, params.rate, params.skewMs, onUse);
+    this.connection = new Connection(store, this.lane, params.name, onUse);
+    const random = new Dice(`process ${params.seed} ${params.name}`);
+    this.client = new Client(
+      {
+        clock: this.clock,
+        random,
+        codec: jsonCodec,
+        log,
+        store: this.connection.port(),
+        notifier: notifier.forLane(this.lane),
+      },
+      "default",
+      async () => {},
+    );
+  }
+
+  get dead(): boolean {
+    return this.lane.dead;
+  }
+
+  makeWorker(options: WorkerOptions): Worker {
+    this.worker = this.client.worker(options);
+    return this.worker;
+  }
+
+  /** Every use of the world outside is a moment at which it may die. */
+  use(): void {
+    if (--this.#fuse <= 0) this.kill();
+  }
+
+  /** It dies after that many more uses of the world outside. */
+  light(uses: number): void {
+    this.#fuse = Math.min(this.#fuse, uses);
+  }
+
+  kill(): void {
+    this.#fuse = Number.POSITIVE_INFINITY;
+    if (this.dead) return;
+    this.end();
+    this.#onKilled(this);
+  }
+
+  /** It is gone, and nobody brings it back. */
+  end(): void {
+    this.lane.kill();
+    this.#onGone();
+  }
+
+  /** The whole process stands still: timers, callbacks, answers. */
+  freeze(): void {
+    this.lane.pause();
+  }
+
+  thaw(): void {
+    this.lane.resume();
+  }
+
+  /** Waits as a step of this process does: not at all once it is dead. */
+  wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = this.clock.setTimer(ms, resolve);
+      signal?.addEventListener("abort", () => {
+        timer.cancel();
+        reject(signal.reason);
+      });
+    });
+  }
+}

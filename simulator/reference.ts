@@ -1,0 +1,346 @@
+/**
+ * What a run should have come to: its code, driven through its history by a second, much simpler machine that shares nothing
+ * with the engine but the words of the history. It believes every decision that history records (which step completed with
+ * what, which timer fired first, when a cancel came) and says what follows from them.
+ */
+import process from "node:process";
+import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
+import { fromErrorRecord } from "../packages/holdfast/src/errors/error-record.ts";
+import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
+import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import type { Run } from "../packages/holdfast/src/model/run.ts";
+import type { Context } from "../packages/holdfast/src/replay/context.ts";
+import { SeededRandom } from "../packages/holdfast/src/replay/seeded-random.ts";
+import { type ProgramInput, programBody } from "./workload/index.ts";
+import type { Program, Stage } from "./workload/program.ts";
+
+export type Conclusion =
+  | { readonly type: "completed"; readonly output: string }
+  /** With the ids of the signals that nobody has received. */
+  | { readonly type: "continued"; readonly input: string; readonly unread: readonly string[] }
+  | { readonly type: "failed"; readonly error: unknown; readonly canceled: boolean }
+  | { readonly type: "pending" };
+
+class Continue {
+  readonly input: unknown;
+  constructor(input: unknown) {
+    this.input = input;
+  }
+}
+
+interface Part {
+  readonly parent: Part | undefined;
+  readonly shielded: boolean;
+  stopped: Error | undefined;
+}
+
+interface Wish {
+  readonly part: Part;
+  readonly signal: string | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Letter {
+  readonly messageId: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+type Branch = (ctx: Context) => unknown;
+
+/** The newest code, or the newest that still has the steps that are gone from it. */
+const stage = (latest: boolean): Stage => ({
+  generation: 1,
+  retires: latest,
+  flag: () => 0,
+  commit: () => {},
+  ask: (ctx, name) => ctx.step(name, () => undefined),
+  perform: () => new Promise(() => {}),
+});
+
+const settle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
+export async function conclude(
+  program: Program,
+  run: Run,
+  history: readonly HistoryEvent[],
+  latest: boolean,
+): Promise<Conclusion> {
+  const machine = new ReferenceMachine(run, history);
+  let conclusion: Conclusion = { type: "pending" };
+  const input = jsonCodec.decode(run.input) as ProgramInput;
+  programBody(program, stage(latest))(machine.context(machine.root), input).then(
+    (value) => {
+      conclusion = { type: "completed", output: JSON.stringify(value) };
+    },
+    (error: unknown) => {
+      if (error instanceof Continue)
+        conclusion = { type: "continued", input: JSON.stringify(error.input), unread: machine.unread };
+      else conclusion = { type: "failed", error, canceled: error === machine.root.stopped };
+    },
+  );
+  await settle();
+  for (const event of history) {
+    if (conclusion.type !== "pending") break;
+    if (machine.deliver(event)) await settle();
+  }
+  return conclusion;
+}
+
+class ReferenceMachine {
+  readonly root: Part = { parent: undefined, shielded: false, stopped: undefined };
+  readonly #run: Run;
+  readonly #events: readonly HistoryEvent[];
+  readonly #random: SeededRandom;
+  readonly #wishes = new Map<string, Wish>();
+  readonly #asked = new Map<string, number>();
+  readonly #letters: Letter[] = [];
+  #taken: { readonly letter: Letter; readonly part: Part }[] = [];
+  #now: number;
+
+  constructor(run: Run, events: readonly HistoryEvent[]) {
+    this.#run = run;
+    this.#events = withoutForgotten(events);
+    this.#random = new SeededRandom(run.seed);
+    this.#now = run.startedAt ?? run.createdAt;
+  }
+
+  get unread(): readonly string[] {
+    return this.#letters.map((letter) => letter.messageId);
+  }
+
+  /** Whether the event meant anything to the code. */
+  deliver(event: HistoryEvent): boolean {
+    if (!this.#events.includes(event)) return false;
+    this.#taken = [];
+    switch (event.type) {
+      case "signal_received":
+        this.#now = event.at;
+        this.#receive({
+          messageId: event.meta?.messageId ?? "",
+          name: event.op as string,
+          value: decoded(event) ?? null,
+        });
+        return true;
+      case "cancel_requested":
+      case "deadline_reached":
+        this.#now = event.at;
+        if (!this.root.stopped) this.#stop(this.root, cancellation(event));
+        return true;
+      case "step_completed":
+      case "step_failed":
+      case "timer_fired":
+        return this.#complete(event);
+      default:
+        return false;
+    }
+  }
+
+  #complete(event: HistoryEvent): boolean {
+    const id = event.op as string;
+    const wish = this.#wishes.get(id);
+    if (!wish) return false;
+    this.#now = event.at;
+    this.#wishes.delete(id);
+    const record = event.meta?.error;
+    if (event.type === "step_failed") wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
+    else wish.resolve(event.type === "step_completed" ? decoded(event) : undefined);
+    return true;
+  }
+
+  #receive(letter: Letter): void {
+    this.#letters.push(letter);
+    for (const [id, wish] of this.#wishes) {
+      if (wish.signal !== letter.name) continue;
+      this.#wishes.delete(id);
+      wish.resolve(this.#take(letter.name, wish.part));
+      return;
+    }
+  }
+
+  #take(name: string, part: Part): unknown {
+    const [letter] = this.#letters.splice(
+      this.#letters.findIndex((one) => one.name === name),
+      1,
+    ) as [Letter];
+    this.#taken.push({ letter, part });
+    return letter.value;
+  }
+
+  #stop(part: Part, error: Error): void {
+    part.stopped = error;
+    this.#giveBack(part);
+    for (const [id, wish] of [...this.#wishes]) {
+      if (!reaches(part, wish.part)) continue;
+      this.#wishes.delete(id);
+      wish.reject(error);
+    }
+  }
+
+  /** What was taken in the turn in which the taker was stopped counts as not taken. */
+  #giveBack(part: Part): void {
+    const back = this.#taken.filter((one) => reaches(part, one.part));
+    this.#taken = this.#taken.filter((one) => !back.includes(one));
+    this.#letters.unshift(...back.map((one) => one.letter));
+  }
+
+  #wish(name: string, part: Part, signal: string | undefined): Promise<unknown> {
+    const occurrence = (this.#asked.get(name) ?? 0) + 1;
+    this.#asked.set(name, occurrence);
+    const stopped = stoppedBy(part);
+    if (stopped) return Promise.reject(stopped);
+    return new Promise((resolve, reject) => {
+      this.#wishes.set(occurrence === 1 ? name : `${name}#${occurrence}`, { part, signal, resolve, reject });
+    });
+  }
+
+  context(part: Part): Context {
+    const quiet = <T>(promise: Promise<T>): Promise<T> => {
+      promise.catch(() => {});
+      return promise;
+    };
+    const ctx = {
+      info: { runId: this.#run.runId, historyLength: 0 },
+      step: (name: string) => quiet(this.#wish(name, part, undefined)),
+      sleep: (name: string) => quiet(this.#wish(name, part, undefined)),
+      sleepUntil: (name: string) => quiet(this.#wish(name, part, undefined)),
+      receive: ({ name }: { readonly name: string }) =>
+        this.#letters.some((letter) => letter.name === name) && !stoppedBy(part)
+          ? Promise.resolve(this.#take(name, part))
+          : quiet(this.#wish(`receive:${name}`, part, name)),
+      parallel: (branches: readonly Branch[], options: ParallelOptions) => this.#parallel(part, branches, options),
+      race: (branches: readonly Branch[]) => this.#race(part, branches),
+      uncancelable: (fn: Branch) => this.#inside({ parent: part, shielded: true, stopped: undefined }, fn),
+      sideEffect: (name: string) => this.#recorded("side_effect", name),
+      now: () => new Date(this.#now),
+      random: () => this.#random.next(),
+      uuid: (name?: string) => (name === undefined ? this.#random.uuid() : this.#random.uuidOf(name)),
+      set: () => {},
+      patched: (id: string) => this.#events.some((event) => event.type === "patched" && event.op === id),
+      retired: () => {},
+      compensate: () => {},
+      continueAsNew: (input: unknown) => {
+        throw new Continue(input);
+      },
+    };
+    return ctx as unknown as Context;
+  }
+
+  #recorded(type: HistoryEvent["type"], op: string): unknown {
+    const event = this.#events.find((one) => one.type === type && one.op === op);
+    return event && decoded(event);
+  }
+
+  async #inside(part: Part, fn: Branch): Promise<unknown> {
+    return fn(this.context(part));
+  }
+
+  async #parallel(parent: Part, branches: readonly Branch[], options: ParallelOptions): Promise<unknown[]> {
+    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
+    const settled: PromiseSettledResult<unknown>[] = [];
+    let next = 0;
+    let done = 0;
+    await new Promise<void>((resolve, reject) => {
+      const begin = (): void => {
+        const i = next++;
+        if (i >= branches.length) return;
+        const finish = (result: PromiseSettledResult<unknown>): void => {
+          settled[i] = result;
+          done += 1;
+          if (result.status === "rejected" && options.onError !== "collect-all") {
+            parts.forEach((part, k) => {
+              if (!settled[k] && !part.stopped) this.#stop(part, opCanceled());
+            });
+            reject(result.reason);
+          } else if (done === branches.length) resolve();
+          else begin();
+        };
+        this.#inside(parts[i] as Part, branches[i] as Branch).then(
+          (value) => finish({ status: "fulfilled", value }),
+          (reason) => finish({ status: "rejected", reason }),
+        );
+      };
+      for (let i = 0; i < Math.min(options.limit ?? branches.length, branches.length); i++) begin();
+    });
+    return options.onError === "collect-all"
+      ? settled
+      : settled.map((one) => (one as PromiseFulfilledResult<unknown>).value);
+  }
+
+  #race(parent: Part, branches: readonly Branch[]): Promise<unknown> {
+    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
+    const errors: unknown[] = [];
+    return new Promise((resolve, reject) => {
+      let over = false;
+      branches.forEach((branch, i) => {
+        this.#inside(parts[i] as Part, branch).then(
+          (value) => {
+            if (over) return;
+            over = true;
+            parts.forEach((part, k) => {
+              if (k === i) return;
+              this.#giveBack(part);
+              this.#stop(part, opCanceled());
+            });
+            resolve({ winner: i, value });
+          },
+          (error) => {
+            errors.push(error);
+            if (over || errors.length < branches.length) return;
+            over = true;
+            reject(stoppedBy(parent) ?? new HoldfastError("race_failed", "every branch failed"));
+          },
+        );
+      });
+    });
+  }
+}
+
+interface ParallelOptions {
+  readonly onError?: string;
+  readonly limit?: number;
+}
+
+function decoded(event: HistoryEvent): unknown {
+  return event.payload === undefined ? undefined : jsonCodec.decode(event.payload);
+}
+
+function opCanceled(): HoldfastError {
+  return new HoldfastError("op_canceled", "another branch is done");
+}
+
+function cancellation(event: HistoryEvent): HoldfastError {
+  return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
+}
+
+function stoppedBy(part: Part): Error | undefined {
+  for (let one: Part | undefined = part; one; one = one.parent) {
+    if (one.stopped) return one.stopped;
+    if (one.shielded) return undefined;
+  }
+  return undefined;
+}
+
+/** Whether stopping `from` stops `part`. */
+function reaches(from: Part, part: Part): boolean {
+  for (let one: Part | undefined = part; one; one = one.parent) {
+    if (one === from) return true;
+    if (one.shielded) return false;
+  }
+  return false;
+}
+
+/** Without the failures that a retry of the run has taken back. */
+function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  const forgotten = new Set<HistoryEvent>();
+  events.forEach((retry, i) => {
+    for (const op of retry.meta?.forgets ?? []) {
+      const failure = events
+        .slice(0, i)
+        .findLast((event) => event.type === "step_failed" && event.op === op && !forgotten.has(event));
+      if (failure) forgotten.add(failure);
+    }
+  });
+  return events.filter((event) => !forgotten.has(event));
+}

@@ -1,0 +1,300 @@
+/** One run of the simulator: a seed becomes a configuration, the configuration a life with faults, a cure and an end. */
+import process from "node:process";
+import { isClosed } from "../packages/holdfast/src/model/run.ts";
+import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
+import { SimTime } from "./clock.ts";
+import type { Configuration } from "./configuration.ts";
+import { Dice } from "./dice.ts";
+import { Driver } from "./driver.ts";
+import type { Evidence, Quiet } from "./evidence.ts";
+import { SimNotifier } from "./notifier.ts";
+import { drawPlan, type Plan } from "./plan.ts";
+import { SimProcess } from "./process.ts";
+import { SimStore } from "./store/sim-store.ts";
+import { Trace } from "./trace.ts";
+import { TroubleMaker } from "./trouble.ts";
+import { programWorkflow } from "./workload/index.ts";
+import { World } from "./world.ts";
+
+/** Longer than anything takes once all is well. */
+const LIVENESS_MS_MAX = 20 * 60_000;
+const TASKS_MAX = 600_000;
+
+export interface Outcome {
+  readonly evidence: Evidence;
+  readonly trace: Trace;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly virtualMs: number;
+}
+
+export class Scenario {
+  readonly #configuration: Configuration;
+  readonly #time: SimTime;
+  readonly #trace = new Trace();
+  readonly #store: SimStore;
+  readonly #notifier: SimNotifier;
+  readonly #world: World;
+  readonly #driver: Driver;
+  readonly #trouble: TroubleMaker;
+  readonly #plan: Plan;
+  readonly #dice: Dice;
+  readonly #complaints: string[] = [];
+  #workers: SimProcess[] = [];
+  #clients: SimProcess[] = [];
+  #names = 0;
+  #generation = 0;
+  #healed = false;
+  #healedAt = 0;
+  #listening = true;
+
+  constructor(configuration: Configuration) {
+    const { seed, clocks, worker } = configuration;
+    this.#configuration = configuration;
+    this.#dice = new Dice(`scenario ${seed}`);
+    this.#time = new SimTime(new Dice(`order ${seed}`));
+    this.#time.onCrash = (error) => this.#complain(`a task threw ${describe(error)}`);
+    this.#notifier = new SimNotifier(this.#time, configuration.hints, new Dice(`hints ${seed}`));
+    this.#store = new SimStore(this.#time, this.#notifier, configuration.store, new Dice(`store ${seed}`), this.#trace);
+    const toleranceMs = 2 * clocks.driftMax * worker.leaseMs + 2;
+    this.#world = new World(this.#store, this.#trace, new Dice(`world ${seed}`), toleranceMs);
+    this.#plan = drawPlan(configuration);
+    this.#driver = new Driver({
+      time: this.#time,
+      state: this.#store.memory.state,
+      dice: new Dice(`driver ${seed}`),
+      trace: this.#trace,
+      anybody: () => this.#anybody(),
+      complain: (text) => this.#complain(text),
+    });
+    this.#trouble = new TroubleMaker(
+      configuration,
+      {
+        store: this.#store,
+        processes: () => this.#workers,
+        clients: () => this.#clients,
+        deploy: () => this.#deploy(),
+        offerSecond: (one) => this.#replace(one, true),
+        note: (text) => this.#trace.add(this.#time.elapsedMs, "trouble", undefined, text),
+      },
+      new Dice(`trouble ${seed}`),
+    );
+  }
+
+  async run(): Promise<Outcome> {
+    const { safetyMs, workers } = this.#configuration;
+    const onRejection = (reason: unknown): void => this.#complain(`nobody handled ${describe(reason)}`);
+    process.on("unhandledRejection", onRejection);
+    for (let i = 0; i < workers; i++) this.#workers.push(this.#addWorker(false));
+    this.#clients.push(this.#addProcess("client", false));
+    this.#driver.begin(this.#plan.runs);
+    this.#trouble.start();
+    await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
+    this.#heal();
+    const limit = this.#time.elapsedMs + LIVENESS_MS_MAX;
+    await this.#time.run(() => this.#isDone() || this.#time.elapsedMs >= limit || this.#exhausted());
+    const settled = this.#isDone();
+    const quiet = settled ? await this.#watchQuiet() : undefined;
+    this.#listening = false;
+    process.off("unhandledRejection", onRejection);
+    for (const one of [...this.#workers, ...this.#clients]) one.end();
+    return this.#outcome(settled, quiet);
+  }
+
+  #exhausted(): boolean {
+    return this.#time.tasks > TASKS_MAX;
+  }
+
+  #heal(): void {
+    this.#healed = true;
+    this.#healedAt = this.#time.elapsedMs;
+    this.#trace.add(this.#time.elapsedMs, "trouble", undefined, "all is well");
+    this.#world.mended = true;
+    this.#notifier.settings = { lost: 0, doubled: 0, late: 0, lateMs: 0 };
+    this.#trouble.heal();
+    // One worker at least has all the code; the others go on as they are.
+    const alive = this.#workers.filter((one) => !one.dead);
+    if (alive[0] && !alive.some((one) => one.offersSecond)) this.#replace(alive[0], true);
+    this.#driver.tend(this.#plan.runs, () => this.#isDone());
+  }
+
+  #isDone(): boolean {
+    if (this.#driver.unfinished.length > 0) return false;
+    for (const row of this.#store.memory.state.runs.values())
+      if (!isClosed(row.status) || this.#driver.isToBeRetried(row)) return false;
+    return true;
+  }
+
+  /** When nothing is left to do, next to nothing may happen. */
+  async #watchQuiet(): Promise<Quiet> {
+    const { leaseMs, claimFallbackMs } = this.#configuration.worker;
+    // Calls from before may still arrive, and be put right.
+    const settleAt = Math.max(this.#time.elapsedMs, this.#healedAt + 20_000) + 4 * leaseMs;
+    await this.#time.run(() => this.#time.elapsedMs >= settleAt || this.#exhausted());
+    const { calls } = this.#store.memory;
+    const before = { ...calls };
+    const ms = 8 * leaseMs;
+    const until = this.#time.elapsedMs + ms;
+    await this.#time.run(() => this.#time.elapsedMs >= until || this.#exhausted());
+    const made = Object.entries(calls).map(([name, count]) => [name, count - ((before as never)[name] ?? 0)]);
+    return {
+      ms,
+      workers: this.#workers.length,
+      leaseMs,
+      fallbackMs: claimFallbackMs,
+      calls: Object.fromEntries(made) as Record<string, number>,
+    };
+  }
+
+  // Processes -----------------------------------------------------------------------------------------------------------
+
+  #addProcess(kind: string, offersSecond: boolean): SimProcess {
+    const { seed, clocks } = this.#configuration;
+    this.#names += 1;
+    return new SimProcess(
+      {
+        name: `${kind}${this.#names}`,
+        time: this.#time,
+        store: this.#store,
+        notifier: this.#notifier,
+        log: this.#log,
+        seed: `${seed}`,
+        rate: 1 + this.#dice.between(-1, 1) * clocks.driftMax,
+        skewMs: Math.floor(this.#dice.between(-1, 1) * clocks.skewMsMax),
+        generation: this.#generation,
+        offersSecond,
+      },
+      (one) => this.#onKilled(one),
+    );
+  }
+
+  #addWorker(offersSecond: boolean): SimProcess {
+    const one = this.#addProcess("p", offersSecond);
+    const stage = this.#world.stage(one);
+    const offered = this.#plan.programs.filter((program) => offersSecond || program.version === "1");
+    const { worker } = this.#configuration;
+    one.makeWorker({
+      workflows: offered.map((program) => programWorkflow(program, stage)),
+      name: one.name,
+      concurrency: worker.concurrency,
+      cacheSize: worker.cacheSize,
+      lease: { milliseconds: worker.leaseMs },
+      drainTimeout: { milliseconds: worker.drainMs },
+      tuning: {
+        flushesInFlightMax: worker.flushesInFlightMax,
+        runsPerFlushMax: worker.runsPerFlushMax,
+        eventsPerFlushMax: worker.eventsPerFlushMax,
+        eventsPerHoldMax: worker.eventsPerHoldMax === 0 ? Number.POSITIVE_INFINITY : worker.eventsPerHoldMax,
+        windUpMs: worker.windUpMs,
+        claimFallbackMs: worker.claimFallbackMs,
+        suspectAfter: worker.suspectAfter,
+        parkAfter: worker.parkAfter,
+      },
+    });
+    this.#boot(one);
+    return one;
+  }
+
+  #boot(one: SimProcess): void {
+    if (one.dead) return;
+    // A worker that cannot reach the store for long gives up, and whoever looks after it starts it again.
+    one.worker?.start().catch(() => void this.#time.at(500, () => this.#boot(one)));
+  }
+
+  /** Somebody looks after processes: one that dies comes back. */
+  #onKilled(dead: SimProcess): void {
+    this.#trace.add(this.#time.elapsedMs, dead.name, undefined, "dies");
+    const isClient = this.#clients.includes(dead);
+    const afterMs = this.#healed ? 200 : this.#dice.between(0, 2) * this.#configuration.worker.leaseMs;
+    this.#time.at(afterMs, () => {
+      if (!this.#listening) return;
+      if (isClient)
+        this.#clients = this.#clients.map((one) => (one === dead ? this.#addProcess("client", false) : one));
+      else
+        this.#workers = this.#workers.map((one) =>
+          one === dead ? this.#addWorker(dead.offersSecond || this.#healed) : one,
+        );
+    });
+  }
+
+  /** The process is taken down, politely or not, and comes back with other code. */
+  #replace(old: SimProcess, offersSecond: boolean): void {
+    const swap = (): void => {
+      if (!this.#workers.includes(old) || !this.#listening) return;
+      const fresh = this.#addWorker(offersSecond);
+      this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
+      old.end();
+    };
+    if (old.dead) return;
+    if (this.#dice.chance(0.5)) return swap();
+    old.thaw();
+    old.connection.reconnect();
+    void Promise.race([old.worker?.drain(), this.#time.wait(10_000)]).then(swap);
+  }
+
+  /** New code everywhere at once: nobody with the old code is left. */
+  #deploy(): void {
+    if (this.#generation > 0) return;
+    this.#generation = 1;
+    for (const old of [...this.#workers]) {
+      old.end();
+      const fresh = this.#addWorker(old.offersSecond);
+      this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
+    }
+  }
+
+  #anybody(): SimProcess | undefined {
+    const alive = [...this.#workers, ...this.#clients].filter((one) => !one.dead);
+    return alive.length === 0 ? undefined : this.#dice.pick(alive);
+  }
+
+  // Evidence ------------------------------------------------------------------------------------------------------------
+
+  readonly #log: Logger = {
+    debug() {},
+    info() {},
+    warn() {},
+    error: (fields, message) => {
+      if (!/run parked|claimed run/.test(message)) this.#complain(`${message} ${JSON.stringify(fields)}`);
+    },
+  };
+
+  #complain(text: string): void {
+    if (!this.#listening) return;
+    this.#complaints.push(text);
+    this.#trace.add(this.#time.elapsedMs, "engine", undefined, `complains: ${text.slice(0, 200)}`);
+  }
+
+  #outcome(settled: boolean, quiet: Quiet | undefined): Outcome {
+    const { state } = this.#store.memory;
+    const runs = [...state.runs.values()].map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
+    const { acks, letters, unfinished } = this.#driver;
+    const evidence: Evidence = {
+      runs,
+      settled,
+      inboxes: state.inbox,
+      effects: this.#world.effects,
+      ledger: this.#world.ledger,
+      commits: this.#store.recorder.commits,
+      acks,
+      letters,
+      ...(quiet ? { quiet } : {}),
+      complaints: [...this.#complaints, ...this.#store.complaints],
+      programs: new Map(this.#plan.programs.map((one) => [`${one.workflow}@${one.version}`, one])),
+      unfinished,
+    };
+    const counts = {
+      runs: runs.length,
+      events: runs.reduce((sum, { history }) => sum + history.length, 0),
+      effects: this.#world.effects.length,
+      calls: this.#store.calls,
+      faults: this.#store.faults,
+      troubles: this.#trouble.count,
+      tasks: this.#time.tasks,
+    };
+    return { evidence, trace: this.#trace, counts, virtualMs: this.#time.elapsedMs };
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.stack ?? error}` : String(error);
+}

@@ -1,0 +1,154 @@
+import type { StoreMethod } from "../../packages/holdfast/src/memory/memory-store.ts";
+import type { Payload } from "../../packages/holdfast/src/model/payload.ts";
+import type { Store, TransactParams } from "../../packages/holdfast/src/ports/store.ts";
+import type { Lane } from "../clock.ts";
+import { type Fate, outcomeUnknown, type SimStore, unavailable } from "./sim-store.ts";
+
+const NEVER = new Promise<never>(() => {});
+
+/** A call on its way. */
+interface Call {
+  readonly method: StoreMethod;
+  readonly params: unknown;
+  /** Gives the caller an answer; the first one counts. */
+  readonly settle: (answer: () => void) => void;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  applied: boolean;
+  /** The connection is gone, and with it whatever had not arrived. */
+  lost: boolean;
+}
+
+/** The way of one process to the store. */
+export class Connection {
+  readonly #store: SimStore;
+  readonly #lane: Lane;
+  readonly #who: string;
+  readonly #onUse: () => void;
+  readonly #open = new Set<Call>();
+  /** What waits for the network to come back, while it is cut off. */
+  #held: (() => void)[] | undefined;
+
+  constructor(store: SimStore, lane: Lane, who: string, onUse: () => void) {
+    this.#store = store;
+    this.#lane = lane;
+    this.#who = who;
+    this.#onUse = onUse;
+  }
+
+  /** The store port, by this connection. */
+  port(): Store {
+    const methods = new Map<string | symbol, (params: unknown) => Promise<unknown>>();
+    return new Proxy({} as Store, {
+      get: (_, name) => {
+        let call = methods.get(name);
+        if (!call) {
+          call = (params) => this.#call(name as StoreMethod, params);
+          methods.set(name, call);
+        }
+        return call;
+      },
+    });
+  }
+
+  /** Calls and answers are held back, without an error. */
+  cutOff(): void {
+    this.#held ??= [];
+  }
+
+  reconnect(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const pass of held) pass();
+  }
+
+  /** Everything under way is answered with a broken connection; what had not arrived may still do so, or not. */
+  drop(): void {
+    for (const call of [...this.#open]) {
+      if (!call.applied) call.lost = this.#store.dice.chance(0.5);
+      call.settle(() => call.reject(outcomeUnknown()));
+    }
+  }
+
+  #call(method: StoreMethod, given: unknown): Promise<unknown> {
+    this.#onUse();
+    if (this.#lane.dead) return NEVER;
+    const params = method === "transact" ? this.#atHome(given as TransactParams) : given;
+    return new Promise((resolve, reject) => {
+      let settled = false;
+      const call: Call = {
+        method,
+        params,
+        resolve,
+        reject,
+        applied: false,
+        lost: false,
+        settle: (answer) => {
+          if (settled) return;
+          settled = true;
+          this.#open.delete(call);
+          this.#lane.add(answer);
+        },
+      };
+      this.#open.add(call);
+      this.#send(call, this.#store.drawFate());
+    });
+  }
+
+  /** What is done inside a transaction is done by the process, and not at all once it is dead. */
+  #atHome(params: TransactParams): TransactParams {
+    const work = (tx: unknown): Promise<Payload> =>
+      new Promise((resolve, reject) =>
+        this.#lane.add(() => void Promise.resolve(params.work(tx)).then(resolve, reject)),
+      );
+    return { ...params, work };
+  }
+
+  #send(call: Call, fate: Fate): void {
+    const { time, dice, trace } = this.#store;
+    if (fate !== "none" && fate !== "tail") {
+      this.#store.faults += 1;
+      trace.add(time.elapsedMs, this.#who, undefined, `${call.method}: ${fate}`);
+    }
+    const later = (ms: number, then: () => void): void => void time.at(ms, () => this.#pass(then));
+    const out = this.#store.latencyMs(fate);
+    const back = this.#store.latencyMs(fate);
+    switch (fate) {
+      case "unavailable":
+        return later(out + back, () => call.settle(() => call.reject(unavailable())));
+      case "brokenBefore":
+        return later(out + back, () => call.settle(() => call.reject(outcomeUnknown())));
+      case "brokenAfter":
+        return later(out, () => {
+          this.#arrive(call, () => {});
+          later(back, () => call.settle(() => call.reject(outcomeUnknown())));
+        });
+      case "timeout":
+        later(out + back, () => call.settle(() => call.reject(outcomeUnknown())));
+        return later(out + back + dice.between(0, 3_000), () => this.#arrive(call, () => {}));
+      case "duplicate":
+        later(out + dice.between(0, 3_000), () => this.#arrive(call, () => {}));
+        break;
+      case "hang": {
+        const ms = dice.between(2_000, 15_000);
+        return later(out, () => this.#arrive(call, (answer) => later(this.#store.healed ? back : ms, answer)));
+      }
+    }
+    later(out, () => this.#arrive(call, (answer) => later(back, answer)));
+  }
+
+  /** The call takes effect; `onward` brings the answer on its way. */
+  #arrive(call: Call, onward: (answer: () => void) => void): void {
+    if (call.lost) return;
+    call.applied = true;
+    this.#store.apply(this.#who, call.method, call.params).then(
+      (value) => onward(() => call.settle(() => call.resolve(value))),
+      (error) => onward(() => call.settle(() => call.reject(error))),
+    );
+  }
+
+  #pass(then: () => void): void {
+    if (this.#held) this.#held.push(then);
+    else then();
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The store that all processes share, and what can go wrong on the way to it: a call fails before or after it took effect, is
+ * slow, takes effect twice or long after its caller was told that nobody knows, finds rows locked, or is not answered for ages.
+ * Calls overtake each other, because each has a latency of its own. The store itself is the memory store: the reference.
+ */
+import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
+import { MemoryStore, type StoreMethod } from "../../packages/holdfast/src/memory/memory-store.ts";
+import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
+import type {
+  CommitOutcome,
+  CommitRunsParams,
+  CommitRunsResult,
+  DeliverMessagesParams,
+  DeliverMessagesResult,
+  DeliverOutcome,
+  TerminateOutcome,
+  TerminateRunsParams,
+} from "../../packages/holdfast/src/ports/store.ts";
+import { type SimTime, START_MS } from "../clock.ts";
+import type { StoreSettings } from "../configuration.ts";
+import type { Dice } from "../dice.ts";
+import type { Trace } from "../trace.ts";
+import { Recorder } from "./recorder.ts";
+
+export const FATES = [
+  "tail",
+  "unavailable",
+  "brokenBefore",
+  "brokenAfter",
+  "timeout",
+  "duplicate",
+  "hang",
+] as const satisfies readonly (keyof StoreSettings)[];
+
+export type Fate = (typeof FATES)[number] | "none";
+
+/** Calls that may find a row locked by a stranger. */
+const LOCKING: readonly StoreMethod[] = ["commitRuns", "deliverMessages", "terminateRuns"];
+
+export class SimStore {
+  readonly memory: MemoryStore;
+  readonly recorder: Recorder;
+  readonly time: SimTime;
+  readonly dice: Dice;
+  readonly trace: Trace;
+  settings: StoreSettings;
+  /** How far the store's clock is ahead, and when it was last set. */
+  aheadMs = 0;
+  jumpedAt = Number.NEGATIVE_INFINITY;
+  jumpedMs = 0;
+  downUntil = 0;
+  healed = false;
+  calls = 0;
+  faults = 0;
+  /** What the store itself found wrong. */
+  readonly complaints: string[] = [];
+
+  constructor(time: SimTime, notifier: Notifier, settings: StoreSettings, dice: Dice, trace: Trace) {
+    this.time = time;
+    this.settings = settings;
+    this.dice = dice;
+    this.trace = trace;
+    const clock = {
+      now: () => this.now(),
+      monotonic: () => time.elapsedMs,
+      setTimer: () => ({ cancel: () => {} }),
+      // A call takes effect when it arrives; how long it travels is not the store's business.
+      immediate: (callback: () => void) => callback(),
+    };
+    this.memory = new MemoryStore({ clock, notifier });
+    this.recorder = new Recorder(this.memory.state, trace);
+  }
+
+  now(): number {
+    return Math.floor(START_MS + this.aheadMs + this.time.elapsedMs);
+  }
+
+  jump(ms: number): void {
+    this.aheadMs += ms;
+    this.jumpedAt = this.time.elapsedMs;
+    this.jumpedMs = ms;
+  }
+
+  drawFate(): Fate {
+    if (this.healed) return "none";
+    if (this.time.elapsedMs < this.downUntil) return "unavailable";
+    let left = this.dice.next();
+    for (const fate of FATES) {
+      left -= this.settings[fate];
+      if (left < 0) return fate;
+    }
+    return "none";
+  }
+
+  latencyMs(fate: Fate): number {
+    const { latencyMs, tailMs } = this.settings;
+    const usual = this.dice.between(0.2, 1) * latencyMs;
+    return fate === "tail" ? usual + this.dice.next() * tailMs : usual;
+  }
+
+  /** The call takes effect, here and now. */
+  apply(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
+    this.calls += 1;
+    const { busy } = this.settings;
+    const isBusy = LOCKING.includes(method) && !this.healed && this.dice.chance(busy);
+    return isBusy ? this.#applySome(who, method, params) : this.#applyAll(who, method, params);
+  }
+
+  #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
+    const call = (): Promise<unknown> =>
+      (this.memory[method] as (params: unknown) => Promise<unknown>).call(this.memory, params);
+    const answer =
+      method === "commitRuns"
+        ? this.recorder.around(this.time.elapsedMs, who, params as CommitRunsParams, call)
+        : call();
+    // What is done inside a transaction may fail, and nothing else.
+    answer.catch((error: unknown) => {
+      if (method !== "transact") this.complaints.push(`${method}: ${error}`);
+    });
+    return answer;
+  }
+
+  /** Some of the rows are locked by a stranger. */
+  #applySome(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
+    if (method === "commitRuns") return this.#commitSome(who, params as CommitRunsParams);
+    if (method === "deliverMessages") return this.#deliverSome(who, params as DeliverMessagesParams);
+    const { runs } = params as TerminateRunsParams;
+    const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
+    return Promise.resolve(runs.map(() => busy));
+  }
+
+  async #commitSome(who: string, params: CommitRunsParams): Promise<CommitRunsResult> {
+    const locked = params.commits.map(() => this.dice.chance(0.5));
+    const commits = params.commits.filter((_, i) => !locked[i]);
+    const result = (await this.#applyAll(who, "commitRuns", { ...params, commits })) as CommitRunsResult;
+    const outcomes = [...result.outcomes];
+    const busy: CommitOutcome = { outcome: "busy", held: true, delivered: 0 };
+    return { ...result, outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as CommitOutcome))) };
+  }
+
+  async #deliverSome(who: string, params: DeliverMessagesParams): Promise<DeliverMessagesResult> {
+    const locked = params.messages.map(() => this.dice.chance(0.5));
+    const messages = params.messages.filter((_, i) => !locked[i]);
+    const result = (await this.#applyAll(who, "deliverMessages", { ...params, messages })) as DeliverMessagesResult;
+    const outcomes = [...result.outcomes];
+    const busy: DeliverOutcome = { outcome: "busy", runId: null, status: null };
+    return { outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as DeliverOutcome))) };
+  }
+}
+
+export function unavailable(): HoldfastError {
+  return new HoldfastError("store_unavailable", "the connection was refused");
+}
+
+export function outcomeUnknown(): HoldfastError {
+  return new HoldfastError("store_outcome_unknown", "the connection broke");
+}

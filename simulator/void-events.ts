@@ -1,0 +1,22 @@
+import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+
+/**
+ * Events that a retry of the run has made void: the failures that it forgets, and what was recorded between them and the retry,
+ * which may have come about because of them and may be done once more.
+ */
+export function voidEvents(events: readonly HistoryEvent[]): ReadonlySet<HistoryEvent> {
+  const none = new Set<HistoryEvent>();
+  if (!events.some((event) => event.type === "run_retried")) return none;
+  const forgotten = new Set<HistoryEvent>();
+  for (const [i, retry] of events.entries()) {
+    for (const op of retry.meta?.forgets ?? []) {
+      const at = events.findLastIndex(
+        (event, k) => k < i && event.type === "step_failed" && event.op === op && !forgotten.has(event),
+      );
+      if (at < 0) continue;
+      forgotten.add(events[at] as HistoryEvent);
+      for (const event of events.slice(at, i)) none.add(event);
+    }
+  }
+  return none;
+}

@@ -1,0 +1,142 @@
+/** Every op that generated workflows use. A new op is one more file and one more line here. */
+import { type AnyWorkflow, workflow } from "../../packages/holdfast/src/define/definitions.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { WorkloadSettings } from "../configuration.ts";
+import { Dice } from "../dice.ts";
+import type { Sight } from "../evidence.ts";
+import { arbitrary } from "./arbitrary.ts";
+import { attempt } from "./attempt.ts";
+import { attributes } from "./attributes.ts";
+import { failure } from "./failure.ts";
+import { mailbox } from "./mailbox.ts";
+import { once } from "./once.ts";
+import { parallel, runChain } from "./parallel.ts";
+import { patched } from "./patched.ts";
+import type { Draft, Node, OpKind, Program, Site, Stage } from "./program.ts";
+import { race } from "./race.ts";
+import { receive } from "./receive.ts";
+import { retired } from "./retired.ts";
+import { saga } from "./saga.ts";
+import { shield } from "./shield.ts";
+import { sideEffect } from "./side-effect.ts";
+import { sleep } from "./sleep.ts";
+import { step } from "./step.ts";
+import { transaction } from "./transaction.ts";
+import { undo } from "./undo.ts";
+
+const KINDS: ReadonlyMap<string, OpKind<never>> = new Map<string, OpKind<never>>(
+  [
+    step,
+    once,
+    transaction,
+    saga,
+    undo,
+    sleep,
+    receive,
+    mailbox,
+    parallel,
+    race,
+    attempt,
+    shield,
+    sideEffect,
+    arbitrary,
+    attributes,
+    patched,
+    retired,
+    failure,
+  ].map((kind) => [kind.kind, kind as OpKind<never>]),
+);
+
+export const OP_KINDS: readonly string[] = [...KINDS.keys()];
+
+const DEPTH_MAX = 3;
+
+export function drawProgram(seed: string, name: string, version: string, settings: WorkloadSettings): Program {
+  const dice = new Dice(`program ${seed} ${name} ${version}`);
+  const signals: { name: string; must: boolean }[] = [];
+  const left = {
+    ops: dice.int(settings.opsMax >> 1, settings.opsMax),
+    letters: 0,
+    names: 0,
+    drawn: 0,
+    aloof: false,
+    races: false,
+  };
+  const drawNodes = (least: number, most: number, depth: number): Node[] => {
+    const drawn: Node[] = [];
+    const wanted = dice.int(least, most);
+    for (let tries = 0; drawn.length < wanted && tries < 8 && left.ops > 0; tries++) {
+      const kind = KINDS.get(dice.weighted(settings.opWeights) ?? "step");
+      const node = kind?.draw(draftAt(depth));
+      if (!node) continue;
+      left.ops -= 1;
+      left.drawn += 1;
+      drawn.push(node);
+    }
+    return drawn;
+  };
+  const draftAt = (depth: number): Draft => ({
+    dice,
+    settings,
+    onTrunk: depth === 0,
+    isFirst: left.drawn === 0 && depth === 0,
+    aloof: left.aloof,
+    useRace: () => {
+      left.races = true;
+    },
+    keepAloof: () => {
+      left.aloof = true;
+      return true;
+    },
+    name: (prefix) => `${prefix}${++left.names}`,
+    nodes: (least, most) => (depth >= DEPTH_MAX ? [] : drawNodes(least, most, depth + 1)),
+    signal: (signal, must) => void signals.push({ name: signal, must }),
+    letters: (count) => {
+      left.letters += count;
+    },
+  });
+  const body = drawNodes(settings.opsMax >> 1, settings.opsMax, 0);
+  const hops = dice.chance(0.15) ? dice.int(1, 3) : 0;
+  const retry = !left.races && dice.chance(0.15) ? { attempts: dice.int(2, 3), ms: dice.pick([0, 500]) } : undefined;
+  return {
+    workflow: name,
+    version,
+    body,
+    hops,
+    retry,
+    signals,
+    letters: left.letters,
+    aloof: left.aloof,
+    retriable: !left.races,
+  };
+}
+
+export interface ProgramInput {
+  readonly hop: number;
+}
+
+/** The function of the workflow, on that stage. */
+export function programBody(program: Program, stage: Stage): (ctx: Context, input: ProgramInput) => Promise<unknown> {
+  return async (ctx, input) => {
+    const sights: Sight[] = [];
+    const results = await runChain(program.body, { ctx, stage, sights, shielded: false, run: runNode });
+    if (input.hop < program.hops) ctx.continueAsNew({ hop: input.hop + 1 });
+    return results;
+  };
+}
+
+function runNode(node: Node, site: Site): Promise<unknown> {
+  return (KINDS.get(node.kind) as OpKind<never>).run(node as never, site);
+}
+
+export function programWorkflow(program: Program, stage: Stage): AnyWorkflow {
+  const { retry } = program;
+  return workflow(
+    {
+      name: program.workflow,
+      version: program.version,
+      ...(retry ? { retry: { attempts: retry.attempts, fixed: { milliseconds: retry.ms } } } : {}),
+    },
+    programBody(program, stage),
+  );
+}

@@ -1,0 +1,38 @@
+import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import { errorText, isCancellation, type Node, type OpKind, type Site } from "./program.ts";
+
+interface ParallelNode {
+  readonly kind: "parallel";
+  readonly branches: readonly (readonly Node[])[];
+  readonly mode: "fail-fast" | "collect-all" | "native";
+  readonly limit: number | undefined;
+}
+
+/** Chains that run beside each other. */
+export const parallel: OpKind<ParallelNode> = {
+  kind: "parallel",
+  draw({ dice, nodes }) {
+    const branches = Array.from({ length: dice.int(2, 4) }, () => nodes(1, 2)).filter((branch) => branch.length > 0);
+    if (branches.length < 2) return undefined;
+    const mode = dice.pick(["fail-fast", "collect-all", "native"] as const);
+    return { kind: "parallel", branches, mode, limit: dice.chance(0.2) ? 1 : undefined };
+  },
+  async run({ branches, mode, limit }, site) {
+    if (mode === "native") return Promise.all(branches.map((branch) => runChain(branch, site)));
+    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx }));
+    const options = limit === undefined ? {} : { limit };
+    if (mode === "fail-fast") return site.ctx.parallel(functions, options);
+    const settled = await site.ctx.parallel(functions, { ...options, onError: "collect-all" });
+    return settled.map((one) => {
+      if (one.status === "fulfilled") return one.value;
+      if (isCancellation(one.reason)) throw one.reason;
+      return `failed: ${errorText(one.reason)}`;
+    });
+  },
+};
+
+export async function runChain(nodes: readonly Node[], site: Site): Promise<unknown[]> {
+  const results: unknown[] = [];
+  for (const node of nodes) results.push(await site.run(node, site));
+  return results;
+}

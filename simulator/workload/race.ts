@@ -1,0 +1,32 @@
+import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import { runChain } from "./parallel.ts";
+import type { Node, OpKind } from "./program.ts";
+import { sleep } from "./sleep.ts";
+import { step } from "./step.ts";
+
+interface RaceNode {
+  readonly kind: "race";
+  readonly branches: readonly (readonly Node[])[];
+}
+
+/**
+ * The first branch wins, the others are canceled. Each begins with an op that takes a turn: of two branches that are done at once
+ * nobody could say which is first.
+ */
+export const race: OpKind<RaceNode> = {
+  kind: "race",
+  draw(draft) {
+    const { dice, nodes } = draft;
+    const branches = Array.from({ length: dice.int(2, 3) }, () => {
+      const first = (dice.chance(0.5) ? step : sleep).draw(draft);
+      return first ? [first, ...nodes(0, 2)] : [];
+    });
+    draft.useRace();
+    return { kind: "race", branches };
+  },
+  async run({ branches }, site) {
+    const functions = branches.map((branch) => (ctx: Context) => runChain(branch, { ...site, ctx }));
+    const { winner, value } = await site.ctx.race(functions);
+    return { winner, value };
+  },
+};

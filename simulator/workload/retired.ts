@@ -1,0 +1,25 @@
+import { type OpKind, seenAt } from "./program.ts";
+
+interface RetiredNode {
+  readonly kind: "retired";
+  readonly op: string;
+}
+
+/**
+ * A step that a deploy takes out of the code of a version. It stands first, in runs to which nothing is said: a run that has got
+ * a message while the step was under way cannot go on without it (FOUND.md).
+ */
+export const retired: OpKind<RetiredNode> = {
+  kind: "retired",
+  draw: (draft) => (draft.isFirst && draft.keepAloof() ? { kind: "retired", op: draft.name("r") } : undefined),
+  async run({ op }, site) {
+    if (site.stage.retires) {
+      site.ctx.retired(op);
+      return null;
+    }
+    const seen = seenAt(site);
+    const { runId } = site.ctx.info;
+    await site.ctx.step(op, (info) => site.stage.perform(runId, { op, ms: 10, failures: 0 }, info, seen));
+    return null;
+  },
+};

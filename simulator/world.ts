@@ -1,0 +1,152 @@
+/** The world outside: what steps do to it is written down, with what the store knew at that moment. */
+import { NonRetryableError } from "../packages/holdfast/src/errors/step-errors.ts";
+import type { RunRecord } from "../packages/holdfast/src/memory/state.ts";
+import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import { askTransaction } from "../packages/holdfast/src/replay/context.ts";
+import type { Dice } from "./dice.ts";
+import type { Effect } from "./evidence.ts";
+import { NEVER, type SimProcess } from "./process.ts";
+import type { SimStore } from "./store/sim-store.ts";
+import type { Trace } from "./trace.ts";
+import { voidEvents } from "./void-events.ts";
+import type { EffectPlan, Seen, Stage } from "./workload/program.ts";
+
+export class World {
+  readonly effects: Effect[] = [];
+  /** Transactions that have committed. */
+  readonly ledger: { readonly runId: string; readonly op: string }[] = [];
+  /** What was broken outside works now. */
+  mended = false;
+  readonly #store: SimStore;
+  readonly #trace: Trace;
+  readonly #dice: Dice;
+  readonly #kills = new Map<string, number>();
+  #values = 0;
+  /** By how much two clocks may part within a lease. */
+  readonly #toleranceMs: number;
+
+  constructor(store: SimStore, trace: Trace, dice: Dice, toleranceMs: number) {
+    this.#store = store;
+    this.#trace = trace;
+    this.#dice = dice;
+    this.#toleranceMs = toleranceMs;
+  }
+
+  stage(process: SimProcess): Stage {
+    return {
+      generation: process.generation,
+      retires: process.generation > 0,
+      ask: askTransaction,
+      commit: (runId, op) => this.#commit(process, runId, op),
+      flag: () => this.#dice.int(0, 1_000_000),
+      perform: (runId, plan, info, seen) => this.#perform(process, runId, plan, info, seen),
+    };
+  }
+
+  async #perform(
+    process: SimProcess,
+    runId: string,
+    plan: EffectPlan,
+    info: { readonly attempt: number; readonly signal: AbortSignal },
+    seen: Seen,
+  ): Promise<string> {
+    process.use();
+    if (process.dead) return NEVER;
+    const effect = this.#begin(process, runId, plan, info.attempt, seen);
+    if (this.#kill(process, runId, plan)) return NEVER;
+    if (plan.ms > 0) await process.wait(plan.ms, plan.heeds ? info.signal : undefined);
+    process.use();
+    if (process.dead) return NEVER;
+    if (info.attempt <= plan.failures || (plan.untilMended && !this.mended)) {
+      effect.failed = true;
+      this.#note(effect, "fails");
+      const message = `${plan.op} fails at attempt ${info.attempt}`;
+      throw plan.fatal ? new NonRetryableError(message) : new Error(message);
+    }
+    // No two executions give the same value.
+    effect.value = `${plan.op}/${info.attempt}/${++this.#values}`;
+    this.#note(effect, "done");
+    return effect.value;
+  }
+
+  #begin(process: SimProcess, runId: string, plan: EffectPlan, attempt: number, seen: Seen): Effect {
+    const { state } = this.#store.memory;
+    const row = state.runs.get(runId) as RunRecord;
+    const events = state.events.get(runId) ?? [];
+    const workerId = process.worker?.workerId ?? "";
+    const trespass = plan.transaction ? undefined : this.#trespass(row, workerId);
+    // A worker whose lease was cut short by a clock works from what it knew, and so may do what others have done.
+    const excused = plan.transaction || (row.heldBy !== workerId && trespass === undefined);
+    const effect: Effect = {
+      at: this.#store.time.elapsedMs,
+      process: process.name,
+      workerId,
+      runId,
+      op: plan.op,
+      attempt,
+      once: plan.once === true,
+      shielded: plan.shielded === true,
+      ...(plan.told === undefined ? {} : { told: plan.told }),
+      seenSeq: seen.seq,
+      seen: seen.sights,
+      durableSeq: row.eventCount,
+      completed: !excused && isCompleted(events, plan.op),
+      canceled:
+        !excused && events.some((event) => event.type === "cancel_requested" || event.type === "deadline_reached"),
+      heldBy: row.heldBy,
+      trespass,
+      failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op),
+    };
+    this.effects.push(effect);
+    this.#note(effect, "begins");
+    return effect;
+  }
+
+  #commit(process: SimProcess, runId: string, op: string): void {
+    this.ledger.push({ runId, op });
+    this.#trace.add(this.#store.time.elapsedMs, process.name, runId, `${op} commits`);
+  }
+
+  /** Why the worker should not be doing this, if it should not. */
+  #trespass(row: RunRecord, workerId: string): string | undefined {
+    // An operator ends a run whoever holds it, and the holder hears of it later.
+    if (row.heldBy === workerId || row.status === "terminated") return undefined;
+    const worker = this.#store.memory.state.workers.get(workerId);
+    if (!worker) return "its worker is not known to the store";
+    if (!worker.died) return `the run is ${row.status}, held by ${row.heldBy ?? "nobody"}`;
+    const { jumpedAt, jumpedMs, time } = this.#store;
+    const jumped = time.elapsedMs - jumpedAt < 2 * worker.leaseMs ? jumpedMs : 0;
+    const lateMs = this.#store.now() - worker.leaseExpiresAt;
+    if (lateMs < 0) return `it was declared dead ${-lateMs} ms before its lease ended`;
+    return lateMs <= this.#toleranceMs + jumped ? undefined : `its lease ended ${lateMs} ms ago`;
+  }
+
+  #kill(process: SimProcess, runId: string, plan: EffectPlan): boolean {
+    const key = `${runId} ${plan.op}`;
+    const killed = this.#kills.get(key) ?? 0;
+    if (killed >= (plan.kills ?? 0)) return false;
+    this.#kills.set(key, killed + 1);
+    process.kill();
+    return true;
+  }
+
+  #note(effect: Effect, what: string): void {
+    const { elapsedMs } = this.#store.time;
+    this.#trace.add(elapsedMs, effect.process, effect.runId, `${effect.op} attempt ${effect.attempt} ${what}`);
+  }
+}
+
+function isCompleted(events: readonly HistoryEvent[], op: string): boolean {
+  const completion = events.find((event) => event.type === "step_completed" && event.op === op);
+  return completion !== undefined && !voidEvents(events).has(completion);
+}
+
+/** How many attempts of an op have failed, as history has it. */
+function failedAttempts(events: readonly HistoryEvent[], op: string): number {
+  let failed = 0;
+  for (const { type, op: about, meta } of events) {
+    if (type === "run_retried" && meta?.forgets?.includes(op)) failed = 0;
+    if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
+  }
+  return failed;
+}
