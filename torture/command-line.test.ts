@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { readCommandLine } from "./command-line.ts";
+
+const read = (...args: string[]) => readCommandLine(args, 99);
+
+test("without arguments it is five minutes on a server of its own", () => {
+  expect(read()).toEqual({ url: null, minutes: 5, workers: 4, seed: 99, json: false, keep: false });
+});
+
+test("everything can be said otherwise", () => {
+  const args = ["file:app.db", "--minutes", "0.5", "--workers=8", "--seed", "7", "--json", "--keep"];
+  expect(read(...args)).toEqual({ url: "file:app.db", minutes: 0.5, workers: 8, seed: 7, json: true, keep: true });
+});
+
+test("help is help, whatever else is there", () => {
+  expect(read("--help")).toBe("help");
+  expect(read("-h", "--minutes", "nonsense")).toBe("help");
+});
+
+test.each([
+  [["--minutes", "soon"], '--minutes is "soon"; it must be a number from 0.1 to 10000'],
+  [["--minutes", ""], '--minutes is ""'],
+  [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
+  [["--workers", "2.5"], '--workers is "2.5"'],
+  [["--sead", "1"], "Unknown option '--sead'"],
+  [["file:a", "file:b"], "one URL is enough, not 2"],
+])("%s is refused, and it says why", (args, why) => {
+  expect(() => read(...args)).toThrow(why);
+});
+
+test("an address that is not understood is not repeated: it may hold a password", () => {
+  expect(() => read("mysql://me:secret@host/db")).toThrow(/^(?!.*secret).*postgres:\/\//s);
+});

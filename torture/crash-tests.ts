@@ -1,0 +1,300 @@
+/** What must hold whichever way workers die: the same tests for every store. */
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Driver } from "./driver.ts";
+import { type EffectLine, readEffects } from "./effects-file.ts";
+import { collectRuns } from "./evidence.ts";
+import { examine } from "./examination.ts";
+import { Fleet } from "./fleet.ts";
+import type { Verdict } from "./judge.ts";
+import { createLedger, readLedger } from "./ledger.ts";
+import type { Point } from "./named-points.ts";
+import type { Stage } from "./stage.ts";
+import { openTortureClient, type TortureClient } from "./torture-client.ts";
+import type { TorturedWorker } from "./tortured-worker.ts";
+import { gated, poison, type Workload, workloadNamed } from "./workflows.ts";
+
+const LEASE_MS = 1_000;
+/** Generous: a busy machine is no fault of the engine. */
+const ENDS_WITHIN_MS = 60_000;
+const TEST_MS = 120_000;
+const WORKERS = 2;
+/** Processes that migrate side by side, each in a place of its own. */
+const MIGRATIONS = 4;
+
+/** Not the first time: then there is nothing yet that could be lost. */
+const SKIPPED: Partial<Record<Point, number>> = { "before-commit": 4, "after-commit": 3, "in-step": 3 };
+
+/** Two points at a time, one for each of two workers, and runs that pass them for certain. */
+const CASES: readonly { readonly points: readonly [Point, Point]; readonly workloads: readonly string[] }[] = [
+  { points: ["before-commit", "after-commit"], workloads: ["chain", "order", "saga", "relay"] },
+  { points: ["in-step", "retry-backoff"], workloads: ["hopeless", "order", "once", "hopeless"] },
+  { points: ["sleeping", "waiting"], workloads: ["order", "race", "approval", "deadline"] },
+  { points: ["before-claim", "after-claim"], workloads: ["chain", "order", "race", "canceled"] },
+  { points: ["before-start", "after-start"], workloads: ["chain", "order", "once", "relay"] },
+  { points: ["before-heartbeat", "after-heartbeat"], workloads: ["order", "approval", "saga", "chain"] },
+  { points: ["before-transaction", "in-transaction"], workloads: ["transfer", "transfer", "chain"] },
+  { points: ["after-transaction", "in-transaction"], workloads: ["transfer", "transfer", "order"] },
+  { points: ["draining", "draining"], workloads: ["chain", "order", "saga", "once"] },
+];
+
+class Theater {
+  readonly stage: Stage;
+  readonly torture: TortureClient;
+  readonly fleet: Fleet;
+  readonly driver: Driver;
+  readonly effectsFile: string;
+  #runs = 0;
+
+  constructor(stage: Stage, torture: TortureClient) {
+    this.stage = stage;
+    this.torture = torture;
+    this.driver = new Driver(torture);
+    this.effectsFile = path.join(stage.folder, "effects.jsonl");
+    const { place } = stage;
+    this.fleet = new Fleet({
+      place,
+      effectsFile: this.effectsFile,
+      leaseMs: LEASE_MS,
+      concurrency: 20,
+      gated: false,
+    });
+  }
+
+  static async open(stage: Stage): Promise<Theater> {
+    const torture = await openTortureClient(stage.place);
+    await createLedger(stage.place);
+    return new Theater(stage, torture);
+  }
+
+  begin(workload: Workload, prefix: string, through?: TorturedWorker): void {
+    this.#runs += 1;
+    this.driver.begin(workload, this.#runs, `${prefix}:${this.#runs}`, through);
+  }
+
+  lines(): EffectLine[] {
+    return readEffects(this.effectsFile);
+  }
+
+  async verdict(prefix: string): Promise<Verdict> {
+    const runs = await collectRuns(this.torture.store, `${prefix}:`);
+    const started = this.driver.started.filter(({ id }) => id.startsWith(`${prefix}:`));
+    return examine({ started, runs, lines: this.lines(), entries: await readLedger(this.stage.place) });
+  }
+
+  async close(): Promise<void> {
+    await this.fleet.close();
+    await this.torture.client.close();
+    await this.stage.remove();
+  }
+}
+
+export function crashTests(store: string, openStage: () => Promise<Stage>): void {
+  let theater: Theater;
+
+  beforeAll(async () => {
+    theater = await Theater.open(await openStage());
+  });
+
+  afterAll(() => theater.close());
+
+  describe(`workers on ${store} that are killed`, () => {
+    test.each(CASES)(
+      "at the points $points.0 and $points.1 lose nothing and repeat nothing",
+      async (one) => {
+        const { points, workloads } = one;
+        const { fleet, driver } = theater;
+        const prefix = points.join("+");
+        await fleet.keep(points.length);
+        const victims = fleet.live;
+        for (const [i, victim] of victims.entries()) {
+          const point = points[i] as Point;
+          victim.arm(point, "kill", SKIPPED[point]);
+          for (const name of workloads) {
+            theater.begin(workloadNamed(name), prefix, victim);
+            // This one is not held from the start: somebody has to claim it.
+            theater.begin(workloadNamed(name), prefix);
+          }
+        }
+        if (points.includes("draining")) {
+          await Promise.all(victims.map((victim) => victim.ask()));
+          for (const victim of victims) victim.drain();
+        }
+        expect(await Promise.all(victims.map((victim) => victim.exited))).toEqual(["SIGKILL", "SIGKILL"]);
+        expect(victims.map(({ reached }) => reached)).toEqual(points.map((point) => [point]));
+        await driver.untilEnded(ENDS_WITHIN_MS);
+        const count = 2 * workloads.length * points.length;
+        expect(await theater.verdict(prefix)).toMatchObject({ findings: [], runs: count, finished: count });
+      },
+      TEST_MS,
+    );
+
+    test(
+      "when it has just taken back the runs of another one loses none of them",
+      async () => {
+        const { fleet, driver } = theater;
+        await fleet.keep(WORKERS);
+        const [first, second] = fleet.live as [TorturedWorker, TorturedWorker];
+        first.arm("in-step");
+        second.arm("after-sweep");
+        for (const name of ["chain", "order", "saga"]) theater.begin(workloadNamed(name), "after-sweep", first);
+        await Promise.all([first.exited, second.exited]);
+        expect([first.reached, second.reached]).toEqual([["in-step"], ["after-sweep"]]);
+        await driver.untilEnded(ENDS_WITHIN_MS);
+        expect(await theater.verdict("after-sweep")).toMatchObject({ findings: [], finished: 3 });
+      },
+      TEST_MS,
+    );
+  });
+
+  zombieTests(store, () => theater);
+  poisonTests(store, () => theater);
+  migrationTests(store, openStage);
+}
+
+function zombieTests(store: string, theater: () => Theater): void {
+  const asWorkload = (end: Workload["end"]): Workload => ({ name: "gated", definition: gated, end });
+
+  describe(`a worker on ${store} that stands still for longer than its lease`, () => {
+    test(
+      "starts nothing that it has lost, has its results refused, and is of use again",
+      async () => {
+        const { fleet, driver } = theater();
+        await fleet.keep(0);
+        for (const worker of fleet.live) worker.kill();
+        await Promise.all(fleet.live.map(({ exited }) => exited));
+        const zombie = fleet.spawn({ gated: true });
+        await zombie.ready;
+        // Right after a heartbeat: when it goes on, its backoff is over before it asks the store whether it is still alive.
+        zombie.arm("after-heartbeat", "tell");
+        await zombie.untilReached();
+        zombie.arm("retry-backoff", "stop");
+        theater().begin(
+          asWorkload(() => ({ status: "completed", output: 4 })),
+          "zombie",
+          zombie,
+        );
+        expect(await zombie.untilReached()).toBe("retry-backoff");
+        zombie.stopped = true;
+        const rescuer = fleet.spawn();
+        await rescuer.ready;
+        await driver.untilEnded(ENDS_WITHIN_MS);
+        const before = linesOf(theater(), zombie);
+        // Its backoff is over, its step returns, and what that step had to wait for is durable: only the lease holds it back.
+        zombie.openGate();
+        zombie.continue();
+        await untilDeclaredDead(zombie);
+        const after = linesOf(theater(), zombie).slice(before.length);
+        expect(after.filter(({ phase }) => phase === "begin")).toEqual([]);
+        rescuer.kill();
+        await rescuer.exited;
+        theater().begin(workloadNamed("chain"), "zombie");
+        await driver.untilEnded(ENDS_WITHIN_MS);
+        expect(linesOf(theater(), zombie).length).toBeGreaterThan(before.length + after.length);
+        expect(await theater().verdict("zombie")).toMatchObject({ findings: [], finished: 2 });
+        zombie.kill();
+        await zombie.exited;
+      },
+      TEST_MS,
+    );
+
+    test(
+      "and had just sent its results off, finds them refused",
+      async () => {
+        const { fleet, driver } = theater();
+        const zombie = fleet.spawn();
+        await zombie.ready;
+        zombie.arm("before-commit", "stop", 2);
+        for (const name of ["chain", "order", "chain"]) theater().begin(workloadNamed(name), "refused", zombie);
+        expect(await zombie.untilReached()).toBe("before-commit");
+        const rescuer = fleet.spawn();
+        await rescuer.ready;
+        await driver.untilEnded(ENDS_WITHIN_MS);
+        zombie.continue();
+        const facts = await untilDeclaredDead(zombie);
+        expect(facts.refusedWrites).toBeGreaterThan(0);
+        expect(await theater().verdict("refused")).toMatchObject({ findings: [], finished: 3 });
+        for (const worker of [zombie, rescuer]) worker.kill();
+        await Promise.all([zombie.exited, rescuer.exited]);
+      },
+      TEST_MS,
+    );
+  });
+}
+
+function linesOf(theater: Theater, { pid }: TorturedWorker): EffectLine[] {
+  return theater.lines().filter((line) => line.pid === pid);
+}
+
+/** And has signed on again under a new id. */
+async function untilDeclaredDead(worker: TorturedWorker): ReturnType<TorturedWorker["ask"]> {
+  for (;;) {
+    const facts = await worker.ask();
+    if (facts.declaredDead > 0 && facts.workerId !== "" && facts.activeRuns === 0) return facts;
+  }
+}
+
+function poisonTests(store: string, theater: () => Theater): void {
+  test(
+    `a run on ${store} that kills its worker is parked in the end, and its neighbours get through`,
+    async () => {
+      const { fleet, driver, torture } = theater();
+      await fleet.keep(WORKERS);
+      const deathsBefore = fleet.deaths;
+      const [first] = fleet.live as [TorturedWorker];
+      const run = await torture.client.start(poison, 0, { id: "poison" });
+      for (const name of ["chain", "order", "approval", "race", "relay"]) {
+        theater().begin(workloadNamed(name), "neighbour", first);
+        theater().begin(workloadNamed(name), "neighbour");
+      }
+      await driver.untilEnded(ENDS_WITHIN_MS);
+      await untilParked(run);
+      expect((await run.describe()).error?.code).toBe("crash_loop");
+      expect(await theater().verdict("neighbour")).toMatchObject({ findings: [], finished: 10 });
+      expect(driver.resumed).toBe(0);
+      expect(fleet.deaths - deathsBefore).toBeGreaterThanOrEqual(5);
+      await run.terminate();
+      await fleet.keep(0);
+    },
+    TEST_MS,
+  );
+}
+
+async function untilParked(run: { status(): Promise<string> }): Promise<void> {
+  while ((await run.status()) !== "parked");
+}
+
+function migrationTests(store: string, openStage: () => Promise<Stage>): void {
+  test(
+    `a process that dies at any statement of the migration on ${store} leaves a store that the next one can open`,
+    async () => {
+      let kills = 0;
+      for (let survivors = 0; survivors === 0; ) {
+        const statements = Array.from({ length: MIGRATIONS }, (_, i) => kills + i + 1);
+        const survived = await Promise.all(statements.map((statement) => migrateUntil(statement, openStage)));
+        survivors = survived.filter(Boolean).length;
+        kills += MIGRATIONS - survivors;
+      }
+      expect(kills).toBeGreaterThan(4);
+    },
+    TEST_MS,
+  );
+}
+
+/** Whether the migration has fewer statements than that. */
+async function migrateUntil(dieAtStatement: number, openStage: () => Promise<Stage>): Promise<boolean> {
+  const stage = await openStage();
+  const effectsFile = path.join(stage.folder, "effects.jsonl");
+  const fleet = new Fleet({ place: stage.place, effectsFile, leaseMs: LEASE_MS, concurrency: 1, gated: false });
+  const { ready } = fleet.spawn({ dieAtStatement });
+  const survived = await ready.then(
+    () => true,
+    () => false,
+  );
+  const { client } = await openTortureClient(stage.place);
+  expect(await client.count()).toBe(0);
+  await client.close();
+  await fleet.close();
+  await stage.remove();
+  return survived;
+}

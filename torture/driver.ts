@@ -1,0 +1,123 @@
+/** The outside world: starts runs, signals and cancels them, and waits for their ends, however often it has to ask. */
+import { isHoldfastError, type RunHandle } from "holdfast";
+import type { StartedRun } from "./evidence.ts";
+import type { TortureClient } from "./torture-client.ts";
+import type { TorturedWorker } from "./tortured-worker.ts";
+import { nudge, type Workload } from "./workflows.ts";
+
+const RETRY_MS = 100;
+/** How long to wait for an end before looking why it does not come. */
+const LOOK_MS = 4_000;
+
+export class Driver {
+  readonly started: StartedRun[] = [];
+  /** Runs that were parked because their workers died too often, and let go on: no fault of theirs. */
+  resumed = 0;
+  readonly #torture: TortureClient;
+  readonly #open = new Map<string, Promise<void>>();
+  #givenUp = false;
+
+  constructor(torture: TortureClient) {
+    this.#torture = torture;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Starts a run and does what its workload asks of the outside world. Through a worker process, if one is given: that process
+   * then holds the run from the start; should it die over it, the start is repeated from here.
+   */
+  begin(workload: Workload, n: number, id: string, through?: TorturedWorker): void {
+    const life = this.#live(workload, n, id, through).finally(() => this.#open.delete(id));
+    life.catch(() => {});
+    this.#open.set(id, life);
+  }
+
+  /** Until every run that was begun has ended; false if some have not in that time. */
+  untilEnded(limitMs: number): Promise<boolean> {
+    return within(
+      limitMs,
+      Promise.all(this.#open.values()).then(() => true),
+    );
+  }
+
+  /** Until fewer than that many runs are open, or that time is over. */
+  async untilRoom(most: number, limitMs: number): Promise<void> {
+    if (this.#open.size >= most)
+      await within(
+        limitMs,
+        Promise.race(this.#open.values()).then(() => true),
+      );
+  }
+
+  /** Nothing is asked for any more; what has not ended stays as it is. */
+  giveUp(): void {
+    this.#givenUp = true;
+  }
+
+  async #live(workload: Workload, n: number, id: string, through: TorturedWorker | undefined): Promise<void> {
+    const { definition, end, signals, cancelAfterMs } = workload;
+    if (through) await through.start([{ workflow: definition.name, id, input: n }]).catch(() => {});
+    const run: RunHandle = await this.#insist(() => this.#torture.client.start(definition, n, { id }));
+    this.started.push({ id, expected: end(n) });
+    for (const sent of signals?.(n) ?? []) await this.#insist(() => run.signal(nudge, sent, { id: sent.token }));
+    if (cancelAfterMs) {
+      await pause(cancelAfterMs(n));
+      await this.#insist(() => run.cancel("as planned"));
+    }
+    await this.#untilEnded(run);
+  }
+
+  async #untilEnded(run: RunHandle): Promise<void> {
+    while (!this.#givenUp) {
+      try {
+        await run.result({ timeout: { milliseconds: LOOK_MS } });
+        return;
+      } catch (error) {
+        if (isHoldfastError(error, "result_timeout")) await this.#resumeIfParked(run);
+        else if (isAway(error)) await pause(RETRY_MS);
+        else return; // it has ended, only not well; the judge says whether it should have
+      }
+    }
+  }
+
+  async #resumeIfParked(run: RunHandle): Promise<void> {
+    const { status, error } = await this.#insist(() => run.describe());
+    if (status !== "parked" || error?.code !== "crash_loop") return;
+    this.resumed += 1;
+    await this.#insist(() => run.resume());
+  }
+
+  async #insist<T>(call: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!isAway(error) || this.#givenUp) throw error;
+        await pause(RETRY_MS);
+      }
+    }
+  }
+}
+
+function isAway(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
+}
+
+async function within(limitMs: number, promise: Promise<true>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs);
+  });
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,57 @@
+/**
+ * The effects file: what every worker process has done to the world, in one order. Each line is one `write` with O_APPEND,
+ * so the order of the lines is the order in which things happened, whichever process they happened in. No clock decides.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+
+export interface EffectLine {
+  readonly phase: "begin" | "end" | "durable";
+  readonly at: number;
+  readonly pid: number;
+  readonly run: string;
+  readonly op: string;
+  readonly attempt: number;
+  /** The claim under which the process held the run. */
+  readonly epoch: number;
+  /** Names this one execution; the result that it leaves in history carries it. */
+  readonly token?: string;
+  /** What the code had seen when it asked for the step: tokens of results, fired timers, received signals. */
+  readonly seen?: readonly string[];
+  /** By how many milliseconds the process's lease had run out, if it had. */
+  readonly lateMs?: number;
+  /** The step must be undone if the run does not complete. */
+  readonly undoable?: boolean;
+  /** It may begin only once, crash or not. */
+  readonly once?: boolean;
+  /** Of a `durable` line: which event the store has acknowledged. */
+  readonly event?: string;
+}
+
+export class EffectsFile {
+  readonly #fd: number;
+
+  constructor(path: string) {
+    this.#fd = openSync(path, "a");
+  }
+
+  append(lines: readonly EffectLine[]): void {
+    if (lines.length > 0) writeSync(this.#fd, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+/** A process may die in the middle of a long write: only its last line can be torn, and others go on behind it. */
+export function readEffects(path: string): EffectLine[] {
+  return readFileSync(path, "utf8").split("\n").flatMap(parseLine);
+}
+
+function parseLine(text: string): EffectLine[] {
+  try {
+    return text === "" ? [] : [JSON.parse(text) as EffectLine];
+  } catch {
+    return [];
+  }
+}

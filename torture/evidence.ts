@@ -1,0 +1,49 @@
+/** What the judge is given: what was asked for, what the store says, and what the processes have done. Plain data. */
+import type { HistoryEvent, Run, Store } from "holdfast/adapter";
+import type { EffectLine } from "./effects-file.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { ExpectedEnd } from "./workflows.ts";
+
+/** A run that somebody was promised. */
+export interface StartedRun {
+  readonly id: string;
+  readonly expected: ExpectedEnd;
+}
+
+/** A run as the store has it; the same shape as the simulator's checkers take. */
+export interface RunEvidence {
+  readonly run: Run;
+  /** Without the start and the end. */
+  readonly history: readonly HistoryEvent[];
+}
+
+export interface Evidence {
+  readonly started: readonly StartedRun[];
+  readonly runs: readonly RunEvidence[];
+  /** In the order in which they were written. */
+  readonly lines: readonly EffectLine[];
+  readonly entries?: readonly LedgerEntry[];
+}
+
+const PAGE = 200;
+const EVENTS_PER_READ = 500;
+
+/** Every run whose id begins like this, continued ones included. */
+export async function collectRuns(store: Store, prefix: string): Promise<RunEvidence[]> {
+  const evidence: RunEvidence[] = [];
+  for (let before: { createdAt: number; runId: string } | undefined; ; ) {
+    const page = await store.listRuns({ namespace: "default", limit: PAGE, ...(before ? { before } : {}) });
+    const rows = page.filter(({ id }) => id.startsWith(prefix));
+    if (rows.length > 0) evidence.push(...(await readRuns(store, rows)));
+    const last = page.at(-1);
+    if (page.length < PAGE || !last) return evidence;
+    before = { createdAt: last.createdAt, runId: last.runId };
+  }
+}
+
+async function readRuns(store: Store, rows: readonly { readonly runId: string }[]): Promise<RunEvidence[]> {
+  const runs = await store.readRuns({ runs: rows.map(({ runId }) => ({ runId })) });
+  const wanted = rows.map(({ runId }) => ({ runId, afterSeq: 0 }));
+  const histories = await store.readHistories({ runs: wanted, limitPerRun: EVENTS_PER_READ });
+  return runs.flatMap((run, i) => (run ? [{ run, history: histories[i] ?? [] }] : []));
+}

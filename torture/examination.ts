@@ -1,0 +1,18 @@
+/** Everything that can be said about a round: by the judge, and by those of the simulator's checkers that need no more than rows and histories. */
+import { checkEvidence } from "../simulator/checkers/index.ts";
+import type { Evidence } from "./evidence.ts";
+import { type Finding, judge, type Verdict } from "./judge.ts";
+
+export async function examine(evidence: Evidence): Promise<Verdict> {
+  const verdict = judge(evidence);
+  const ids = new Map(evidence.runs.map(({ run }) => [run.runId, run.id]));
+  const violations = await checkEvidence({ runs: evidence.runs });
+  const checked = violations.map(
+    ({ checker, runId, text }): Finding => ({
+      fault: "wrong",
+      id: ids.get(runId ?? "") ?? "",
+      text: `${checker}: ${text}`,
+    }),
+  );
+  return { ...verdict, findings: [...verdict.findings, ...checked] };
+}

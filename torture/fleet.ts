@@ -1,0 +1,71 @@
+/** The worker processes of a torture. A process that dies is replaced, if the fleet is asked to keep its size. */
+import { TorturedWorker } from "./tortured-worker.ts";
+import { Warden } from "./warden.ts";
+import type { WorkerSetup } from "./worker-messages.ts";
+
+export class Fleet {
+  readonly #setup: WorkerSetup;
+  readonly #warden = new Warden();
+  readonly #workers = new Set<TorturedWorker>();
+  #effectsFile: string;
+  #closed = false;
+  #size = 0;
+  /** Deaths that nobody has asked for, with what the process said last. */
+  readonly accidents: string[] = [];
+  deaths = 0;
+
+  constructor(setup: WorkerSetup) {
+    this.#setup = setup;
+    this.#effectsFile = setup.effectsFile;
+  }
+
+  get live(): readonly TorturedWorker[] {
+    return [...this.#workers];
+  }
+
+  /** Those that can do something now. */
+  get awake(): readonly TorturedWorker[] {
+    return this.live.filter(({ stopped }) => !stopped);
+  }
+
+  spawn(different: Partial<WorkerSetup> = {}): TorturedWorker {
+    const worker = new TorturedWorker({ ...this.#setup, effectsFile: this.#effectsFile, ...different }, this.#warden);
+    this.#workers.add(worker);
+    void worker.exited.then((signal) => {
+      this.#workers.delete(worker);
+      if (this.#closed) return;
+      this.deaths += 1;
+      if (signal !== "SIGKILL" && worker.stderr !== "") this.accidents.push(`${signal ?? "exit"}: ${worker.stderr}`);
+      this.#fill();
+    });
+    return worker;
+  }
+
+  /** From now on there are that many; resolves when the first of them are at work. */
+  async keep(size: number): Promise<void> {
+    this.#size = size;
+    this.#fill();
+    await Promise.all(this.live.map(({ ready }) => ready));
+  }
+
+  async useEffectsFile(path: string): Promise<void> {
+    this.#effectsFile = path;
+    await Promise.all(this.live.map((worker) => worker.useEffectsFile(path).catch(() => {})));
+  }
+
+  continueAll(): void {
+    for (const worker of this.live) if (worker.stopped) worker.continue();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all = this.live;
+    for (const worker of all) worker.kill();
+    await Promise.all(all.map(({ exited }) => exited));
+    this.#warden.close();
+  }
+
+  #fill(): void {
+    while (!this.#closed && this.#workers.size < this.#size) this.spawn();
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * The judge: a pure function from evidence to findings. What it holds against the engine does not depend on any clock:
+ *
+ * - every result in history names the execution that it came from (its token), and every effect names the results that its
+ *   code had seen. An effect that had seen a result which is not the recorded one came before its predecessor was durable;
+ * - a token ends in the epoch under which the run was held. An execution under a later epoch than the recorded one began
+ *   after the record was written: it was repeated;
+ * - lines stand in the order in which they were written. An execution that begins below the line that says "the store has
+ *   acknowledged the result" was repeated as well, also by a process that thinks it still holds the run.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { jsonCodec } from "holdfast";
+import type { HistoryEvent } from "holdfast/adapter";
+import type { EffectLine } from "./effects-file.ts";
+import type { Evidence, RunEvidence } from "./evidence.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { ExpectedEnd } from "./workflows.ts";
+
+/** A busy machine may take this long between the engine's look at its lease and the first line of a step. */
+const LATE_MS_ALLOWED = 150;
+
+export const FAULTS = ["lost", "wrong", "repeated", "early", "late"] as const;
+
+/**
+ * `lost`: a promised run is missing or has not ended. `wrong`: it ended otherwise than undisturbed, or is not undone.
+ * `repeated`: a step was executed again after its result was durable. `early`: an effect came before its predecessors were
+ * durable. `late`: an effect began after the lease of its process had run out.
+ */
+export type Fault = (typeof FAULTS)[number];
+
+export interface Finding {
+  readonly fault: Fault;
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface Verdict {
+  readonly runs: number;
+  readonly finished: number;
+  readonly effects: number;
+  /** Executions whose result never became durable: what crashes have cut off. */
+  readonly cutOff: number;
+  readonly findings: readonly Finding[];
+}
+
+type Report = (fault: Fault, text: string) => void;
+
+export function judge({ started, runs, lines, entries = [] }: Evidence): Verdict {
+  const findings: Finding[] = [];
+  const byId = groupBy(runs, ({ run }) => run.id);
+  const linesByRun = groupBy(lines, ({ run }) => run);
+  const entriesByRun = groupBy(entries, ({ run }) => run);
+  let finished = 0;
+  for (const { id, expected } of started) {
+    const report: Report = (fault, text) => findings.push({ fault, id, text });
+    const chain = byId.get(id) ?? [];
+    if (judgeEnd(chain, expected, report)) finished += 1;
+    const recorded = new Set(chain.flatMap(({ history }) => history.flatMap(tokensOf)));
+    for (const one of chain) {
+      judgeEffects(one, linesByRun.get(one.run.runId) ?? [], recorded, report);
+      judgeLedger(one, entriesByRun.get(one.run.runId) ?? [], report);
+    }
+  }
+  const known = new Set(runs.flatMap(({ history }) => history.flatMap(tokensOf)));
+  const begins = lines.filter(({ phase }) => phase === "begin");
+  const cutOff = begins.filter(({ token }) => !known.has(token ?? "")).length;
+  return { runs: started.length, finished, effects: begins.length, cutOff, findings };
+}
+
+// Ends ----------------------------------------------------------------------------------------------------------------
+
+/** True when the run has ended as it should. */
+function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: Report): boolean {
+  const heads = chain.filter(({ run }) => run.continuedFrom === null);
+  const tails = chain.filter(({ run }) => run.status !== "continued");
+  const [tail] = tails;
+  if (heads.length > 1 || tails.length > 1)
+    report("wrong", `was started ${heads.length} times, ended ${tails.length} times`);
+  if (!tail) {
+    report("lost", "its start was acknowledged, and it is not there");
+    return false;
+  }
+  const { run } = tail;
+  if (run.endedAt === null) {
+    report("lost", `has not ended: ${run.status}${run.error ? ` (${run.error.message})` : ""}, held by ${run.heldBy}`);
+    return false;
+  }
+  const output: unknown = run.output === null ? undefined : jsonCodec.decode(run.output);
+  const why = run.error ? ` (${run.error.message})` : "";
+  if (run.status !== expected.status) report("wrong", `is ${run.status}${why}, not ${expected.status}`);
+  else if (!isDeepStrictEqual(output, expected.output))
+    report("wrong", `gave ${JSON.stringify(output)}, not ${JSON.stringify(expected.output)}`);
+  else if (!(expected.compensation ?? [null]).includes(run.compensation))
+    report("wrong", `its compensation is ${run.compensation}`);
+  return true;
+}
+
+// Effects -------------------------------------------------------------------------------------------------------------
+
+interface Settled {
+  readonly type: HistoryEvent["type"];
+  readonly attempt: number;
+  readonly token: string | undefined;
+}
+
+function judgeEffects(
+  { run, history }: RunEvidence,
+  lines: readonly EffectLine[],
+  recorded: ReadonlySet<string>,
+  report: Report,
+): void {
+  const settled = settledByOp(history);
+  const durable = new Map<string, EffectLine[]>();
+  const begun = new Set<string>();
+  for (const line of lines) {
+    const about = `${line.op} of ${run.runId} (attempt ${line.attempt}, process ${line.pid}, epoch ${line.epoch})`;
+    if (line.phase === "durable") durable.set(line.op, [...(durable.get(line.op) ?? []), line]);
+    if (line.phase !== "begin") continue;
+    if (line.once && begun.has(line.op)) report("repeated", `${about} began again, and may begin only once`);
+    begun.add(line.op);
+    const unseen = (line.seen ?? []).filter((token) => !recorded.has(token));
+    if (unseen.length > 0) report("early", `${about} had seen ${unseen.join(", ")}, which history does not know`);
+    if ((line.lateMs ?? 0) > LATE_MS_ALLOWED) report("late", `${about} began ${line.lateMs} ms after its lease`);
+    judgeExecution(line, settled.get(line.op) ?? [], durable.get(line.op) ?? [], (fault, text) =>
+      report(fault, `${about} ${text}`),
+    );
+  }
+  judgeRecords(history, lines, report);
+  if (run.endedAt !== null && !["completed", "continued"].includes(run.status)) judgeUndone(history, lines, report);
+}
+
+function judgeExecution(
+  line: EffectLine,
+  settled: readonly Settled[],
+  durable: readonly EffectLine[],
+  report: Report,
+): void {
+  // A result ends the op; a failed attempt ends itself and what was before it.
+  const covers = (type: string | undefined, attempt: number): boolean =>
+    type !== "step_attempt_failed" || attempt >= line.attempt;
+  const acknowledged = durable.find(({ event, attempt }) => covers(event, attempt));
+  if (acknowledged) {
+    report(
+      "repeated",
+      `began although process ${acknowledged.pid} had been told that its ${acknowledged.event} is durable`,
+    );
+    return;
+  }
+  const earlier = settled.find(
+    ({ type, attempt, token }) =>
+      token !== undefined &&
+      token !== line.token &&
+      covers(type, attempt) &&
+      epochOf(token) <= line.epoch &&
+      (attempt === line.attempt || epochOf(token) < line.epoch),
+  );
+  if (earlier) report("repeated", `began although execution ${earlier.token} was recorded before (${earlier.type})`);
+  if (line.attempt === 1) return;
+  const before = settled.some(({ type, attempt }) => type === "step_attempt_failed" && attempt === line.attempt - 1);
+  if (!before) report("early", "began although the failure of the attempt before is not in history");
+}
+
+/** A result that nobody has worked for would be an invention. */
+function judgeRecords(history: readonly HistoryEvent[], lines: readonly EffectLine[], report: Report): void {
+  const ended = new Set(lines.filter(({ phase }) => phase === "end").map(({ token }) => token));
+  for (const event of history) {
+    const token = event.type === "step_completed" ? tokenOf(event) : undefined;
+    if (token !== undefined && !ended.has(token))
+      report("wrong", `${event.op} has the result ${token}, which nobody made`);
+  }
+}
+
+function judgeUndone(history: readonly HistoryEvent[], lines: readonly EffectLine[], report: Report): void {
+  const undone = new Set(history.filter(({ type }) => type === "step_completed").map(({ op }) => op));
+  const undoable = new Set(lines.filter((line) => line.undoable).map(({ op }) => op));
+  for (const op of undoable) if (!undone.has(`compensate:${op}`)) report("wrong", `${op} began and was not undone`);
+}
+
+// Ledger --------------------------------------------------------------------------------------------------------------
+
+/** The steps of the torture workflows that are transactions. */
+const BOOKINGS = ["book", "fee", "bonus"];
+
+/** A booking is in the ledger as one pair that comes to nothing if, and only if, history says that it was made. */
+function judgeLedger({ history }: RunEvidence, entries: readonly LedgerEntry[], report: Report): void {
+  const made = history.filter(({ type, meta }) => type === "step_completed" && meta?.messageId !== undefined);
+  const recorded = new Set(made.map(({ op }) => op as string));
+  const byOp = groupBy(entries, ({ op }) => op);
+  for (const op of new Set([...recorded, ...byOp.keys()])) {
+    const booked = byOp.get(op) ?? [];
+    const sum = booked.reduce((total, { cents }) => total + cents, 0);
+    if (booked.length > 2) report("repeated", `${op} is in the ledger ${booked.length / 2} times`);
+    else if (!recorded.has(op)) report("wrong", `${op} is in the ledger, and history does not know it`);
+    else if (booked.length < 2 && BOOKINGS.includes(op)) report("lost", `${op} is recorded, and not in the ledger`);
+    else if (sum !== 0) report("wrong", `${op} does not balance: ${sum}`);
+  }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
+// Tokens --------------------------------------------------------------------------------------------------------------
+
+function settledByOp(history: readonly HistoryEvent[]): Map<string, Settled[]> {
+  const settled = history.filter(({ type }) => ["step_completed", "step_failed", "step_attempt_failed"].includes(type));
+  const byOp = groupBy(settled, ({ op }) => op ?? "");
+  return new Map(
+    [...byOp].map(([op, events]) => [
+      op,
+      events.map((event) => ({ type: event.type, attempt: event.meta?.attempt ?? 1, token: tokenOf(event) })),
+    ]),
+  );
+}
+
+/** What code may have seen of an event. */
+function tokensOf(event: HistoryEvent): string[] {
+  if (event.type === "timer_fired") return [`timer:${event.op}`];
+  const token = tokenOf(event);
+  return token === undefined ? [] : [token];
+}
+
+function tokenOf({ type, payload, meta }: HistoryEvent): string | undefined {
+  if (type === "step_completed" || type === "signal_received")
+    return payload === undefined ? undefined : (jsonCodec.decode(payload) as { token?: string } | null)?.token;
+  return /\[(\d+\.\d+\.\d+)\]$/.exec(meta?.error?.message ?? "")?.[1];
+}
+
+function epochOf(token: string): number {
+  return Number(token.split(".").at(-1));
+}

@@ -1,0 +1,124 @@
+/** The command: npm run torture -- --help */
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { isHoldfastError } from "holdfast";
+import { type OwnServer, startOwnServer } from "../scripts/test-servers.mjs";
+import { Campaign } from "./campaign.ts";
+import { CommandLineError, HELP, readCommandLine, type TortureRequest } from "./command-line.ts";
+import { faultCounts, finalReport, killsOf, progressLine } from "./report.ts";
+import { openStage, type Stage } from "./stage.ts";
+
+const PROGRESS_MS = { terminal: 500, other: 15_000 };
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  try {
+    const request = readCommandLine(args, Math.floor(Math.random() * 1_000_000));
+    if (request !== "help") return await torture(request);
+    process.stdout.write(HELP);
+    return 0;
+  } catch (error) {
+    if (error instanceof CommandLineError) say(`torture: ${error.message}. Try: npm run torture -- --help`);
+    else if (isHoldfastError(error)) say(`torture: ${error.message}`);
+    else say(`torture: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    return 2;
+  }
+}
+
+async function torture(request: TortureRequest): Promise<number> {
+  const server = request.url === null ? await startOwnServer({ fsync: "on" }) : undefined;
+  try {
+    if (request.url === null && !server)
+      throw new CommandLineError("there is no PostgreSQL here to start; give the URL of one, or install it");
+    const url = request.url === "sqlite" ? `file:${path.join(tmpdir(), "app.db")}` : request.url;
+    const stage = await openStage(url ?? (server?.url as string));
+    return await runCampaign(request, stage, server);
+  } finally {
+    server?.stop();
+  }
+}
+
+async function runCampaign(request: TortureRequest, stage: Stage, server: OwnServer | undefined): Promise<number> {
+  const { minutes, workers, seed, json } = request;
+  const campaign = new Campaign({ stage, minutes, workers, seed, server });
+  const startedAt = performance.now();
+  const elapsedMs = (): number => performance.now() - startedAt;
+  const stopProgress = showProgress(() => progressLine(campaign.tally, elapsedMs(), minutes));
+  const stopListening = onInterrupt(campaign, async () => {
+    await stage.remove().catch(() => {});
+    server?.stop();
+  });
+  try {
+    await campaign.run();
+  } catch (error) {
+    // What went wrong matters more than what it leaves behind.
+    await stage.remove().catch(() => {});
+    throw error;
+  } finally {
+    stopProgress();
+    stopListening();
+  }
+  const { tally } = campaign;
+  const report = { elapsedMs: Math.round(elapsedMs()), seed, ...tally, kills: killsOf(tally), killsAt: tally.kills };
+  if (json) process.stdout.write(`${JSON.stringify({ ...report, ...faultCounts(tally) }, null, 2)}\n`);
+  else process.stdout.write(`${finalReport(tally, elapsedMs(), seed)}\n`);
+  if (request.keep || tally.findings.length > 0)
+    say(whereToLook(stage, tally.findings.length > 0, server !== undefined));
+  else await stage.remove();
+  return tally.findings.length === 0 && tally.accidents.length === 0 ? 0 : 1;
+}
+
+function whereToLook(stage: Stage, findings: boolean, ownServer: boolean): string {
+  const { schema, url } = stage.place;
+  const traces = `${path.join(stage.folder, "findings.json")} has the histories and the effects of the runs in question`;
+  const store = schema === undefined ? `The store is ${url.replace(/^file:/, "")}.` : `The schema is ${schema}.`;
+  const remove =
+    schema === undefined ? `rm -r ${stage.folder}` : `drop schema ${schema} cascade; rm -r ${stage.folder}`;
+  const parts = [
+    ...(findings ? [`${traces}; the effects file beside it has those of all.`] : []),
+    ...(ownServer ? [] : [`${store} When you are done: ${remove}`]),
+  ];
+  return parts.join("\n");
+}
+
+/** One line that is written over on a terminal, lines of their own elsewhere. Never on standard output: that is for the report. */
+function showProgress(line: () => string): () => void {
+  const { isTTY } = process.stderr;
+  const show = (): void => void process.stderr.write(isTTY ? `\r\u001b[K${line()}` : `${line()}\n`);
+  const timer = setInterval(show, isTTY ? PROGRESS_MS.terminal : PROGRESS_MS.other);
+  return () => {
+    clearInterval(timer);
+    if (isTTY) process.stderr.write("\r\u001b[K");
+  };
+}
+
+/** The first time the round is brought to its end and judged, the second time it is dropped. */
+function onInterrupt(campaign: Campaign, cleanUp: () => Promise<void>): () => void {
+  let asked = false;
+  const drop = (code: number): void =>
+    void campaign
+      .abort()
+      .then(cleanUp)
+      .finally(() => process.exit(code));
+  const listener = (): void => {
+    if (asked) return drop(130);
+    asked = true;
+    say("\ncoming to an end: the runs that are open are waited for and judged; once more to stop at once");
+    campaign.end();
+  };
+  process.on("SIGINT", listener);
+  process.on("SIGTERM", listener);
+  const alone = (): void => drop(1);
+  process.once("disconnect", alone);
+  return () => {
+    process.off("SIGINT", listener);
+    process.off("SIGTERM", listener);
+    process.off("disconnect", alone);
+  };
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,70 @@
+/** The tally in words: one line while it goes on, a table in the end. */
+import type { Tally } from "./campaign.ts";
+import { FAULTS, type Fault } from "./judge.ts";
+
+const MEANINGS: Readonly<Record<Fault, string>> = {
+  lost: "lost runs",
+  wrong: "wrong ends",
+  repeated: "repeated steps",
+  early: "effects before their predecessors were durable",
+  late: "effects after the lease",
+};
+
+const FINDINGS_SHOWN = 20;
+
+export function killsOf({ kills }: Tally): number {
+  return Object.values(kills).reduce((sum, count) => sum + count, 0);
+}
+
+export function faultCounts({ findings }: Tally): Record<Fault, number> {
+  const counts = Object.fromEntries(FAULTS.map((fault) => [fault, 0])) as Record<Fault, number>;
+  for (const { fault } of findings) counts[fault] += 1;
+  return counts;
+}
+
+export function progressLine(tally: Tally, elapsedMs: number, minutes: number): string {
+  const { started, open, zombies, databaseCrashes, terminatedConnections, findings } = tally;
+  const parts = [
+    `${clock(elapsedMs)} of ${clock(minutes * 60_000)}`,
+    `${started} runs (${open} open)`,
+    `${killsOf(tally)} kills`,
+    `${zombies} zombies`,
+    ...(databaseCrashes > 0 ? [`${databaseCrashes} database crashes`] : []),
+    ...(terminatedConnections > 0 ? [`${terminatedConnections} connections ended`] : []),
+    findings.length === 0 ? "no findings" : `${findings.length} FINDINGS`,
+  ];
+  return parts.join(", ");
+}
+
+export function finalReport(tally: Tally, elapsedMs: number, seed: number): string {
+  const { kills, findings, accidents } = tally;
+  const counts = faultCounts(tally);
+  const rows: [string, string | number][] = [
+    ["time", clock(elapsedMs)],
+    ["seed", seed],
+    ["rounds", tally.rounds],
+    ["runs started", tally.started],
+    ["runs that ended", tally.finished],
+    ["effects", tally.effects],
+    ["  of them cut off, and done again", tally.cutOff],
+    ["kills", killsOf(tally)],
+    ...Object.entries(kills).map(([point, count]): [string, number] => [`  ${point}`, count]),
+    ["drained workers", tally.drains],
+    ["zombies", tally.zombies],
+    ["database crashes", tally.databaseCrashes],
+    ["connections ended by the server", tally.terminatedConnections],
+    ["runs parked for dead workers, resumed", tally.resumed],
+    ...FAULTS.map((fault): [string, number] => [MEANINGS[fault], counts[fault]]),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  const table = rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
+  const shown = findings.slice(0, FINDINGS_SHOWN).map(({ fault, id, text }) => `${fault}: ${id} ${text}`);
+  const more = findings.length > FINDINGS_SHOWN ? [`… and ${findings.length - FINDINGS_SHOWN} more`] : [];
+  const ended = accidents.map((accident) => `a worker process ended by itself: ${accident}`);
+  return [...table, "", ...shown, ...more, ...ended].join("\n").trimEnd();
+}
+
+function clock(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}

@@ -1,0 +1,162 @@
+/** One worker process, seen from the harness. */
+import { type ChildProcess, fork } from "node:child_process";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Point } from "./named-points.ts";
+import type { Warden } from "./warden.ts";
+import type { FromWorker, PointAction, StartOrder, ToWorker, WorkerFacts, WorkerSetup } from "./worker-messages.ts";
+import { POINT_FD } from "./worker-messages.ts";
+
+const ENTRY = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
+const STDERR_KEPT = 4_000;
+
+interface Waiting {
+  readonly resolve: (facts: WorkerFacts) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class TorturedWorker {
+  readonly pid: number;
+  /** Settles when the process is gone, with the signal that ended it. */
+  readonly exited: Promise<NodeJS.Signals | null>;
+  readonly ready: Promise<void>;
+  readonly drained: Promise<void>;
+  /** Where it was when it died or stopped by itself. */
+  readonly reached: string[] = [];
+  alive = true;
+  stopped = false;
+  readonly #child: ChildProcess;
+  readonly #requests = new Map<number, Waiting>();
+  readonly #listeners = new Set<() => void>();
+  #count = 0;
+  #stderr = "";
+
+  constructor(setup: WorkerSetup, warden: Warden) {
+    const stdio = ["ignore", "ignore", "pipe", "ipc", "pipe"] as const;
+    const execArgv = ["--conditions=holdfast-source", "--import", "tsx"];
+    this.#child = fork(ENTRY, [JSON.stringify(setup)], { stdio: [...stdio], execArgv, env: workerEnv() });
+    this.pid = this.#child.pid ?? 0;
+    warden.watch(this.pid);
+    this.#child.stderr?.on("data", (data) => {
+      this.#stderr = (this.#stderr + String(data)).slice(-STDERR_KEPT);
+    });
+    this.exited = new Promise((resolve) => {
+      this.#child.once("exit", (_code, signal) => {
+        this.alive = false;
+        warden.forget(this.pid);
+        const gone = new Error(`worker process ${this.pid} is gone (${signal ?? "by itself"})`);
+        for (const { reject } of this.#requests.values()) reject(gone);
+        this.#requests.clear();
+        resolve(signal);
+        this.#changed();
+      });
+    });
+    (this.#child.stdio[POINT_FD] as Readable).on("data", (data) => {
+      for (const point of String(data).split("\n").filter(Boolean)) this.reached.push(point);
+      this.#changed();
+    });
+    let isReady: () => void = () => {};
+    let isDrained: () => void = () => {};
+    let isBroken: (error: Error) => void = () => {};
+    this.ready = new Promise((resolve, reject) => {
+      isReady = resolve;
+      isBroken = reject;
+    });
+    this.drained = new Promise((resolve) => {
+      isDrained = resolve;
+    });
+    this.ready.catch(() => {});
+    void this.exited.then((signal) => isBroken(new Error(`worker process ended (${signal}): ${this.#stderr}`)));
+    this.#child.on("message", (message: FromWorker) => {
+      if (message.type === "ready") isReady();
+      else if (message.type === "drained") isDrained();
+      else if (message.type === "answer") this.#settle(message.request)?.resolve(message.facts);
+      else if (message.request === null) isBroken(new Error(message.error));
+      else this.#settle(message.request)?.reject(new Error(message.error));
+    });
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  arm(point: Point, action: PointAction = "kill", skip = 0): void {
+    this.reached.length = 0;
+    this.#send({ type: "arm", point, action, skip });
+  }
+
+  drain(): void {
+    this.#send({ type: "drain" });
+  }
+
+  openGate(): void {
+    this.#send({ type: "open-gate" });
+  }
+
+  ask(): Promise<WorkerFacts> {
+    return this.#request((request) => ({ type: "ask", request }));
+  }
+
+  /** Starts runs in this very process, which then holds them from the first moment. */
+  start(runs: readonly StartOrder[]): Promise<WorkerFacts> {
+    return this.#request((request) => ({ type: "start", request, runs }));
+  }
+
+  useEffectsFile(path: string): Promise<WorkerFacts> {
+    return this.#request((request) => ({ type: "effects-file", request, path }));
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  continue(): void {
+    this.stopped = false;
+    this.#child.kill("SIGCONT");
+  }
+
+  /** Until it has come to the point that it was armed with. */
+  untilReached(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const point = this.reached.at(-1);
+        if (point === undefined && this.alive) return;
+        this.#listeners.delete(look);
+        if (point !== undefined) resolve(point);
+        else reject(new Error(`worker process ${this.pid} died elsewhere: ${this.#stderr}`));
+      };
+      this.#listeners.add(look);
+      look();
+    });
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #settle(request: number): Waiting | undefined {
+    const waiting = this.#requests.get(request);
+    this.#requests.delete(request);
+    return waiting;
+  }
+
+  #request(message: (request: number) => ToWorker): Promise<WorkerFacts> {
+    this.#count += 1;
+    const request = this.#count;
+    return new Promise((resolve, reject) => {
+      if (!this.alive) return reject(new Error(`worker process ${this.pid} is gone`));
+      this.#requests.set(request, { resolve, reject });
+      this.#send(message(request));
+    });
+  }
+
+  #send(message: ToWorker): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+}
+
+/** Without what a test runner has put there for its own processes. */
+function workerEnv(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...env } = process.env;
+  return env;
+}

@@ -1,0 +1,40 @@
+/**
+ * The warden: a shell that kills the processes on its list when the harness is gone. A worker process ends by itself when
+ * its channel closes, but one that is stopped cannot.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+
+const SCRIPT = `
+list=" "
+while read -r what pid; do
+  case $what in
+    +) list="$list$pid " ;;
+    -) list=$(printf '%s' "$list" | sed "s/ $pid / /") ;;
+  esac
+done
+for pid in $list; do kill -KILL "$pid" 2>/dev/null; done
+`;
+
+export class Warden {
+  readonly #shell: ChildProcess;
+
+  constructor() {
+    // A group of its own: what is typed at the terminal must not end it before it has done its work.
+    this.#shell = spawn("sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+    this.#shell.unref();
+    this.#shell.stdin?.on("error", () => {});
+    (this.#shell.stdin as unknown as { unref(): void }).unref();
+  }
+
+  watch(pid: number): void {
+    this.#shell.stdin?.write(`+ ${pid}\n`);
+  }
+
+  forget(pid: number): void {
+    this.#shell.stdin?.write(`- ${pid}\n`);
+  }
+
+  close(): void {
+    this.#shell.stdin?.end();
+  }
+}

@@ -1,0 +1,50 @@
+/** What the harness and its worker processes say to each other. */
+import type { Point } from "./named-points.ts";
+import type { Place } from "./torture-client.ts";
+
+/** What a worker process is to be; handed over as an argument of its command line. */
+export interface WorkerSetup {
+  readonly place: Place;
+  readonly effectsFile: string;
+  readonly leaseMs: number;
+  readonly concurrency: number;
+  /** Whether its gated steps wait until the harness opens the gate. */
+  readonly gated: boolean;
+  /** Only opens the store, and dies before that statement of the migration, counted from its `begin`. */
+  readonly dieAtStatement?: number;
+}
+
+/** What happens at a point: the process kills itself, or stops itself until somebody continues it, or only says so. */
+export type PointAction = "kill" | "stop" | "tell";
+
+export interface StartOrder {
+  readonly workflow: string;
+  readonly id: string;
+  readonly input: number;
+}
+
+export type ToWorker =
+  | { readonly type: "arm"; readonly point: Point; readonly action: PointAction; readonly skip: number }
+  | { readonly type: "drain" }
+  | { readonly type: "open-gate" }
+  | { readonly type: "effects-file"; readonly request: number; readonly path: string }
+  | { readonly type: "start"; readonly request: number; readonly runs: readonly StartOrder[] }
+  | { readonly type: "ask"; readonly request: number };
+
+export interface WorkerFacts {
+  readonly workerId: string;
+  readonly activeRuns: number;
+  /** Writes of this process that the fence has refused. */
+  readonly refusedWrites: number;
+  /** How often the store has called this process dead. */
+  readonly declaredDead: number;
+}
+
+export type FromWorker =
+  | { readonly type: "ready" }
+  | { readonly type: "drained" }
+  | { readonly type: "answer"; readonly request: number; readonly facts: WorkerFacts }
+  | { readonly type: "failed"; readonly request: number | null; readonly error: string };
+
+/** The file descriptor on which a process says, synchronously, which point it has come to. */
+export const POINT_FD = 4;

@@ -1,0 +1,230 @@
+/**
+ * One worker process. It dies or stops at the point that the harness has armed, and never outlives the harness.
+ * Nothing here is asynchronous that happens between "the point is reached" and death.
+ */
+import { writeSync } from "node:fs";
+import process from "node:process";
+import type { Worker } from "holdfast";
+import type { CommitRunsParams, CommitRunsResult, HeartbeatParams, Run } from "holdfast/adapter";
+import { type EffectPlan, type EffectSite, effectSites } from "./effect.ts";
+import { type EffectLine, EffectsFile } from "./effects-file.ts";
+import { useLedger } from "./ledger.ts";
+import { migrateMortally } from "./mortal-driver.ts";
+import { type Point, pointsAfter, pointsBefore, pointsReached, type StoreMoment, watchStore } from "./named-points.ts";
+import { openTortureClient, type TortureClient } from "./torture-client.ts";
+import {
+  type FromWorker,
+  POINT_FD,
+  type PointAction,
+  type ToWorker,
+  type WorkerFacts,
+  type WorkerSetup,
+} from "./worker-messages.ts";
+import { ALL_DEFINITIONS } from "./workflows.ts";
+
+/** Long enough for the signal to take hold before the next line. */
+const STOPPING_MS = 100;
+
+const setup = JSON.parse(process.argv[2] ?? "{}") as WorkerSetup;
+
+class WorkerProcess {
+  #armed: { point: Point; action: PointAction; skip: number } | undefined;
+  #effects = new EffectsFile(setup.effectsFile);
+  readonly #epochs = new Map<string, number>();
+  readonly #sent = new Map<unknown, number>();
+  #leaseEndsAt = Number.POSITIVE_INFINITY;
+  #executions = 0;
+  #refusedWrites = 0;
+  #declaredDead = 0;
+  #draining = false;
+  #openGate: () => void = () => {};
+  readonly #gate = new Promise<void>((resolve) => {
+    this.#openGate = resolve;
+  });
+  #torture: TortureClient | undefined;
+  #worker: Worker | undefined;
+
+  async start(): Promise<void> {
+    if (setup.dieAtStatement !== undefined) await migrateMortally(setup.place, setup.dieAtStatement);
+    useLedger(setup.place, () => this.#reach(["in-transaction"]));
+    this.#torture = await openTortureClient(setup.place, {
+      wrap: (store) => watchStore(store, { before: (call) => this.#before(call), after: (call) => this.#after(call) }),
+      steps: {
+        around: (call, run) => effectSites.run(this.#site(call.runId, call.op, call.attempt), run),
+      },
+    });
+    if (setup.dieAtStatement === undefined) {
+      this.#worker = this.#torture.client.worker({
+        workflows: ALL_DEFINITIONS,
+        lease: { milliseconds: setup.leaseMs },
+        concurrency: setup.concurrency,
+        drainTimeout: "5s",
+      });
+      await this.#worker.start();
+    }
+    tell({ type: "ready" });
+  }
+
+  async take(message: ToWorker): Promise<void> {
+    switch (message.type) {
+      case "arm":
+        this.#armed = { ...message };
+        return;
+      case "open-gate":
+        return this.#openGate();
+      case "effects-file":
+        this.#effects.close();
+        this.#effects = new EffectsFile(message.path);
+        return this.#answer(message.request);
+      case "ask":
+        return this.#answer(message.request);
+      case "start":
+        await Promise.all(
+          message.runs.map(({ workflow, id, input }) => this.#torture?.client.start(workflow, input, { id })),
+        );
+        return this.#answer(message.request);
+      case "drain":
+        this.#draining = true;
+        await this.#worker?.drain();
+        tell({ type: "drained" });
+    }
+  }
+
+  #answer(request: number): void {
+    const facts: WorkerFacts = {
+      workerId: this.#worker?.workerId ?? "",
+      activeRuns: this.#worker?.activeRuns ?? 0,
+      refusedWrites: this.#refusedWrites,
+      declaredDead: this.#declaredDead,
+    };
+    tell({ type: "answer", request, facts });
+  }
+
+  // Points --------------------------------------------------------------------------------------------------------------
+
+  #reach(points: readonly Point[]): void {
+    const armed = this.#armed;
+    if (!armed || !points.includes(armed.point)) return;
+    if (armed.skip > 0) {
+      armed.skip -= 1;
+      return;
+    }
+    this.#armed = undefined;
+    writeSync(POINT_FD, `${armed.point}\n`);
+    if (armed.action === "tell") return;
+    process.kill(process.pid, armed.action === "kill" ? "SIGKILL" : "SIGSTOP");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STOPPING_MS);
+  }
+
+  #before(call: StoreMoment): void {
+    const { method, params } = call;
+    if (method === "heartbeatWorker" || method === "registerWorker") this.#sent.set(params, performance.now());
+    this.#reach(pointsBefore(call, this.#draining));
+  }
+
+  #after(call: StoreMoment): void {
+    const { method, params, result } = call;
+    this.#reach(pointsAfter(call));
+    if (method === "claimRuns")
+      for (const run of (result as { runs: Run[] }).runs) this.#epochs.set(run.runId, run.epoch);
+    if (method === "startRuns")
+      for (const { run } of (result as { outcomes: { run: Run }[] }).outcomes)
+        if (run.epoch === 1 && run.heldBy !== null) this.#epochs.set(run.runId, run.epoch);
+    if (method === "heartbeatWorker" || method === "registerWorker")
+      this.#noteLease(params, result as { live: boolean });
+    if (method === "commitRuns") this.#noteCommit(params, result as CommitRunsResult);
+  }
+
+  #noteLease(params: HeartbeatParams, { live }: { readonly live: boolean }): void {
+    const sentAt = this.#sent.get(params) ?? 0;
+    this.#sent.delete(params);
+    if (!live) this.#declaredDead += 1;
+    else if (this.#leaseEndsAt === Number.POSITIVE_INFINITY) this.#leaseEndsAt = sentAt + setup.leaseMs;
+    else this.#leaseEndsAt = Math.max(this.#leaseEndsAt, sentAt + setup.leaseMs);
+  }
+
+  #noteCommit(params: CommitRunsParams, result: CommitRunsResult): void {
+    const lines: EffectLine[] = [];
+    for (const [i, { runId, epoch, events }] of params.commits.entries()) {
+      if (result.outcomes[i]?.outcome === "lost") this.#refusedWrites += 1;
+      if (result.outcomes[i]?.outcome !== "written") continue;
+      for (const { type, op, meta } of events) {
+        if (!["step_completed", "step_failed", "step_attempt_failed"].includes(type)) continue;
+        const about = { run: runId, op: op as string, attempt: meta?.attempt ?? 1, epoch, event: type };
+        lines.push({ phase: "durable", at: Date.now(), pid: process.pid, ...about });
+      }
+    }
+    this.#effects.append(lines);
+    const reached = pointsReached(params, result);
+    // Only when the engine has taken the answer in does the run sleep, wait or back off in this process.
+    if (reached.length > 0) setImmediate(() => setImmediate(() => this.#reach(reached)));
+  }
+
+  // Steps ---------------------------------------------------------------------------------------------------------------
+
+  #site(run: string, op: string, attempt: number): EffectSite {
+    const epoch = this.#epochs.get(run) ?? 0;
+    const line = (phase: EffectLine["phase"]): EffectLine => ({
+      phase,
+      at: Date.now(),
+      pid: process.pid,
+      run,
+      op,
+      attempt,
+      epoch,
+    });
+    return {
+      begin: (plan) => {
+        this.#executions += 1;
+        const token = `${process.pid}.${this.#executions}.${epoch}`;
+        const lateMs = Math.round(performance.now() - this.#leaseEndsAt);
+        const { seen, undoable, once } = plan;
+        const about = {
+          ...(undoable ? { undoable } : {}),
+          ...(once ? { once } : {}),
+          ...(lateMs > 0 ? { lateMs } : {}),
+        };
+        this.#effects.append([{ ...line("begin"), token, seen, ...about }]);
+        return token;
+      },
+      middle: (plan) => this.#middle(plan),
+      end: (token) => this.#effects.append([{ ...line("end"), token }]),
+    };
+  }
+
+  async #middle({ deadly, gated, dwellMs }: EffectPlan): Promise<void> {
+    if (deadly) {
+      writeSync(POINT_FD, "poison\n");
+      process.kill(process.pid, "SIGKILL");
+    }
+    if (gated && setup.gated) await this.#gate;
+    const rest = (dwellMs ?? 0) / 2;
+    await pause(rest);
+    this.#reach(["in-step"]);
+    await pause(rest);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function tell(message: FromWorker): void {
+  process.send?.(message);
+}
+
+function failed(request: number | null): (error: unknown) => void {
+  return (error) =>
+    tell({ type: "failed", request, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+}
+
+process.on("disconnect", () => process.exit(0));
+const own = new WorkerProcess();
+process.on("message", (message: ToWorker) => {
+  own.take(message).catch(failed("request" in message ? message.request : null));
+});
+// A process that cannot open the store is of no use: the next one may find it back.
+own.start().catch((error: unknown) => {
+  failed(null)(error);
+  setImmediate(() => process.exit(1));
+});
