@@ -1,51 +1,121 @@
-/** `npm run bench -- limit | idle | sleepers | cold [--store sqlite,postgres] [--quick] [--json]` */
+/**
+ * npm run bench [-- workload … | peers [peer … workload …] | report]
+ *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
+ *   --others 0.25 (cores that others may use before a measurement is made again)  --minutes 20 (after which none is)
+ * `peers` measures the peers beside us, `--publish` writes bench/results/latest.json and docs/PERFORMANCE.md from it, `report`
+ * writes the page again from what was published.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { coldClaim } from "./cold-claim.ts";
-import { idle } from "./idle.ts";
-import { limit } from "./limit.ts";
-import { printTable, type Row } from "./report.ts";
-import { sleepers } from "./sleepers.ts";
-import { type StoreName, stopServers } from "./stores.ts";
+import { definitionOf, OWN, PEERS } from "./engines/definitions.ts";
+import type { EngineDefinition } from "./lab/engine.ts";
+import { type RoundsResult, runRounds } from "./lab/rounds.ts";
+import { Stores } from "./lab/stores.ts";
+import type { SizeName } from "./lab/workload.ts";
+import { verdicts } from "./report/goals.ts";
+import { Medians } from "./report/medians.ts";
+import { writePage } from "./report/page.ts";
+import type { Results } from "./report/results.ts";
+import { machine, versions } from "./report/surroundings.ts";
+import { goalTable, plainTable, workloadTable } from "./report/table.ts";
+import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
+
+const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     store: { type: "string", default: "sqlite,postgres" },
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
+    repeat: { type: "string", default: "3" },
+    size: { type: "string", default: "normal" },
+    json: { type: "string" },
+    publish: { type: "boolean", default: false },
+    others: { type: "string", default: "0.25" },
+    minutes: { type: "string", default: "20" },
+    set: { type: "string", multiple: true, default: [] },
   },
 });
 
-const stores = values.store.split(",") as StoreName[];
-const { quick } = values;
-const say = (line: string): void => void (values.json || console.error(`  ${line}`));
+if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
+else await bench();
 
-const benches: Readonly<Record<string, (store: StoreName) => Promise<Row[]>>> = {
-  limit: (store) =>
-    limit(
-      store,
-      quick
-        ? { runs: 200, steps: 10, live: 100, repetitions: 1 }
-        : { runs: 5_000, steps: 10, live: 500, repetitions: 5 },
-      say,
-    ),
-  idle: async (store) => (store === "postgres" ? idle(quick ? 5 : 60, quick ? 1_000 : 100_000, say) : []),
-  sleepers: (store) => sleepers(store, quick ? 200 : 100_000, say),
-  cold: (store) => coldClaim(store, quick ? 500 : 10_000),
-};
-
-const wanted = positionals.length > 0 ? positionals : Object.keys(benches);
-const unknown = wanted.filter((name) => !Object.hasOwn(benches, name));
-if (unknown.length > 0) {
-  console.error(`There is no bench called ${unknown.join(", ")}. Choose from: ${Object.keys(benches).join(", ")}.`);
-  process.exit(2);
+async function bench(): Promise<void> {
+  const withPeers = positionals[0] === "peers";
+  const named = positionals.slice(withPeers ? 1 : 0);
+  const peers = withPeers ? named.filter((name) => PEERS.includes(name)) : [];
+  const workloads = named.filter((name) => !peers.includes(name)).map(workloadOf);
+  const stores = values.store.split(",");
+  const own = OWN.filter((name) => stores.some((store) => name.endsWith(store)));
+  const names = [...own, ...(withPeers && peers.length === 0 ? PEERS : peers)];
+  const definitions = await Promise.all(names.map(definitionOf));
+  if (!["tiny", "normal", "full"].includes(values.size)) throw new Error(`--size ${values.size}: tiny, normal or full`);
+  const size = values.size as SizeName;
+  for (const { title, settings } of definitions) console.error(`${title}: ${settings}`);
+  const opened = await Stores.open();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stopAt(opened));
+  try {
+    const about = {
+      date: new Date().toISOString().slice(0, 10),
+      size,
+      machine: machine(),
+      versions: versions(opened.postgresVersion, definitions),
+      engines: describe(definitions),
+    };
+    const began = performance.now();
+    const params = {
+      stores: opened,
+      workloads: workloads.length > 0 ? workloads : WORKLOADS,
+      definitions,
+      size,
+      overrides: Object.fromEntries(values.set.map((one) => [one.split("=")[0], Number(one.split("=")[1])])),
+      repeat: Number(values.repeat),
+      othersCoresMax: Number(values.others),
+      retryUntil: began + Number(values.minutes) * 60_000,
+      sources: false,
+      inProcess: false,
+      say: (line: string) => console.error(`${Math.round((performance.now() - began) / 1000)} s  ${line}`),
+    };
+    const result = await runRounds(params, (soFar) => save({ ...about, ...rounded(soFar) }));
+    report({ ...about, ...rounded(result) });
+  } finally {
+    await opened.close();
+  }
 }
 
-try {
-  const rows: Row[] = [];
-  for (const name of wanted) for (const store of stores) rows.push(...((await benches[name]?.(store)) ?? []));
-  if (values.json) console.log(JSON.stringify(rows, null, 2));
-  else printTable(rows);
-} finally {
-  await stopServers();
+/** The processes that are being measured end by themselves when the bench is gone; the server would not. */
+function stopAt(stores: Stores): void {
+  stores.stop();
+  process.exit(130);
+}
+
+function report(results: Results): void {
+  const medians = new Medians(results.measurements);
+  for (const workload of WORKLOADS) {
+    if (!results.measurements.some((one) => one.workload === workload.name)) continue;
+    console.log(`\n${workload.title}\n${plainTable(workloadTable(workload, results, medians))}`);
+  }
+  const judged = verdicts(results, medians).filter(({ met }) => met !== undefined);
+  console.log(`\nGoals\n${plainTable(goalTable(judged))}`);
+  if (values.publish) writePage(results);
+}
+
+/** After every round, so that a bench that is cut short leaves what it has. */
+function save(results: Results): void {
+  const file = values.publish ? LATEST : values.json;
+  if (file === undefined) return;
+  mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`);
+}
+
+function describe(definitions: readonly EngineDefinition[]): Results["engines"] {
+  return Object.fromEntries(definitions.map(({ name, title, kind, settings }) => [name, { title, kind, settings }]));
+}
+
+/** Six digits that count: what follows them is noise. */
+function rounded<T extends RoundsResult>(result: T): T {
+  const round = (_key: string, value: unknown): unknown =>
+    typeof value === "number" ? Number(value.toPrecision(6)) : value;
+  return JSON.parse(JSON.stringify(result, round)) as T;
 }

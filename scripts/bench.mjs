@@ -1,13 +1,24 @@
-// Runs the benchmarks on the built packages: npm run bench -- limit
+// Runs the benchmarks on the built packages: npm run bench -- ten --store sqlite. `peers` installs what it compares with
+// first, into bench/peers, where nobody else has to pay for it.
+import { existsSync, statSync } from "node:fs";
+import path from "node:path";
 import process from "node:process";
-import { ensureInstalled, run } from "./ensure-installed.mjs";
+import { ensureInstalled, root, run } from "./ensure-installed.mjs";
+
+const args = process.argv.slice(2);
+const report = args[0] === "report";
 
 ensureInstalled();
-const built = run("npm", ["run", "--silent", "build"]);
-process.exit(
-  built ||
-    run(process.execPath, ["--expose-gc", "--import", "tsx", "bench/main.ts", ...process.argv.slice(2)], {
-      stdio: "inherit",
-    }) ||
-    0,
-);
+if (args[0] === "peers") installPeers();
+const built = report ? 0 : run("npm", ["run", "--silent", "build"]);
+process.exit(built || run(process.execPath, ["--expose-gc", "--import", "tsx", "bench/main.ts", ...args]));
+
+function installPeers() {
+  const folder = path.join(root, "bench", "peers");
+  const installed = path.join(folder, "node_modules", ".package-lock.json");
+  const wanted = path.join(folder, "package-lock.json");
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs) return;
+  console.log("Installing the peers into bench/peers");
+  const code = run("npm", ["ci", "--ignore-scripts"], { cwd: folder });
+  if (code !== 0) process.exit(code);
+}

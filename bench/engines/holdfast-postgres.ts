@@ -1,0 +1,3 @@
+import { holdfast } from "./holdfast.ts";
+
+export default holdfast("postgres", "PostgreSQL");

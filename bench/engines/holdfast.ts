@@ -1,0 +1,96 @@
+import { connect, signal, silentLogger, workflow } from "holdfast";
+import { OPEN_STATUSES } from "holdfast/adapter";
+import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.ts";
+import type { Hooks } from "../lab/hooks.ts";
+
+const CONCURRENCY = 500;
+
+interface Input {
+  readonly id: string;
+  readonly arg: number;
+}
+
+const go = signal<{ ok: boolean }>("go");
+
+export function holdfast(store: "postgres" | "sqlite", title: string): EngineDefinition {
+  return {
+    name: `holdfast-${store}`,
+    title: `Holdfast, ${title}`,
+    kind: "own",
+    store,
+    settings: `one worker, concurrency ${CONCURRENCY} (default 100); recovery: lease 5 s (default 30 s)`,
+    workloads: ["*"],
+    // There are no statements to count on SQLite, and what an idle process costs shows at once.
+    ...(store === "sqlite" ? { sizes: { idle: { seconds: 5 } } } : {}),
+    open,
+  };
+}
+
+async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engine> {
+  const hf = await connect(url, { logger: silentLogger });
+  const workflows = workflowsFor(hooks);
+  if (!clientOnly) {
+    const lease = size["leaseMs"] === undefined ? {} : { lease: { milliseconds: size["leaseMs"] } };
+    const worker = hf.worker({
+      workflows: Object.values(workflows),
+      concurrency: size["concurrency"] ?? CONCURRENCY,
+      ...lease,
+    });
+    await worker.start();
+  }
+  const request = (kind: Kind, id: string, arg: number) => ({ workflow: kind, input: { id, arg }, options: { id } });
+  return {
+    start: (kind, id, arg) => hf.start(workflows[kind], { id, arg }, { id }),
+    startMany: (kind, ids, arg) => hf.startMany(ids.map((id, i) => request(kind, id, arg(i)))),
+    signal: (id) => hf.get(id).signal(go, { ok: true }),
+    pending: () => hf.count({ status: [...OPEN_STATUSES] }),
+    leaseLeftMs: async () => {
+      const leases = (await hf.workers.list()).filter(({ labels }) => labels["pid"] !== String(process.pid));
+      return Math.max(0, ...leases.map(({ leaseExpiresAt }) => leaseExpiresAt - Date.now()));
+    },
+    close: () => hf.close(),
+  };
+}
+
+function workflowsFor(hooks: Hooks) {
+  return {
+    seq: workflow("seq", async (ctx, { id, arg }: Input) => {
+      for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, () => hooks.step(id, i));
+      hooks.finished(id);
+      return arg;
+    }),
+    fan: workflow("fan", async (ctx, { id, arg }: Input) => {
+      await Promise.all(Array.from({ length: arg }, (_, i) => ctx.step(`s${i}`, () => hooks.step(id, i))));
+      hooks.finished(id);
+      return arg;
+    }),
+    sleep: workflow("sleep", async (ctx, { id, arg }: Input) => {
+      hooks.asleep(id);
+      await ctx.sleep("nap", { milliseconds: arg });
+      hooks.finished(id);
+    }),
+    nap: workflow("nap", async (ctx, { id, arg }: Input) => {
+      hooks.asleep(id);
+      await ctx.sleepUntil("nap", new Date(arg));
+      hooks.finished(id);
+    }),
+    wait: workflow("wait", async (ctx, { id }: Input) => {
+      hooks.waiting(id);
+      const message = await ctx.receive(go);
+      hooks.finished(id);
+      return message;
+    }),
+    payload: workflow("payload", async (ctx, { id, arg }: Input) => {
+      let length = 0;
+      for (let i = 1; i <= 3; i++) {
+        const text = await ctx.step(`s${i}`, async () => {
+          await hooks.step(id, i);
+          return "x".repeat(arg);
+        });
+        length += text.length;
+      }
+      hooks.finished(id);
+      return length;
+    }),
+  };
+}

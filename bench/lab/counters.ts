@@ -1,0 +1,94 @@
+/** What does not wobble: statements, commits and bytes, as the server and the kernel count them. */
+import type { Figures } from "./engine.ts";
+import { machineCpuSeconds, treeCpuSeconds, writtenBytes } from "./processes.ts";
+import type { Stores } from "./stores.ts";
+
+export interface Snapshot {
+  readonly at: number;
+  readonly machineCpu: number;
+  readonly benchCpu: number;
+  readonly serverCpu: number;
+  /** Of the server that is not among the processes that the bench started. */
+  readonly outsideCpu: number;
+  /** Bytes written by the measured process itself, where the store is a library; a server's files are not among them. */
+  readonly written: number | undefined;
+  readonly postgres: PostgresCounts | undefined;
+}
+
+export type Snapshots = ReadonlyMap<string, Snapshot>;
+
+export interface PostgresCounts {
+  readonly walBytes: number;
+  /** Transactions that wrote: the ids that were given out. */
+  readonly commits: number;
+  readonly statements: number | undefined;
+  /** Pages that statements looked at. */
+  readonly buffers: number | undefined;
+}
+
+export interface CounterParams {
+  readonly stores: Stores;
+  readonly database: string | undefined;
+  readonly pids: readonly number[];
+  /** The server that the engine brings along. */
+  readonly ownServerPid: number | undefined;
+}
+
+export async function snapshot({ stores, database, pids, ownServerPid }: CounterParams): Promise<Snapshot> {
+  const { serverPid } = stores;
+  const serverless = database === undefined && ownServerPid === undefined;
+  const outsideCpu = serverPid === undefined ? 0 : treeCpuSeconds(serverPid);
+  return {
+    postgres: database === undefined ? undefined : await postgresCounts(stores, database),
+    at: performance.now(),
+    machineCpu: machineCpuSeconds(),
+    benchCpu: treeCpuSeconds(process.pid),
+    outsideCpu,
+    serverCpu: ownServerPid === undefined ? outsideCpu : treeCpuSeconds(ownServerPid),
+    written: serverless ? pids.reduce((sum, pid) => sum + writtenBytes(pid), 0) : undefined,
+  };
+}
+
+async function postgresCounts(stores: Stores, database: string): Promise<PostgresCounts> {
+  const { rows } = await stores.admin.query(
+    `select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 as wal,
+            pg_snapshot_xmax(pg_current_snapshot())::text::float8 as commits`,
+  );
+  const counted = stores.countsStatements
+    ? await stores.admin.query(
+        `select coalesce(sum(calls), 0)::float8 as calls, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8 as buffers
+           from pg_stat_statements s join pg_database d on d.oid = s.dbid where toplevel and d.datname = $1
+            and query not like '%/* bench */%'`,
+        [database],
+      )
+    : undefined;
+  return {
+    walBytes: Number(rows[0]?.wal),
+    commits: Number(rows[0]?.commits),
+    statements: counted && Number(counted.rows[0]?.calls),
+    buffers: counted && Number(counted.rows[0]?.buffers),
+  };
+}
+
+/** The difference of two snapshots, for each of `units` steps or runs. */
+export function countsBetween(from: Snapshot, to: Snapshot, units: number): Figures {
+  const figures: Figures = {};
+  if (from.postgres && to.postgres) {
+    figures["walBytesPerStep"] = (to.postgres.walBytes - from.postgres.walBytes) / units;
+    figures["commitsPerStep"] = (to.postgres.commits - from.postgres.commits) / units;
+    if (from.postgres.statements !== undefined && to.postgres.statements !== undefined)
+      figures["statementsPerStep"] = (to.postgres.statements - from.postgres.statements) / units;
+  }
+  if (from.written !== undefined && to.written !== undefined) {
+    figures["writtenBytesPerStep"] = (to.written - from.written) / units;
+  }
+  return figures;
+}
+
+/** Cores that the server and everybody who has nothing to do with the measurement used meanwhile. */
+export function coresBetween(from: Snapshot, to: Snapshot): { serverCores: number; othersCores: number } {
+  const seconds = Math.max(0.05, (to.at - from.at) / 1000);
+  const own = to.benchCpu - from.benchCpu + (to.outsideCpu - from.outsideCpu);
+  const others = to.machineCpu - from.machineCpu - own;
+  return { serverCores: (to.serverCpu - from.serverCpu) / seconds, othersCores: Math.max(0, others) / seconds };
+}

@@ -1,0 +1,105 @@
+/**
+ * The limit: the calls of the store that the engine makes for runs of n sequential steps, with no engine around them. No workflow
+ * code, no replay, no timers, no results to deliver: whatever the engine costs is the difference.
+ */
+import { randomBytes } from "node:crypto";
+import { silentLogger } from "holdfast";
+import {
+  type HistoryEvent,
+  type NewRun,
+  type OpenStore,
+  type RunCommit,
+  type RunRow,
+  type Store,
+  systemPorts,
+  type Transition,
+  uuidV7,
+} from "holdfast/adapter";
+
+const RESULT = new TextEncoder().encode('{"i":1,"ok":true}');
+const INPUT = new TextEncoder().encode('{"id":"w-1000","arg":10}');
+const OUTPUT = new TextEncoder().encode("10");
+const HOLD: Transition = { type: "hold", status: "running" };
+const END: Transition = {
+  type: "end",
+  status: "completed",
+  output: OUTPUT,
+  error: null,
+  compensation: null,
+  unlessBehind: true,
+};
+
+export class BareLoop {
+  readonly store: Store;
+  readonly #workerId = newId();
+
+  private constructor(store: Store) {
+    this.store = store;
+  }
+
+  static async open(store: "postgres" | "sqlite", url: string): Promise<BareLoop> {
+    const { openStore } = (await import(`@holdfast/${store}`)) as { openStore: OpenStore };
+    const loop = new BareLoop((await openStore(url, { ...systemPorts, log: silentLogger })).store);
+    const worker = { namespace: "default", name: "bare", queues: ["default"], workflows: [], labels: {} };
+    await loop.store.registerWorker({ ...worker, workerId: loop.#workerId, leaseMs: 3_600_000 });
+    return loop;
+  }
+
+  /** Starts a group of runs, held, and ends them with the last of their steps; one flush for each step of all. */
+  async group(size: number, steps: number, onStep?: (step: number) => Promise<void> | void): Promise<void> {
+    const runs = await this.start(size, true);
+    for (let step = 1; step <= steps; step++) {
+      const commits = runs.map((run) => commitOf(run, step, step === steps ? END : HOLD));
+      const { outcomes } = await this.store.commitRuns({ workerId: this.#workerId, commits });
+      if (outcomes.some((outcome) => outcome.outcome !== "written")) throw new Error("the bare loop lost a run");
+      await onStep?.(step);
+    }
+  }
+
+  async start(size: number, hold: boolean): Promise<RunRow[]> {
+    const starts = Array.from(
+      { length: size },
+      () => ({ run: newRun(newId()), hold, ifRunning: "return", ifClosed: "return", pick: null }) as const,
+    );
+    const replaceError = { name: "Error", message: "", kind: "Unknown" } as const;
+    const holdBy = hold ? { workerId: this.#workerId, claimId: newId() } : null;
+    const { outcomes } = await this.store.startRuns({ starts, holdBy, replaceError });
+    return outcomes.map((outcome) => outcome.run);
+  }
+
+  /** How many of the runs that are due were taken. */
+  async claim(limit: number): Promise<number> {
+    const handlers = [{ workflow: "seq", version: "1" }];
+    const { runs } = await this.store.claimRuns({
+      workerId: this.#workerId,
+      claimId: newId(),
+      again: false,
+      namespace: "default",
+      queues: ["default"],
+      handlers,
+      limit,
+      solo: false,
+    });
+    return runs.length;
+  }
+
+  async close(): Promise<void> {
+    await this.store.stopWorker({ workerId: this.#workerId });
+    await this.store.close();
+  }
+}
+
+function newId(): string {
+  return uuidV7(Date.now(), randomBytes(16));
+}
+
+function newRun(runId: string): NewRun {
+  const place = { namespace: "default", workflow: "seq", version: "1", queue: "default", priority: 0 };
+  return { ...place, runId, id: runId, input: INPUT, seed: runId, attributes: {} };
+}
+
+function commitOf({ runId, epoch }: RunRow, step: number, transition: Transition): RunCommit {
+  const event: HistoryEvent = { seq: step, type: "step_completed", op: `s${step}`, at: Date.now(), payload: RESULT };
+  const nothing = { consumed: 0, attributes: null, clearDeadline: false } as const;
+  return { runId, epoch, commit: step - 1, events: [event], ...nothing, transition };
+}

@@ -1,0 +1,3 @@
+import { bare } from "./bare.ts";
+
+export default bare("sqlite", "SQLite");

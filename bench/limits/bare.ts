@@ -1,0 +1,86 @@
+import type { EngineDefinition, Figures } from "../lab/engine.ts";
+import type { Inside } from "../lab/inside.ts";
+import { latencies } from "../workloads/latency.ts";
+import { BareLoop } from "./bare-loop.ts";
+
+/** Runs in one flush: as many as the engine keeps live. */
+const GROUP = 500;
+
+/** The limit of a store for the workloads that have one. */
+export function bare(store: "postgres" | "sqlite", title: string): EngineDefinition {
+  const groups = (inside: Inside): Promise<Figures> => withLoop(store, inside, grouped);
+  return {
+    name: `bare-${store}`,
+    title: `bare loop, ${title}`,
+    kind: "limit",
+    store,
+    settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, beside it, two)`,
+    workloads: ["short", "ten", "long", "latency"],
+    bare: {
+      short: groups,
+      ten: groups,
+      long: (inside) => withLoop(store, inside, sequential),
+      latency: (inside) => withLoop(store, inside, oneByOne),
+    },
+  };
+}
+
+async function withLoop(
+  store: "postgres" | "sqlite",
+  inside: Inside,
+  work: (loop: BareLoop, inside: Inside) => Promise<Figures>,
+): Promise<Figures> {
+  const loop = await BareLoop.open(store, inside.job.url);
+  try {
+    return await work(loop, inside);
+  } finally {
+    await loop.close();
+  }
+}
+
+async function grouped(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { runs = 0, steps = 0 } = size;
+  const group = Math.min(GROUP, runs);
+  await loop.group(group, steps);
+  await mark("begin");
+  const rate = async (lanes: number): Promise<number> => {
+    let left = runs;
+    const began = performance.now();
+    const lane = async (): Promise<void> => {
+      while (left > 0) {
+        left -= group / lanes;
+        await loop.group(group / lanes, steps);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return runs / ((performance.now() - began) / 1000);
+  };
+  const one = await rate(1);
+  await mark("finish");
+  const two = await rate(2);
+  return {
+    runs,
+    steps: runs * steps,
+    runsPerSecond: one,
+    stepsPerSecond: one * steps,
+    stepsPerSecondTwoFlushes: two * steps,
+  };
+}
+
+async function sequential(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { steps = 0 } = size;
+  await loop.group(1, 50);
+  await mark("begin");
+  const began = performance.now();
+  await loop.group(1, steps);
+  const seconds = (performance.now() - began) / 1000;
+  await mark("finish");
+  return { steps, seconds, msPerStep: (seconds * 1000) / steps };
+}
+
+async function oneByOne(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { steps = 0 } = size;
+  await loop.group(1, steps);
+  await mark("begin");
+  return latencies(size, () => loop.group(1, steps));
+}

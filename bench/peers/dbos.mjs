@@ -1,0 +1,67 @@
+// DBOS Transact. Workflows are started in the process that runs them, its default and fastest way.
+import { openRuns } from "./open-runs.mjs";
+
+const POOL = 20;
+const OPEN =
+  "select /* bench */ count(*) as n from dbos.workflow_status where status in ('PENDING', 'ENQUEUED', 'DELAYED')";
+
+export default {
+  name: "dbos",
+  title: "DBOS Transact",
+  packages: ["@dbos-inc/dbos-sdk"],
+  kind: "engine",
+  store: "postgres",
+  settings: `system database pool ${POOL} (default 10), started in process without a queue, LISTEN/NOTIFY on`,
+  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "idle"],
+  async open({ url, hooks }) {
+    const { DBOS } = await import("@dbos-inc/dbos-sdk");
+    const identity = { name: "bench", executorID: "bench", applicationVersion: "1" };
+    const quiet = { logLevel: "error", enableOTLP: false };
+    DBOS.setConfig({ ...identity, ...quiet, systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
+    const workflows = register(DBOS, hooks);
+    await DBOS.launch();
+    const open = await openRuns(url, OPEN);
+    return {
+      async start(kind, id, arg) {
+        const handle = await DBOS.startWorkflow(workflows[kind], { workflowID: id })(id, arg);
+        return { result: () => handle.getResult() };
+      },
+      signal: (id) => DBOS.send(id, { ok: true }, "go"),
+      pending: open.count,
+      async close() {
+        await open.end();
+        await DBOS.shutdown();
+      },
+    };
+  },
+};
+
+function register(DBOS, hooks) {
+  const step = (id, i) => DBOS.runStep(async () => hooks.step(id, i), { name: `s${i}` });
+  const bodies = {
+    async seq(id, n) {
+      for (let i = 1; i <= n; i++) await step(id, i);
+      hooks.finished(id);
+      return n;
+    },
+    async fan(id, n) {
+      await Promise.all(Array.from({ length: n }, (_, i) => step(id, i)));
+      hooks.finished(id);
+      return n;
+    },
+    async sleep(id, ms) {
+      hooks.asleep(id);
+      await DBOS.sleepms(ms);
+      hooks.finished(id);
+    },
+    async wait(id) {
+      hooks.waiting(id);
+      const message = await DBOS.recv("go", { timeoutSeconds: 300 });
+      hooks.finished(id);
+      return message;
+    },
+  };
+  return Object.fromEntries(
+    Object.entries(bodies).map(([name, body]) => [name, DBOS.registerWorkflow(body, { name })]),
+  );
+}

@@ -1,0 +1,58 @@
+// pg-boss: a plain queue, as a reference. One job is a run of one step.
+import { openRuns } from "./open-runs.mjs";
+
+const POOL = 20;
+const BATCH = 100;
+const LANES = 2;
+
+export default {
+  name: "pg-boss",
+  title: "pg-boss (plain jobs)",
+  packages: ["pg-boss"],
+  kind: "queue",
+  store: "postgres",
+  settings: `pool ${POOL} (default 10), ${LANES} workers with batches of ${BATCH} and bursts, LISTEN/NOTIFY, polls of 0.5 s (its minimum); latency: batches of 1`,
+  workloads: ["short", "bulk", "latency", "idle"],
+  sizes: { latency: { steps: 1 } },
+  async open({ url, hooks, workload }) {
+    const { PgBoss } = await import("pg-boss");
+    const quiet = { supervise: false, schedule: false };
+    const boss = new PgBoss({ connectionString: url, max: POOL, useListenNotify: true, ...quiet });
+    boss.on("error", (error) => process.stderr.write(`${error.stack}\n`));
+    await boss.start();
+    await boss.createQueue("seq", { notify: true });
+    const done = new Map();
+    const many = workload === "latency" ? [1, 1] : [BATCH, LANES];
+    const polls = { pollingIntervalSeconds: 0.5, notifyPollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
+    await boss.work("seq", { batchSize: many[0], localConcurrency: many[1], ...polls }, async (jobs) => {
+      for (const { data } of jobs) {
+        await hooks.step(data.id, 1);
+        hooks.finished(data.id);
+        done.get(data.id)?.();
+      }
+    });
+    const open = await openRuns(url, "select /* bench */ count(*) as n from pgboss.job where state < 'completed'");
+    return {
+      async start(_kind, id) {
+        const handled = workload === "latency" ? new Promise((resolve) => done.set(id, resolve)) : undefined;
+        await boss.send("seq", { id });
+        // It has no call for a result: the job was handled, then its row says so.
+        const result = async () => {
+          await handled;
+          while ((await open.count()) > 0);
+        };
+        return { result };
+      },
+      startMany: (_kind, ids) =>
+        boss.insert(
+          "seq",
+          ids.map((id) => ({ data: { id } })),
+        ),
+      pending: open.count,
+      async close() {
+        await open.end();
+        await boss.stop({ graceful: false });
+      },
+    };
+  },
+};

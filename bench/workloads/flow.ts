@@ -1,0 +1,92 @@
+/** What several workloads do: start many runs, wait until the store has all their ends, take quantiles. */
+import type { Engine, Figures } from "../lab/engine.ts";
+import type { Inside } from "../lab/inside.ts";
+
+const LIMIT_MS = 90_000;
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** f(0) … f(n - 1), at most `width` of them under way. */
+export async function flood(n: number, width: number, f: (i: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < n) {
+      const i = next;
+      next += 1;
+      await f(i);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, n) }, lane));
+}
+
+/** A body that has returned is not durable yet: asks the store until nothing is open. */
+export async function settle(engine: Engine): Promise<void> {
+  while ((await engine.pending()) > 0) await pause(3);
+}
+
+/** A workload that takes for ever is a failure with a message. */
+export async function within<T>(work: Promise<T>, what: string, ms = LIMIT_MS): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: not done after ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The engine has done the same work before the clock starts. */
+export async function warm({ engine, hooks, size }: Inside, steps: number): Promise<void> {
+  const runs = size["warm"] ?? 100;
+  const all = hooks.untilFinished(runs);
+  await flood(runs, 50, (i) => engine.start("seq", `warm-${i}`, steps));
+  await within(
+    all.then(() => settle(engine)),
+    "warm-up",
+  );
+}
+
+export interface ThroughputOptions {
+  /** Start through the engine's call for many. */
+  readonly bulk: boolean;
+}
+
+/** All runs are started as fast as the engine takes them, 200 starts under way, and worked off meanwhile. */
+export async function throughput(inside: Inside, { bulk }: ThroughputOptions): Promise<Figures> {
+  const { engine, hooks, size, mark } = inside;
+  const { runs = 0, steps = 1, starting = 200, chunk = 500 } = size;
+  await warm(inside, steps);
+  await mark("begin");
+  const stepsBefore = hooks.steps;
+  const ids = Array.from({ length: runs }, (_, i) => `w-${i}`);
+  const all = hooks.untilFinished(runs);
+  const began = performance.now();
+  if (bulk) for (let i = 0; i < runs; i += chunk) await engine.startMany?.("seq", ids.slice(i, i + chunk), () => steps);
+  else await flood(runs, starting, (i) => engine.start("seq", ids[i] as string, steps));
+  const startSeconds = (performance.now() - began) / 1000;
+  await within(
+    all.then(() => settle(engine)),
+    `${runs} runs`,
+  );
+  const seconds = (performance.now() - began) / 1000;
+  await mark("finish");
+  const did = hooks.steps - stepsBefore;
+  return {
+    runs,
+    steps: did,
+    stepsTooMany: did - runs * steps,
+    seconds,
+    runsPerSecond: runs / seconds,
+    stepsPerSecond: did / seconds,
+    startsPerSecond: runs / startSeconds,
+  };
+}
+
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))] ?? Number.NaN;
+}

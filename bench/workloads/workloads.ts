@@ -1,0 +1,38 @@
+import type { Workload } from "../lab/workload.ts";
+import { finished } from "./finished.ts";
+import { idle } from "./idle.ts";
+import { latency } from "./latency.ts";
+import { long } from "./long.ts";
+import { parallel } from "./parallel.ts";
+import { payloads } from "./payloads.ts";
+import { processes } from "./processes.ts";
+import { recover } from "./recover.ts";
+import { bulk, short } from "./short.ts";
+import { signals } from "./signals.ts";
+import { sleepers } from "./sleepers.ts";
+import { starts } from "./starts.ts";
+import { ten } from "./ten.ts";
+
+/** In the order in which they are measured and shown. */
+export const WORKLOADS: readonly Workload[] = [
+  ten,
+  short,
+  bulk,
+  parallel,
+  latency,
+  long,
+  recover,
+  signals,
+  sleepers,
+  starts,
+  processes,
+  payloads,
+  finished,
+  idle,
+];
+
+export function workloadOf(name: string): Workload {
+  const found = WORKLOADS.find((workload) => workload.name === name);
+  if (found) return found;
+  throw new Error(`There is no workload called ${name}. Choose from: ${WORKLOADS.map((one) => one.name).join(", ")}.`);
+}
