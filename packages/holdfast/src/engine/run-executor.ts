@@ -32,6 +32,9 @@ import type { WorkflowCode } from "./workflow-registry.ts";
 /** So often a run waits with its end for messages that have just come in; then it ends without them. */
 const ENDS_REFUSED_MAX = 3;
 
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
+
 export class RunExecutor implements TurnTaker, Committable {
   readonly runId: string;
   readonly machine: RunMachine;
@@ -216,7 +219,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#steps.stopWithdrawn();
     if (this.#queue.length > 0) return;
     if (!machine.outcome) {
-      for (const event of dueEvents(machine, this.run, this.#host.storeTime.now())) this.#push({ event });
+      for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.#push({ event });
       if (this.#queue.length > 0) return;
       if (!machine.ops.waiting) {
         const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
@@ -241,7 +244,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #scheduleWake(transition: Transition): void {
     this.#wake?.cancel();
     this.#wake = undefined;
-    if (transition.type !== "hold") return;
+    if (transition.type !== "hold" || nextDueAt(this.machine, this.run, this.#steps.idle, 0) === null) return;
     const now = this.#host.storeTime.now();
     const dueAt = nextDueAt(this.machine, this.run, this.#steps.idle, now);
     if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
@@ -255,7 +258,8 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const transition = this.#transition();
-    const events = machine.divergence ? [] : machine.fresh.splice(0);
+    const events = machine.divergence ? [] : machine.fresh;
+    if (events === machine.fresh) machine.fresh = [];
     const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
     machine.freshAttributes = null;
     if (events.length === 0 && !attributes && transition.type === "hold") {
@@ -280,7 +284,7 @@ export class RunExecutor implements TurnTaker, Committable {
 
   #transition(): Transition {
     const { machine } = this;
-    const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
+    const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
     if (this.#parkError) return { type: "park", error: this.#parkError };
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !machine.started) return hold;
     if (machine.outcome?.type === "retried") {

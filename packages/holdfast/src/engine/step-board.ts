@@ -10,7 +10,7 @@ import type { Message } from "../model/message.ts";
 import { backoffMs } from "../model/retry-policy.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
-import { Attempt, type AttemptResult } from "./attempt.ts";
+import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { type Fence, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
@@ -29,10 +29,11 @@ export interface StepBoardRun {
   lost(): void;
 }
 
-export class StepBoard {
-  /** Steps that were asked for and are not running: new, gated, or in backoff. */
-  readonly idle = new Set<Op>();
-  readonly #attempts = new Map<Op, Attempt>();
+/** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
+export class StepBoard implements AttemptOwner {
+  /** Steps that were asked for and are not running: new, gated, or in backoff. Those that are not pending do not count. */
+  idle: Op[] = [];
+  readonly #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   readonly #machine: RunMachine;
   readonly #run: StepBoardRun;
@@ -44,13 +45,12 @@ export class StepBoard {
   }
 
   get running(): number {
-    return this.#attempts.size;
+    return this.#attempts.length;
   }
 
   /** Whether a step could start now but for its gate, the lease, or a worker that drains. */
   hasStartable(): boolean {
-    const now = this.#host.storeTime.now();
-    for (const op of this.idle) if (isDue(op, now)) return true;
+    for (const op of this.idle) if (op.pending && isDue(op, this.#host)) return true;
     return false;
   }
 
@@ -61,32 +61,34 @@ export class StepBoard {
   }
 
   takeAsked(): void {
-    for (const op of this.#machine.asked.splice(0)) if (op.pending) this.idle.add(op);
+    const { asked } = this.#machine;
+    if (asked.length === 0) return;
+    this.#machine.asked = [];
+    for (const op of asked) if (op.pending) this.idle.push(op);
   }
 
   startDue(): void {
-    if (this.idle.size === 0) return;
-    const now = this.#host.storeTime.now();
-    for (const op of this.idle) {
-      if (!op.pending) this.idle.delete(op);
-      else if (!this.#failIfCutOff(op) && isDue(op, now) && this.#mayStart(op, now)) this.#start(op);
+    const { idle } = this;
+    if (idle.length === 0) return;
+    this.idle = [];
+    for (const op of idle) {
+      if (!op.pending || this.#failIfCutOff(op)) continue;
+      if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
+      else this.idle.push(op);
     }
   }
 
   /** Everything here stops, and nothing of it will be heard of again. */
   discardAll(reason: unknown): void {
-    for (const attempt of [...this.#attempts.values()]) this.#discard(attempt, reason);
+    for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
 
   stopWithdrawn(): void {
     const machine = this.#machine;
     if (machine.withdrawn.length === 0 && machine.closing.length === 0) return;
     const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Nobody waits for this step any more.");
-    for (const op of machine.withdrawn.splice(0)) {
-      this.idle.delete(op);
-      const attempt = this.#attempts.get(op);
-      if (attempt) this.#discard(attempt, reason);
-    }
+    const withdrawn = new Set(machine.withdrawn.splice(0));
+    for (const attempt of [...this.#attempts]) if (withdrawn.has(attempt.op)) this.#discard(attempt, reason);
     for (const op of machine.closing.splice(0)) if (op.pending) this.#windUp(op, reason);
   }
 
@@ -94,54 +96,54 @@ export class StepBoard {
   #failIfCutOff(op: Op): boolean {
     const work = op.step as StepWork;
     if (!wasCutOff(work) || (work.options.onCrash !== "fail" && !work.closing)) return false;
-    this.idle.delete(op);
     const attempt = work.startedAttempt;
     const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; whether it took effect is unknown.`;
     this.#fail(op, attempt, new HoldfastError("step_crashed", message), transactionOf(work) === undefined);
     return true;
   }
 
-  #mayStart(op: Op, now: number): boolean {
+  #mayStart(op: Op): boolean {
     const work = op.step as StepWork;
     // A start that is in history is followed by the attempt, also on a worker that drains: left to others, it would look
     // to them like an attempt that a crash has cut off.
     if (work.closing || (this.#run.yielding() && !isPrepared(work))) return false;
     if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
       work.preparedAttempt = work.failedAttempts + 1;
-      this.#machine.note(startedDraft(op, work.preparedAttempt), now);
+      this.#machine.note(startedDraft(op, work.preparedAttempt), this.#host.storeTime.now());
     }
     return this.#run.mayUse(op) && this.#host.lease.active();
   }
 
   #start(op: Op): void {
-    this.idle.delete(op);
-    const attempt = new Attempt(op, this.#machine.run, this.#host, (a) => {
-      a.recorded = true;
-      this.#run.push(startedDraft(op, a.attempt));
-    });
+    const attempt = new Attempt(op, this.#machine.run, this.#host, this);
     // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
     // like a run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    this.#attempts.set(op, attempt);
+    attempt.place = this.#attempts.push(attempt) - 1;
     this.#host.watch.add(attempt);
     const execute =
       typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
-    attempt.run(execute, (a, result) => this.#done(a, result));
+    attempt.run(execute);
   }
 
-  #done(attempt: Attempt, result: AttemptResult): void {
+  noteStarted(attempt: Attempt): void {
+    attempt.recorded = true;
+    this.#run.push(startedDraft(attempt.op, attempt.attempt));
+  }
+
+  done(attempt: Attempt, result: AttemptResult): void {
     const { op } = attempt;
-    this.#host.watch.delete(attempt);
-    this.#attempts.delete(op);
+    this.#forget(attempt);
     if (result.ok && result.value === LOST) return this.#run.lost();
     if (result.ok && result.value instanceof RecordedOutcome) return this.#run.takeOutcome(result.value.message);
     if (!op.pending) return;
     if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
     try {
       const payload = this.#host.codec.encode(result.value, `result of step "${op.id}"`);
-      const event: EventDraft = { type: "step_completed", op: op.id, ...(payload.length === 0 ? {} : { payload }) };
-      this.#run.push(attempt.attempt === 1 ? event : { ...event, meta: { attempt: attempt.attempt } });
+      const event: EventDraft = { type: "step_completed", op: op.id };
+      const withPayload = payload.length === 0 ? event : { type: event.type, op: event.op, payload };
+      this.#run.push(attempt.attempt === 1 ? withPayload : { ...withPayload, meta: { attempt: attempt.attempt } });
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not repeated.
       this.#fail(op, attempt.attempt, error, false);
@@ -162,7 +164,7 @@ export class StepBoard {
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
     const meta = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
-    this.idle.add(op);
+    this.idle.push(op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
@@ -174,7 +176,7 @@ export class StepBoard {
 
   /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */
   #windUp(op: Op, reason: Error): void {
-    const attempt = this.#attempts.get(op);
+    const attempt = this.#attempts.find((other) => other.op === op);
     const work = op.step as StepWork;
     if (attempt) {
       attempt.abort(reason);
@@ -185,15 +187,23 @@ export class StepBoard {
         this.#fail(op, attempt.attempt, error, true);
       });
     } else if (!wasCutOff(work)) {
-      this.idle.delete(op);
+      this.idle = this.idle.filter((other) => other !== op);
       this.#fail(op, work.failedAttempts, reason, false);
     }
   }
 
   #discard(attempt: Attempt, reason: unknown): void {
-    this.#host.watch.delete(attempt);
-    this.#attempts.delete(attempt.op);
+    this.#forget(attempt);
     attempt.discard(reason);
+  }
+
+  /** The last one takes its place. */
+  #forget(attempt: Attempt): void {
+    this.#host.watch.delete(attempt);
+    const last = this.#attempts.pop();
+    if (!last || last === attempt) return;
+    last.place = attempt.place;
+    this.#attempts[attempt.place] = last;
   }
 }
 
@@ -208,9 +218,9 @@ function isPrepared(work: StepWork): boolean {
   return work.startedAttempt > work.failedAttempts && work.preparedAttempt === work.startedAttempt;
 }
 
-function isDue(op: Op, now: number): boolean {
+function isDue(op: Op, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean {
   const retryAt = op.step?.retryAt;
-  return retryAt === undefined || retryAt <= now;
+  return retryAt === undefined || retryAt <= storeTime.now();
 }
 
 function startedDraft(op: Op, attempt: number): EventDraft {

@@ -28,6 +28,7 @@ export class Cursor {
    * event; what was asked for before it is the same op in both, what was asked for later need not be.
    */
   looseSince(event: HistoryEvent): number | undefined {
+    if (this.#loose.length === 0) return undefined;
     return this.#loose.find(({ from, to }) => event.seq > from && event.seq < to)?.from;
   }
 

@@ -5,13 +5,14 @@ import { nameFault } from "../model/names.ts";
 import type { AskInit } from "./ask.ts";
 import { type Divergence, recordedNotAsked } from "./divergence.ts";
 import type { Op } from "./op.ts";
+import { PendingOps } from "./pending-ops.ts";
 
 /** The ops of one run: those that are pending, and how often each name has been asked for. */
 export class OpTable {
   /** Pending ops with a due time. */
   readonly timers = new Set<Op>();
   readonly #opsMax: number;
-  readonly #pending = new Map<string, Op>();
+  readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
   readonly #retired = new Set<string>();
   #count = 0;
@@ -38,7 +39,7 @@ export class OpTable {
   }
 
   add(op: Op): void {
-    this.#pending.set(op.id, op);
+    this.#pending.add(op);
     if (op.kind === "retired") this.#retired.add(op.id);
   }
 
@@ -48,19 +49,18 @@ export class OpTable {
 
   release(op: Op): void {
     op.pending = false;
-    this.#pending.delete(op.id);
+    this.#pending.delete(op);
     if (op.fireAt !== undefined) this.timers.delete(op);
   }
 
   /** A copy, so that the caller may release ops on the way. */
   pending(): Op[] {
-    return [...this.#pending.values()];
+    return this.#pending.all();
   }
 
   /** Whether anything could still wake the code up. */
   get waiting(): boolean {
-    for (const op of this.#pending.values()) if (op.kind !== "retired") return true;
-    return false;
+    return this.#pending.waiting > 0;
   }
 
   /** Whether an op was retired whose completion has not been passed: it is still to come in history, or was never recorded. */

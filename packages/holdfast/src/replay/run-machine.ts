@@ -19,7 +19,7 @@ import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, fits, isMessage, quiet } from "./ask.ts";
+import { type AskInit, fits, isMessage, placed, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
@@ -29,7 +29,7 @@ import { failedOps } from "./failed-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote } from "./notes.ts";
-import { newOp, type Op, type OpKind } from "./op.ts";
+import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
 import { Refusals } from "./refusals.ts";
@@ -192,7 +192,7 @@ export class RunMachine {
 
   #record(draft: EventDraft, at: number): HistoryEvent {
     this.#lastAt = Math.max(this.#lastAt, at);
-    const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };
+    const event = placed(draft, this.nextSeq++, this.#lastAt);
     this.fresh.push(event);
     return event;
   }
@@ -200,9 +200,10 @@ export class RunMachine {
   // For the context ---------------------------------------------------------------------------------------------------
 
   /** Refuses a ctx call at a moment at which it could not be replayed. */
-  assertInTurn(call: string): void {
+  assertInTurn(method: string, name?: string): void {
+    if (this.inTurn && !this.outcome && !this.sideEffects.running) return;
+    const call = name === undefined ? method : `${method}(${JSON.stringify(name)})`;
     this.sideEffects.assertNotInside(call);
-    if (this.inTurn && !this.outcome) return;
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
     if (error.code === "outside_turn") this.#violate(error);
@@ -271,7 +272,7 @@ export class RunMachine {
       this.#release(op);
       this.withdrawn.push(op);
     }
-    op.reject(error);
+    rejectOp(op, error);
   }
 
   // Inside --------------------------------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ export class RunMachine {
     } else if (event.type === "step_failed") {
       const record = event.meta?.error;
       this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
-      op.reject(record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
+      rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
     } else op.resolve(undefined);
     return true;
   }
