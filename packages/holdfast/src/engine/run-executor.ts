@@ -78,8 +78,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const { codec, log, opsMax } = host;
     this.#code = code;
     const onViolation = (): void => this.#onViolation();
-    const record = (error: unknown): ErrorRecord => host.record(error);
-    this.#machineParams = { run, ...code, codec, log, record, history, opsMax, onViolation };
+    this.#machineParams = { run, ...code, codec, log, record: host.record, history, opsMax, onViolation };
     this.machine = new RunMachine(this.#machineParams);
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),

@@ -14,7 +14,8 @@ export class OpTable {
   readonly #opsMax: number;
   readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
-  readonly #retired = new Set<string>();
+  /** Made when first needed: most runs have none. */
+  #retired: Set<string> | undefined;
   #count = 0;
 
   constructor(opsMax: number) {
@@ -40,7 +41,9 @@ export class OpTable {
 
   add(op: Op): void {
     this.#pending.add(op);
-    if (op.kind === "retired") this.#retired.add(op.id);
+    if (op.kind !== "retired") return;
+    this.#retired ??= new Set();
+    this.#retired.add(op.id);
   }
 
   get(id: string | null): Op | undefined {
@@ -70,7 +73,7 @@ export class OpTable {
   }
 
   isRetired(id: string | null): boolean {
-    return id !== null && this.#retired.has(id);
+    return id !== null && (this.#retired?.has(id) ?? false);
   }
 
   /** Both sides of a difference between the code and what was recorded from `event` on. */
