@@ -14,6 +14,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
+import { appended } from "../model/short-list.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import { describeDivergence } from "../replay/divergence.ts";
@@ -235,7 +236,7 @@ export class RunExecutor implements TurnTaker, Committable {
   }
 
   #push(draft: QueuedDraft): void {
-    this.#queue.push(draft);
+    this.#queue = appended(this.#queue, draft);
     this.#host.loop.ready(this);
   }
 

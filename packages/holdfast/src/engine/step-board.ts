@@ -8,6 +8,7 @@ import { shouldRetry } from "../errors/retry-rule.ts";
 import type { EventDraft } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import { backoffMs } from "../model/retry-policy.ts";
+import { appended } from "../model/short-list.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
@@ -33,7 +34,7 @@ export interface StepBoardRun {
 export class StepBoard implements AttemptOwner {
   /** Steps that were asked for and are not running: new, gated, or in backoff. Those that are not pending do not count. */
   idle: Op[] = [];
-  readonly #attempts: Attempt[] = [];
+  #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   readonly #machine: RunMachine;
   readonly #run: StepBoardRun;
@@ -64,7 +65,7 @@ export class StepBoard implements AttemptOwner {
     const { asked } = this.#machine;
     if (asked.length === 0) return;
     this.#machine.asked = [];
-    for (const op of asked) if (op.pending) this.idle.push(op);
+    for (const op of asked) if (op.pending) this.idle = appended(this.idle, op);
   }
 
   startDue(): void {
@@ -74,7 +75,7 @@ export class StepBoard implements AttemptOwner {
     for (const op of idle) {
       if (!op.pending || this.#failIfCutOff(op)) continue;
       if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
-      else this.idle.push(op);
+      else this.idle = appended(this.idle, op);
     }
   }
 
@@ -120,7 +121,8 @@ export class StepBoard implements AttemptOwner {
     // like a run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    attempt.place = this.#attempts.push(attempt) - 1;
+    attempt.place = this.#attempts.length;
+    this.#attempts = appended(this.#attempts, attempt);
     this.#host.watch.add(attempt);
     const execute =
       typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);

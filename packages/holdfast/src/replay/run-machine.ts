@@ -16,6 +16,7 @@ import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
+import { appended } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
@@ -193,7 +194,7 @@ export class RunMachine {
   #record(draft: EventDraft, at: number): HistoryEvent {
     this.#lastAt = Math.max(this.#lastAt, at);
     const event = placed(draft, this.nextSeq++, this.#lastAt);
-    this.fresh.push(event);
+    this.fresh = appended(this.fresh, event);
     return event;
   }
 
@@ -221,7 +222,7 @@ export class RunMachine {
     this.ops.add(op);
     if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
     op.gate = this.nextSeq - 1;
-    if (kind === "step") this.asked.push(op);
+    if (kind === "step") this.asked = appended(this.asked, op);
     if (kind === "receive") this.signals.wait(op);
     return op.promise;
   }
