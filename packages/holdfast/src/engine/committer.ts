@@ -129,7 +129,7 @@ export class Committer {
    */
   #share(): number {
     const { runsPerFlushMax, flushesInFlightMax } = this.#params;
-    const runs = this.#dirty.size + this.#again.length;
+    const runs = this.#dirty.size;
     const free = Math.max(1, flushesInFlightMax - this.#inFlight);
     return runs < RUNS_DIVIDED_MIN ? runsPerFlushMax : Math.min(runsPerFlushMax, Math.ceil(runs / free));
   }

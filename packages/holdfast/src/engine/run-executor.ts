@@ -32,7 +32,6 @@ import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** So often a run waits with its end for messages that have just come in; then it ends without them. */
 const ENDS_REFUSED_MAX = 3;
-
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
 const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
 

@@ -68,7 +68,7 @@ export class OpTable {
 
   /** Whether an op was retired whose completion has not been passed: it is still to come in history, or was never recorded. */
   get hasPendingRetired(): boolean {
-    for (const id of this.#retired) if (this.#pending.has(id)) return true;
+    for (const id of this.#retired ?? []) if (this.#pending.get(id)) return true;
     return false;
   }
 
