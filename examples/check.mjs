@@ -17,6 +17,7 @@ const checks = {
   "04-parallel": () => printsExpected("04-parallel"),
   "05-versions": () => printsExpected("05-versions"),
   "06-testing": () => testsPass("06-testing"),
+  "07-ledger": ledger,
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };
@@ -58,6 +59,12 @@ function printsExpected(name) {
 /** An example that is a test file: it has nothing to print. */
 function testsPass(name) {
   execute([path.join(root, "node_modules", "vitest", "vitest.mjs"), "run", path.join("examples", name)]);
+}
+
+/** Ends with exit code 1 if the books do not balance; here with few kills, so that it takes seconds. */
+function ledger() {
+  const printed = start("07-ledger", "--kills", "10");
+  return lacks(printed, ["10 killed", "ok     sum of all entries", "The books balance, to the cent."]);
 }
 
 function orderForPeople() {

@@ -1,20 +1,24 @@
-import type {
-  ClaimRunsParams,
-  ClaimRunsResult,
-  DeliverMessage,
-  DeliverOutcome,
-  HistoryEvent,
-  Message,
-  NewRun,
-  Notifier,
-  RegisterWorkerParams,
-  Run,
-  RunRef,
-  StartOutcome,
-  StartRun,
-  Store,
-  SweepParams,
-  SweepResult,
+import {
+  type ClaimRunsParams,
+  type ClaimRunsResult,
+  type DeliverMessage,
+  type DeliverOutcome,
+  type HistoryEvent,
+  type Message,
+  type NewRun,
+  type Notifier,
+  outcomeMessageId,
+  type Payload,
+  type RegisterWorkerParams,
+  type Run,
+  type RunRef,
+  type StartOutcome,
+  type StartRun,
+  type Store,
+  type SweepParams,
+  type SweepResult,
+  type TransactParams,
+  type TransactResult,
 } from "holdfast/adapter";
 import { Holder } from "./holder.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
@@ -156,6 +160,31 @@ export class Fixture {
     return (await this.store.deliverMessages({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
   }
 
+  /** One attempt of a transaction step: the application writes a text, and the outcome is the payload. */
+  transact(holder: Holder, fields: TransactFields = {}, store = this.store): Promise<TransactResult> {
+    const { op = "move", text = op, payload = bytes("true"), ...rest } = fields;
+    const { application } = this.underTest;
+    return store.transact({
+      workerId: holder.workerId,
+      runId: holder.runId,
+      epoch: holder.epoch,
+      op,
+      messageId: outcomeMessageId(holder.runId, op),
+      kind: application.kind,
+      again: false,
+      signal: new AbortController().signal,
+      work: (tx) => {
+        const writing = application.write(tx, text);
+        return writing instanceof Promise ? writing.then(() => payload) : payload;
+      },
+      ...rest,
+    });
+  }
+
+  async written(): Promise<readonly string[]> {
+    return [...(await this.underTest.application.written())].sort();
+  }
+
   sweep(fields: Partial<SweepParams> = {}): Promise<SweepResult> {
     return this.store.sweepWorkers({ ...SWEEP, ...fields });
   }
@@ -175,6 +204,11 @@ export class Fixture {
   inbox(runId: string, after = 0): Promise<readonly Message[]> {
     return this.store.readInbox({ runs: [{ runId, after }] });
   }
+}
+
+export interface TransactFields extends Partial<TransactParams> {
+  readonly text?: string;
+  readonly payload?: Payload;
 }
 
 export interface StartOptions {

@@ -2,4 +2,4 @@
 export { type DifferentialOptions, differential } from "./differential.ts";
 export { memoryUnderTest } from "./memory-under-test.ts";
 export { storeConformance } from "./store-conformance.ts";
-export type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
+export type { ApplicationData, OpenStore, StoreUnderTest } from "./store-under-test.ts";

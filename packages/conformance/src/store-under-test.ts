@@ -1,4 +1,4 @@
-import type { Notifier, Store } from "holdfast/adapter";
+import type { Notifier, Store, TransactionKind } from "holdfast/adapter";
 
 /** A store as the suites see it. Every test opens one of its own and closes it, whatever happens. */
 export interface StoreUnderTest {
@@ -18,8 +18,19 @@ export interface StoreUnderTest {
    * Without it the tests that need to know or to move the time are skipped.
    */
   setClock?(ms: number): Promise<void>;
+  /** The application's side of transactions in the same database. */
+  readonly application: ApplicationData;
   /** Ends all connections and removes the data. */
   close(): Promise<void>;
+}
+
+/** Texts that the application keeps beside Holdfast's data; none at first. */
+export interface ApplicationData {
+  readonly kind: TransactionKind;
+  /** Adds a text inside a transaction step; at once where the kind demands it. */
+  write(tx: unknown, text: string): void | Promise<void>;
+  /** What has been committed, in any order. */
+  written(): Promise<readonly string[]>;
 }
 
 export type OpenStore = () => Promise<StoreUnderTest>;

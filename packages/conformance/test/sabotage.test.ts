@@ -26,8 +26,8 @@ describe("the conformance suite notices a store that", () => {
 });
 
 describe("the differential test notices a store that", () => {
-  /** It does not look at text, sizes, hints, copies or calls that overlap. */
-  const blindTo = ["texts", "payloads", "hints", "concurrency", "reading"];
+  /** It does not look at text, sizes, hints, copies, calls that overlap, or what applications do. */
+  const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
   const visible = SABOTAGES.filter(({ noun }) => !blindTo.includes(noun));
 
   test.for(visible)("$it", async ({ Store }) => {

@@ -1,6 +1,6 @@
 /** Statements of Holdfast's inside a transaction of the application's own. */
 import { HoldfastError } from "holdfast/adapter";
-import { foreignQuery, type Row, transactionStatus } from "./driver.ts";
+import { ownQuery, type Row, transactionStatus } from "./driver.ts";
 import type { Statement } from "./pool.ts";
 import type { Tx, TxQuery } from "./tx.ts";
 
@@ -11,7 +11,7 @@ export async function runInside(tx: Tx, { text }: Statement, values: readonly un
     throw new HoldfastError("transaction_misused", message);
   }
   try {
-    const { rows } = await tx.query<Row>(foreignQuery({ text, values }) as TxQuery);
+    const { rows } = await tx.query<Row>(ownQuery({ text, values }) as TxQuery);
     return rows;
   } catch (cause) {
     const told = cause instanceof Error ? cause.message : String(cause);

@@ -86,16 +86,25 @@ export interface Query {
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** How long to wait for the answer, if not as long as the connection usually does. */
+  readonly answerMs?: number;
+}
+
+/** After this long without an answer to a statement of our own the connection counts as silent. */
+export function answerLimit({ statementTimeoutMs }: Settings): number {
+  return statementTimeoutMs + ANSWER_GRACE_MS;
 }
 
 export async function runQuery(client: Client, query: Query): Promise<readonly Row[]> {
-  const { name, text, values = [] } = query;
-  const result = await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+  const { name, answerMs } = query;
+  const named = name === undefined ? {} : { name };
+  const limit = answerMs === undefined ? {} : { query_timeout: answerMs };
+  const result = await client.query({ ...ownQuery(query), ...named, ...limit });
   return result.rows as Row[];
 }
 
-/** A statement on a connection that is not ours: read as we read ours, whatever the application has set. */
-export function foreignQuery({ text, values = [] }: Query): object {
+/** A statement of ours, also on a connection of the application's: read as we do, whatever the application has set. */
+export function ownQuery({ text, values = [] }: Query): pg.QueryConfig {
   return { text, values: [...values], types: { getTypeParser } };
 }
 

@@ -1,5 +1,7 @@
 /** Connections for transactions that the application takes part in: each is used by one transaction at a time. */
+import { HoldfastError } from "holdfast/adapter";
 import {
+  answerLimit,
   type Client,
   type ClientPurpose,
   destroyClient,
@@ -10,7 +12,7 @@ import {
   type Row,
   runQuery,
 } from "./driver.ts";
-import { callError } from "./errors.ts";
+import { callError, sqlStateOf } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 export interface SessionsParams {
@@ -23,19 +25,31 @@ export class Session {
   readonly client: Client;
   /** The connection is gone, or must not be used again. */
   broken = false;
+  /** Why the server has ended the connection, if it has said so. */
+  ending: string | undefined;
+  readonly #settings: Settings;
 
-  readonly #pooler: boolean;
-
-  constructor(client: Client, pooler: boolean) {
+  constructor(client: Client, settings: Settings) {
     this.client = client;
-    this.#pooler = pooler;
+    this.#settings = settings;
     client.once("end", () => {
       this.broken = true;
     });
+    client.once("error", (error) => {
+      this.ending = sqlStateOf(error);
+    });
   }
 
-  run({ name, text, values = [] }: Query): Promise<readonly Row[]> {
-    return runQuery(this.client, this.#pooler || name === undefined ? { text, values } : { name, text, values });
+  /** A statement of our own. It does not get as much time as those of the application. */
+  async run({ name, ...query }: Query): Promise<readonly Row[]> {
+    const named = name === undefined || this.#settings.pooler ? {} : { name };
+    try {
+      return await runQuery(this.client, { ...query, ...named, answerMs: answerLimit(this.#settings) });
+    } catch (error) {
+      // Where one call was not answered, the next would not be either.
+      if (sqlStateOf(error) === undefined) this.destroy();
+      throw error;
+    }
   }
 
   /** At once; whatever has not committed on it never will. */
@@ -55,7 +69,7 @@ export class Session {
 export class Sessions {
   readonly #params: SessionsParams;
   readonly #idle: Session[] = [];
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
   #taken = 0;
   #closed = false;
 
@@ -63,24 +77,47 @@ export class Sessions {
     this.#params = params;
   }
 
-  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const { settings } = this.#params;
-    while (this.#taken >= settings.transactionsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#taken += 1;
+  /** Waits for a connection, but no longer than until the signal is aborted. */
+  async use<T>(signal: AbortSignal | undefined, work: (session: Session) => Promise<T>): Promise<T> {
+    if (this.#taken < this.#params.settings.transactionsMax) this.#taken += 1;
+    else await this.#turn(signal);
     let session: Session | undefined;
     try {
       session = await this.#open();
       return await work(session);
     } finally {
-      this.#taken -= 1;
       if (session) this.#giveBack(session);
-      this.#waiting.shift()?.();
+      this.#taken -= 1;
+      const [next] = this.#waiting;
+      next?.();
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#idle.splice(0).map((session) => endClient(session.client)));
+  }
+
+  /** Those who wait are served in their order. */
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(begin);
+        signal?.removeEventListener("abort", giveUp);
+      };
+      const begin = (): void => {
+        leave();
+        this.#taken += 1;
+        resolve();
+      };
+      const giveUp = (): void => {
+        leave();
+        reject(signal?.reason);
+      };
+      this.#waiting.add(begin);
+      signal?.addEventListener("abort", giveUp, { once: true });
+      if (signal?.aborted) giveUp();
+    });
   }
 
   #giveBack(session: Session): void {
@@ -93,7 +130,9 @@ export class Sessions {
   async #open(): Promise<Session> {
     const { settings, purpose, where } = this.#params;
     const context = { where, call: "transaction", harmless: true };
-    if (this.#closed) throw callError(new Error("the store is closed"), context);
+    // For good: whoever asks again and again, because that is what one does in an outage, must hear of it.
+    if (this.#closed)
+      throw new HoldfastError("client_closed", `PostgreSQL at ${where}: the store was used after it was closed.`);
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.broken) return idle;
     const client = newClient(settings, { ...purpose, application: true });
     try {
@@ -101,6 +140,6 @@ export class Sessions {
     } catch (error) {
       throw callError(error, context);
     }
-    return new Session(client, settings.pooler);
+    return new Session(client, settings);
   }
 }

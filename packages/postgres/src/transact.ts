@@ -4,7 +4,7 @@
  */
 import { HoldfastError, type Payload, type TransactParams, type TransactResult } from "holdfast/adapter";
 import type { Row } from "./driver.ts";
-import { callError, sqlStateOf } from "./errors.ts";
+import { callError, isSilence, sqlStateOf } from "./errors.ts";
 import { messageOf } from "./run-rows.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import { quoteName } from "./settings.ts";
@@ -15,10 +15,16 @@ const LOST = "HF002";
 const HAPPENED_BEFORE = "HF003";
 const ENDED_BY_HAND = "HF004";
 const IN_FAILED_TRANSACTION = "25P02";
+const IDLE_IN_TRANSACTION = "25P03";
+const READ_ONLY = "25006";
+const NOT_ALLOWED = "42501";
 /** Serialization failure, deadlock: all of it is to be done again. */
 const DO_AGAIN = /^40(?:001|P01)$/;
 /** The server, or the way to it, went away in the middle. */
 const OUTCOME_UNKNOWN = /^(?:08|57P|40003)/;
+
+/** What an earlier function has set for the whole session is not for the next one. */
+const CLEAN = "reset session authorization; reset all";
 
 export interface TransactionStepsParams {
   readonly sessions: Sessions;
@@ -47,7 +53,8 @@ export class TransactionSteps {
 
   transact(params: TransactParams): Promise<TransactResult> {
     if (params.kind !== "postgres") return Promise.reject(otherKind(params));
-    return this.#params.sessions.use(async (session) => {
+    // Who wants to know what has become of an earlier try is not free to give up.
+    return this.#params.sessions.use(params.again ? undefined : params.signal, async (session) => {
       const earlier = params.again ? await this.#find(session, params) : undefined;
       return earlier ?? this.#attempt(session, params);
     });
@@ -66,25 +73,29 @@ export class TransactionSteps {
     }
     await this.#commit(session);
     const message = { runId, kind: "outcome", name: op, messageId, payload } as const;
-    return { outcome: "recorded", message: { ...message, number: Number(row?.number), at: Number(row?.at) } };
+    return { outcome: "recorded", message: { ...message, number: row?.number as number, at: row?.at as number } };
   }
 
   /** What the user does. Whatever goes wrong here, nothing of it has happened. */
-  async #work(session: Session, { signal, work }: TransactParams): Promise<Work> {
+  async #work(session: Session, params: TransactParams): Promise<Work> {
+    const { signal, work } = params;
     signal.throwIfAborted();
     const token = this.#params.newToken();
     const aborted = whenAborted(signal, () => session.destroy());
     const tx = openTx(session.client);
     let begun = false;
     try {
-      await session.run({ text: `begin; select set_config('holdfast.transaction', '${token}', true)` });
+      await session.run({ text: `${CLEAN}; begin; select set_config('holdfast.transaction', '${token}', true)` });
       begun = true;
       return { token, payload: await Promise.race([work(tx.client), aborted.promise]) };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
+      if (isSilence(error)) session.destroy();
       // A connection on which not even a rollback works is gone: that is no fault of the user's work.
-      if (begun && (await session.rollback())) throw error;
-      throw this.#storeError(error, true);
+      if (!begun || !(await session.rollback())) throw this.#goneError(session, params, error);
+      // A standby, or what has become one: the next attempt may find a better server.
+      if (sqlStateOf(error) === READ_ONLY) session.destroy();
+      throw error;
     } finally {
       tx.end();
       aborted.forget();
@@ -105,8 +116,12 @@ export class TransactionSteps {
         );
       case IN_FAILED_TRANSACTION:
         throw misused(op, "its function went on after a statement had failed; let the error pass, or use a savepoint");
+      case NOT_ALLOWED:
+        // If this works, the connection may do all that it needs: the function has changed the role.
+        await this.#find(session, params);
+        throw misused(op, 'its function has left a role behind that Holdfast does not know; end it with "reset role"');
       default:
-        throw this.#storeError(error, true);
+        throw this.#goneError(session, params, error);
     }
   }
 
@@ -128,12 +143,18 @@ export class TransactionSteps {
   async #find(session: Session, { runId, messageId }: TransactParams): Promise<TransactResult | undefined> {
     try {
       const [row] = await session.run({ name: "find_outcome", text: this.#findText, values: [runId, messageId] });
-      if (!row) return undefined;
-      const message = messageOf({ ...row, at: Number(row.at) });
-      return { outcome: "recorded", message: { ...message, payload: new Uint8Array(message.payload) } };
+      return row && { outcome: "recorded", message: messageOf(row) };
     } catch (error) {
       throw this.#storeError(error, true);
     }
+  }
+
+  #goneError(session: Session, { op }: TransactParams, error: unknown): HoldfastError {
+    if (session.ending !== IDLE_IN_TRANSACTION) return this.#storeError(error, true);
+    return misused(
+      op,
+      "its function left the transaction idle for so long that the server ended it; wait for other things in a step before it",
+    );
   }
 
   #storeError(error: unknown, harmless: boolean): HoldfastError {

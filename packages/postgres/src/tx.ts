@@ -25,13 +25,9 @@ export function openTx(client: Client): { readonly client: Tx; end(): void } {
   let open = true;
   const proxy = new Proxy(client, {
     get: (target, name) => {
-      if (!open && name === "query")
-        return () =>
-          Promise.reject(
-            misused(
-              "it was used after its end. Use tx only inside the function that it is given to, and await what it returns.",
-            ),
-          );
+      // Judged when it is called: a function may keep the method.
+      if (name === "query")
+        return (...values: unknown[]) => (open ? Reflect.apply(target.query, target, values) : Promise.reject(ended()));
       if (NOT_HERE.has(name)) throw misused(`${String(name)}() is not for here. The connection is Holdfast's.`);
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
@@ -43,6 +39,12 @@ export function openTx(client: Client): { readonly client: Tx; end(): void } {
       open = false;
     },
   };
+}
+
+function ended(): HoldfastError {
+  return misused(
+    "it was used after its end. Use tx only inside the function that it is given to, and await what it returns.",
+  );
 }
 
 function misused(what: string): HoldfastError {

@@ -12,6 +12,8 @@ export type Fault =
   | "not answered"
   /** … when half of the answer has come back. */
   | "half answered"
+  /** The server does it, and from then on nothing is heard of it on this connection. */
+  | "silent"
   /** The server answers that its disk is full, and has done nothing. */
   | "disk full";
 
@@ -188,8 +190,11 @@ class Link {
       this.#owed.push(undefined);
       return order.struck();
     }
-    this.#owed.push(order);
+    this.#owed.push(order?.fault === "silent" ? undefined : order);
     this.#far.write(bytes);
+    if (order?.fault !== "silent") return;
+    this.silent = true;
+    order.struck();
   }
 
   #answered(data: Buffer): void {

@@ -44,17 +44,16 @@ export class ApplicationTransactions {
   join(db: ApplicationDatabase): Pick<Store, "startRuns" | "deliverMessages"> {
     const sql = new Connection({ exec: (text) => void db.exec(text), prepare: (text) => db.prepare(text), close() {} });
     this.#requireSameFile(sql);
-    // What the application has not committed is known to nobody else, so its keys are not for the store's own catalog.
-    const catalog = new Catalog(sql);
     const inside = async <T>(body: (call: Call) => T): Promise<T> => {
       requireOpen(sql);
-      const call: Call = { sql, catalog, now: Math.floor(this.#params.clock.now()), hints: [] };
+      // What the application has not committed is known to nobody else, and may be gone with the next call: neither the store's
+      // own catalog nor one that is kept may have its keys.
+      const call: Call = { sql, catalog: new Catalog(sql), now: Math.floor(this.#params.clock.now()), hints: [] };
       try {
         const result = body(call);
         this.#announceOnCommit(sql, call.hints);
         return result;
       } catch (cause) {
-        catalog.forget();
         const told = cause instanceof Error ? cause.message : String(cause);
         const message = `inTransaction: ${told}. Roll the transaction back; nothing of it has happened.`;
         throw new HoldfastError("transaction_failed", message, { cause });

@@ -64,6 +64,18 @@ export class Connection {
     this.#db.exec(sql);
   }
 
+  /** Some errors make SQLite end a transaction by itself; what comes after that would commit statement by statement. */
+  get inTransaction(): boolean {
+    if (this.#db.isTransaction !== undefined) return this.#db.isTransaction;
+    try {
+      this.#db.exec("begin");
+    } catch {
+      return true;
+    }
+    this.rollback();
+    return false;
+  }
+
   /** Ends whatever transaction is open; SQLite has ended it by itself after some errors. */
   rollback(): void {
     try {

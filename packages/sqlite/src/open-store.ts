@@ -27,7 +27,8 @@ export interface SqliteStoreOptions extends OpenStoreOptions {
 /** Opens `file:app.db`, and creates it if it does not exist. Its folder must exist. */
 export async function openStore(url: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   const { store, notifier } = await openParts(url, options);
-  return { store, notifier };
+  // Writes are made one after the other, in this process: a second flush under way would only make both smaller.
+  return { store, notifier, commitsInFlightMax: 1 };
 }
 
 /** The same, with the connection, for tests that look behind the port. */

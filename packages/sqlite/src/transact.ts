@@ -5,6 +5,7 @@
 import {
   type Clock,
   HoldfastError,
+  isHoldfastError,
   type Message,
   type Payload,
   type TransactParams,
@@ -62,14 +63,7 @@ export class TransactionSteps {
     try {
       answers = await this.#transactions.write((call) => batch.map((waiting) => attempt(call, waiting)));
     } catch (error) {
-      if (!(error instanceof Broken)) {
-        for (const { reject } of batch) reject(error);
-        return;
-      }
-      error.culprit.reject(error.error);
-      const others = batch.filter((waiting) => waiting !== error.culprit);
-      if (others.length > 0) await this.#run(others);
-      return;
+      return this.#runApart(batch, error);
     }
     batch.forEach(({ resolve, reject }, i) => {
       const answer = answers[i] as Attempted;
@@ -77,6 +71,22 @@ export class TransactionSteps {
       else resolve(answer.result);
     });
   }
+
+  /** Nothing of the batch has happened: where one member is to blame, it must not take the others along. */
+  async #runApart(batch: readonly Waiting[], error: unknown): Promise<void> {
+    if (error instanceof Broken) {
+      error.culprit.reject(error.error);
+      const others = batch.filter((waiting) => waiting !== error.culprit);
+      if (others.length > 0) await this.#run(others);
+    } else if (isOutage(error)) for (const { reject } of batch) reject(error);
+    // A constraint that is looked at when the transaction commits: the user's own.
+    else if (batch.length === 1) batch[0]?.reject(isHoldfastError(error, "store_refused") ? error.cause : error);
+    else for (const waiting of batch) await this.#run([waiting]);
+  }
+}
+
+function isOutage(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
 }
 
 function attempt(call: Call, waiting: Waiting): Attempted {
@@ -94,6 +104,7 @@ function attempt(call: Call, waiting: Waiting): Attempted {
   sql.script("savepoint holdfast_step");
   try {
     payload = doWork(call, params);
+    params.signal.throwIfAborted();
   } catch (error) {
     try {
       sql.script("rollback to holdfast_step; release holdfast_step");
@@ -111,13 +122,15 @@ function attempt(call: Call, waiting: Waiting): Attempted {
 
 function doWork({ sql }: Call, { work, op }: TransactParams): Payload {
   const tx = new SqliteTx(sql);
+  let payload: ReturnType<typeof work>;
   try {
-    const payload = work(tx);
-    if (!(payload instanceof Promise)) return payload;
-    payload.catch(() => {});
+    payload = work(tx);
   } finally {
     tx.end();
   }
+  tx.assertWhole();
+  if (!(payload instanceof Promise)) return payload;
+  payload.catch(() => {});
   throw new HoldfastError(
     "transaction_misused",
     `Step "${op}": the function of a transaction on SQLite must do its work at once, but it returned a promise. Take async and await out; wait for other things in a step before it.`,

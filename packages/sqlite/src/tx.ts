@@ -1,6 +1,6 @@
 import { HoldfastError } from "holdfast/adapter";
 import type { Connection } from "./connection.ts";
-import type { SqlValue } from "./driver.ts";
+import type { SqlValue, Statement } from "./driver.ts";
 
 /** The open transaction of a step. Each call is one statement, and everything happens at once. */
 export interface Tx {
@@ -11,39 +11,54 @@ export interface Tx {
 
 /** Spaces and comments before the first word of a statement. */
 const LEADING = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*/;
+const BROKEN = "a statement has failed in a way that ended the transaction. Let its error pass.";
 const NOT_HERE = /^(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
 export class SqliteTx implements Tx {
   readonly #sql: Connection;
   #open = true;
+  #broken = false;
 
   constructor(sql: Connection) {
     this.#sql = sql;
   }
 
   run(sql: string, ...values: SqlValue[]) {
-    this.#check(sql);
-    return this.#sql.foreign(sql, (statement) => {
+    return this.#use(sql, (statement) => {
       const { changes, lastInsertRowid } = statement.run(...values);
       return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
     });
   }
 
   get<T>(sql: string, ...values: SqlValue[]): T | undefined {
-    this.#check(sql);
-    return this.#sql.foreign(sql, (statement) => statement.get(...values)) as T | undefined;
+    return this.#use(sql, (statement) => statement.get(...values)) as T | undefined;
   }
 
   all<T>(sql: string, ...values: SqlValue[]): T[] {
-    this.#check(sql);
-    return this.#sql.foreign(sql, (statement) => statement.all(...values)) as T[];
+    return this.#use(sql, (statement) => statement.all(...values)) as T[];
   }
 
   end(): void {
     this.#open = false;
   }
 
+  /** Throws when SQLite has ended the transaction on the way, and the function has gone on all the same. */
+  assertWhole(): void {
+    if (this.#broken) throw misused(BROKEN);
+  }
+
+  #use<T>(sql: string, use: (statement: Statement) => T): T {
+    this.#check(sql);
+    try {
+      return this.#sql.foreign(sql, use);
+    } catch (error) {
+      this.#broken = !this.#sql.inTransaction;
+      throw error;
+    }
+  }
+
   #check(sql: string): void {
+    this.assertWhole();
     if (!this.#open) throw misused("it was used after its end. Use tx only inside the function that it is given to.");
     const word = NOT_HERE.exec(sql.replace(LEADING, ""))?.[0];
     if (word === undefined) return;

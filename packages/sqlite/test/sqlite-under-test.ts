@@ -4,7 +4,8 @@ import path from "node:path";
 import type { StoreUnderTest } from "@holdfast/conformance";
 import type { Clock, Logger, OpenedStore, Random, Timer } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
-import { openStore, type SqliteStoreOptions } from "../src/index.ts";
+import { openDatabase } from "../src/driver.ts";
+import { openStore, type SqliteStoreOptions, type Tx } from "../src/index.ts";
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -59,8 +60,15 @@ export async function sqliteUnderTest(): Promise<StoreUnderTest> {
   const open = () => openFile(folder.file("store.db"), { clock, durability: "async" });
   const first = await open();
   const opened = [first];
+  const app = await openDatabase(folder.file("store.db"));
+  app.exec("create table texts (text text not null) strict");
   return {
     ...first,
+    application: {
+      kind: "sqlite",
+      write: (tx, text) => void (tx as Tx).run("insert into texts values (?)", text),
+      written: async () => (app.prepare("select text from texts").all() as { text: string }[]).map(({ text }) => text),
+    },
     hintsReachOthers: true,
     async openSecond() {
       const second = await open();
@@ -71,6 +79,7 @@ export async function sqliteUnderTest(): Promise<StoreUnderTest> {
       clock.ms = ms;
     },
     async close() {
+      app.close();
       for (const { store } of opened) await store.close();
       folder.remove();
     },

@@ -220,7 +220,7 @@ export const continuations: Suite = {
   },
 };
 
-function continueAs(next: NewRun, carried: readonly CarriedMessage[] = []): Transition {
+export function continueAs(next: NewRun, carried: readonly CarriedMessage[] = []): Transition {
   return { type: "continue", next, carried };
 }
 

@@ -14,6 +14,7 @@ import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
 import { texts } from "./texts.ts";
+import { transactions } from "./transactions.ts";
 import { transitions } from "./transitions.ts";
 import { versions } from "./versions.ts";
 
@@ -24,6 +25,7 @@ export const SUITES: readonly Suite[] = [
   transitions,
   continuations,
   inbox,
+  transactions,
   leases,
   sweeps,
   operators,

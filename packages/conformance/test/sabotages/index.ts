@@ -3,6 +3,13 @@ import { DUE_RUNS } from "./due-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { TRANSACTION_STEPS } from "./transaction-steps.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
-export const SABOTAGES: readonly Sabotage[] = [...HELD_RUNS, ...DUE_RUNS, ...WORKERS_AND_VIEWS, ...OLD_RUNS];
+export const SABOTAGES: readonly Sabotage[] = [
+  ...HELD_RUNS,
+  ...DUE_RUNS,
+  ...WORKERS_AND_VIEWS,
+  ...OLD_RUNS,
+  ...TRANSACTION_STEPS,
+];

@@ -6,7 +6,6 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { uuidV7 } from "../model/ids.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
-import type { Run } from "../model/run.ts";
 import type {
   DeliverMessage,
   DeliverOutcome,
@@ -39,7 +38,6 @@ export class ClientCore {
   readonly waiter: ResultWaiter;
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
-  readonly #workflows = new Map<string, string>();
   #closed = false;
 
   constructor(ports: PortsBundle, namespace: string, waiter: ResultWaiter) {
@@ -76,6 +74,7 @@ export class ClientCore {
       const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
       const starts = group.items.map((item) => item.start);
       const result = await this.ports.store.startRuns({ starts, holdBy, replaceError: REPLACED });
+      if (groups.size === 1) return result.outcomes;
       group.items.forEach((item, i) => {
         outcomes.set(item, result.outcomes[i] as StartOutcome);
       });
@@ -155,15 +154,6 @@ export class ClientCore {
 
   assertOpen(): void {
     if (this.#closed) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
-  }
-
-  noteWorkflow(run: Pick<Run, "id" | "workflow">): void {
-    if (this.#workflows.size > 10_000) this.#workflows.clear();
-    this.#workflows.set(run.id, run.workflow);
-  }
-
-  workflowOf(id: string): string | undefined {
-    return this.#workflows.get(id);
   }
 
   close(): void {

@@ -34,7 +34,7 @@ export class ClientInTransaction {
       holdBy: undefined,
     });
     requireStarted(this.#core, outcome, run.workflow);
-    return new RunHandle(this.#core, outcome.run.id, outcome.run.runId) as RunHandle<never>;
+    return new RunHandle(this.#core, outcome.run.id, outcome.run) as RunHandle<never>;
   }
 
   startMany<D extends AnyWorkflow>(requests: readonly StartRequest<D>[]): Promise<RunHandle<OutputOf<D>>[]> {

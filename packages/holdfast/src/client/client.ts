@@ -6,7 +6,7 @@ import { StoreTime } from "../engine/store-time.ts";
 import { Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { CLOSED_STATUSES, type NewRun, RUN_STATUSES, type Run } from "../model/run.ts";
+import { CLOSED_STATUSES, type NewRun, RUN_STATUSES, type Run, runOf } from "../model/run.ts";
 import type { ListRunsParams, RunFilter, StartOutcome, Store } from "../ports/store.ts";
 import { requireDuration } from "../replay/step-options.ts";
 import { requireDate, requireOneOf } from "./checks.ts";
@@ -17,7 +17,7 @@ import { checkHealth, type Health } from "./health.ts";
 import { newRun, requireStarted } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
-import { RunHandle } from "./run-handle.ts";
+import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -89,9 +89,8 @@ export class Client {
         holdBy: slot?.workerId,
       });
     } finally {
-      slot?.settle(
-        outcome?.outcome === "created" ? { ...outcome.run, input: run.input, output: null, error: null } : undefined,
-      );
+      const created = outcome?.outcome === "created" ? outcome.run : undefined;
+      slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
     }
     return this.#handleFor(outcome, run.workflow);
   }
@@ -207,8 +206,8 @@ export class Client {
   }
 
   /** The test engine makes handles whose waiting moves its clock. */
-  protected makeHandle(core: ClientCore, id: string, runId: string | undefined): RunHandle {
-    return new RunHandle(core, id, runId);
+  protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined): RunHandle {
+    return new RunHandle(core, id, run);
   }
 
   /** A worker of this process with a free slot gets the run already claimed. */
@@ -226,7 +225,7 @@ export class Client {
     const { availableAt } = run;
     if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
     requireStarted(this.#core, outcome, workflow);
-    return this.makeHandle(this.#core, run.id, run.runId) as RunHandle<never>;
+    return this.makeHandle(this.#core, run.id, run) as RunHandle<never>;
   }
 
   #filter(filter: ListFilter): RunFilter {

@@ -35,7 +35,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   requireName(namespace, "namespace");
   const log = options.logger ?? consoleLogger;
   const { migrate, durability, schema } = options;
-  const { store, notifier } = await openByUrl(url, {
+  const { store, notifier, commitsInFlightMax } = await openByUrl(url, {
     clock: systemClock,
     random: systemRandom,
     log,
@@ -55,6 +55,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     store,
     notifier,
     limits,
+    ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,
   };
   return new Client(ports, namespace, () => store.close());

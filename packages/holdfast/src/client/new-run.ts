@@ -71,7 +71,6 @@ export async function newRun(core: ClientCore, known: KnownWorkflows, start: Sta
 
 /** Throws when what has that id is not what was to be started. */
 export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
-  core.noteWorkflow(run);
   if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
   if (run.workflow !== workflow) {
     const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not of "${workflow}". Choose another id.`;

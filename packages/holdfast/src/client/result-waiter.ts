@@ -90,8 +90,8 @@ export class ResultWaiter {
     this.#timer = this.#params.clock.setTimer(this.#params.lookMs, () => {
       this.#timer = undefined;
       if (this.#waiters.size === 0) return;
-      for (const runId of this.#waiters.keys()) this.#hinted.add(runId);
-      this.#look();
+      for (const runId of this.#waiters.keys()) if (!this.#params.isHeldHere(runId)) this.#hinted.add(runId);
+      if (this.#hinted.size > 0) this.#look();
       this.#schedule();
     });
   }

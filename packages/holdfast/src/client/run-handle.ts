@@ -27,16 +27,21 @@ import {
   wholeHistory,
 } from "./run-view.ts";
 
+/** What a start tells of its run. */
+export type StartedRun = Pick<Run, "runId" | "workflow">;
+
 /** One run, seen from outside. `T` is what its workflow returns. */
 export class RunHandle<T = unknown> {
   readonly id: string;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
+  #workflow: string | undefined;
 
-  constructor(core: ClientCore, id: string, runId: string | undefined) {
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined) {
     this.#core = core;
     this.id = id;
-    this.#knownRunId = runId;
+    this.#knownRunId = run?.runId;
+    this.#workflow = run?.workflow;
   }
 
   /** Known at once on a handle from `start`; on one from `get(id)` only `describe()` can tell. */
@@ -61,10 +66,10 @@ export class RunHandle<T = unknown> {
     const { clock } = this.#core.ports;
     const timeoutMs =
       options.timeout === undefined ? undefined : requireDuration(options.timeout, "result()", "timeout");
+    if (timeoutMs === undefined) return this.#unwrap(await this.#end(() => {}));
     let timer: Timer | undefined;
     let stop: (() => void) | undefined;
     const limit = new Promise<never>((_, reject) => {
-      if (timeoutMs === undefined) return;
       timer = clock.setTimer(timeoutMs, () => {
         stop?.();
         void this.#timeoutError(timeoutMs).then(reject);
@@ -112,7 +117,7 @@ export class RunHandle<T = unknown> {
     const { codec } = this.#core.ports;
     if (end.status === "completed") return (end.output === null ? undefined : codec.decode(end.output)) as T;
     const cause = end.error === null ? undefined : fromErrorRecord(end.error);
-    const about = { id: this.id, runId: end.runId, workflow: this.#core.workflowOf(this.id) ?? "", cause };
+    const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause };
     const reason = end.error?.data?.["reason"];
     const why = typeof reason === "string" ? { reason } : {};
     if (end.status === "canceled") throw new RunCanceledError({ ...about, ...why });
@@ -222,7 +227,7 @@ export class RunHandle<T = unknown> {
   async #read(): Promise<Run> {
     const [run] = await this.#core.call((store) => store.readRuns({ runs: [this.#ref()] }));
     if (!run || run.namespace !== this.#core.namespace) throw this.#notFound();
-    this.#core.noteWorkflow(run);
+    this.#workflow = run.workflow;
     return run;
   }
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
 import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
@@ -10,7 +11,6 @@ export type Encoded = Payload;
 /** The highest first byte that stands for another encoding than JSON. JSON text starts with 0x09 or above. */
 const BINARY_MARK_MAX = 0x08;
 
-const textEncoder = new TextEncoder();
 // Fatal: damaged bytes must be noticed, not turned into question marks.
 const textDecoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -35,7 +35,7 @@ function encode(value: unknown, where: string): Encoded {
   if (value === undefined) return EMPTY_PAYLOAD;
   const wire = isPlain(value) ? value : encodeTags(value, where);
   try {
-    return textEncoder.encode(JSON.stringify(wire));
+    return bytesOf(JSON.stringify(wire));
   } catch (cause) {
     // Longer than a string can be.
     throw new HoldfastError("unserializable_value", `${where} cannot be stored: ${String(cause)}`, {
@@ -43,6 +43,12 @@ function encode(value: unknown, where: string): Encoded {
       cause,
     });
   }
+}
+
+/** Through the pool of small buffers: a TextEncoder makes an allocation outside of the heap for every value. */
+function bytesOf(text: string): Encoded {
+  const bytes = Buffer.from(text);
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function decode(bytes: Encoded): unknown {

@@ -19,6 +19,12 @@ export interface AttemptHost {
   readonly telemetry: Telemetry | undefined;
 }
 
+/** Whoever started an attempt, and hears of it: of its result once, unless it was discarded. */
+export interface AttemptOwner {
+  noteStarted(attempt: Attempt): void;
+  done(attempt: Attempt, result: AttemptResult): void;
+}
+
 /** One execution of a step's function: abortable, with a time limit, reported exactly once. */
 export class Attempt implements StepInfo {
   readonly op: Op;
@@ -27,8 +33,9 @@ export class Attempt implements StepInfo {
   readonly startedAt: number;
   /** Whether history says that it has started. */
   recorded = false;
-  /** Writes down that this attempt has started; called by the watch when it takes long. */
-  readonly noteStarted: (attempt: Attempt) => void;
+  /** Where it stands among the attempts of its run. */
+  place = 0;
+  readonly #owner: AttemptOwner;
   readonly #run: Run;
   readonly #host: AttemptHost;
   #controller: AbortController | undefined;
@@ -36,9 +43,9 @@ export class Attempt implements StepInfo {
   #aborted = false;
   #timer: Timer | undefined;
   #endSpan: ((error: unknown) => void) | undefined;
-  #done: ((attempt: Attempt, result: AttemptResult) => void) | undefined;
+  #reported = false;
 
-  constructor(op: Op, run: Run, host: AttemptHost, noteStarted: (attempt: Attempt) => void) {
+  constructor(op: Op, run: Run, host: AttemptHost, owner: AttemptOwner) {
     const work = op.step as StepWork;
     this.op = op;
     this.attempt = work.failedAttempts + 1;
@@ -46,7 +53,7 @@ export class Attempt implements StepInfo {
     this.#run = run;
     this.#host = host;
     this.startedAt = host.clock.monotonic();
-    this.noteStarted = noteStarted;
+    this.#owner = owner;
   }
 
   /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
@@ -66,25 +73,26 @@ export class Attempt implements StepInfo {
     return this.#controller.signal;
   }
 
-  run(fn: StepFunction<unknown>, done: (attempt: Attempt, result: AttemptResult) => void): void {
+  /** It takes long: history is to say that it has started. */
+  noteStarted(): void {
+    this.#owner.noteStarted(this);
+  }
+
+  run(fn: StepFunction<unknown>): void {
     const { options } = this.op.step as StepWork;
-    this.#done = done;
     if (options.timeoutMs !== undefined)
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
-    const { telemetry } = this.#host;
-    const { runId, workflow } = this.#run;
-    this.#endSpan = telemetry?.stepSpan?.({ runId, workflow, op: this.op.id, attempt: this.attempt });
-    this.#execute(fn).then(
-      (value) => this.finish({ ok: true, value }),
-      (error) => this.finish({ ok: false, error }),
+    const { telemetry, steps } = this.#host;
+    if (telemetry?.stepSpan) this.#endSpan = telemetry.stepSpan(this.#about());
+    void holdfastStepFrame(
+      steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn,
+      this,
     );
   }
 
-  #execute(fn: StepFunction<unknown>): Promise<unknown> {
-    const { steps } = this.#host;
-    if (!steps) return holdfastStepFrame(fn, this);
+  #about(): { runId: string; workflow: string; op: string; attempt: number } {
     const { runId, workflow } = this.#run;
-    return steps.around({ runId, workflow, op: this.op.id, attempt: this.attempt }, () => holdfastStepFrame(fn, this));
+    return { runId, workflow, op: this.op.id, attempt: this.attempt };
   }
 
   /** Replaces the time limit. */
@@ -103,11 +111,10 @@ export class Attempt implements StepInfo {
   /** Reports the result, unless one was reported before. */
   finish(result: AttemptResult): void {
     this.#timer?.cancel();
-    const done = this.#done;
-    if (!done) return;
-    this.#done = undefined;
+    if (this.#reported) return;
+    this.#reported = true;
     this.#report(result);
-    done(this, result);
+    this.#owner.done(this, result);
   }
 
   #report(result: AttemptResult): void {
@@ -123,8 +130,8 @@ export class Attempt implements StepInfo {
 
   /** Nobody wants the result any more. */
   discard(reason: unknown): void {
-    if (this.#done) this.#endSpan?.(reason);
-    this.#done = undefined;
+    if (!this.#reported) this.#endSpan?.(reason);
+    this.#reported = true;
     this.#timer?.cancel();
     this.abort(reason);
   }
@@ -141,7 +148,17 @@ export class Attempt implements StepInfo {
   }
 }
 
-// The name of this function shows in asynchronous stacks; see calledInsideStep.
-async function holdfastStepFrame(fn: StepFunction<unknown>, info: StepInfo): Promise<unknown> {
+// The names of these functions show in asynchronous stacks; see calledInsideStep.
+async function holdfastStepFrame(fn: StepFunction<unknown>, attempt: Attempt): Promise<void> {
+  let result: AttemptResult;
+  try {
+    result = { ok: true, value: await fn(attempt) };
+  } catch (error) {
+    result = { ok: false, error };
+  }
+  attempt.finish(result);
+}
+
+async function holdfastStepFrameInside(fn: StepFunction<unknown>, info: StepInfo): Promise<unknown> {
   return await fn(info);
 }

@@ -19,6 +19,8 @@ import type { StoreTime } from "./store-time.ts";
 
 const CONTENDED_MS = 20;
 const CONTENDED_MS_MAX = 1_000;
+/** A flush of fewer runs than these is not worth dividing. */
+const RUNS_DIVIDED_MIN = 256;
 
 export interface Committable {
   /** What to write now, if anything. Called between turns, and not again before the answer. */
@@ -101,8 +103,9 @@ export class Committer {
 
   readonly #gather = (): void => {
     this.#scheduled = false;
-    const { runsPerFlushMax, eventsPerFlushMax } = this.#params;
+    const { eventsPerFlushMax } = this.#params;
     const workerId = this.#params.workerId();
+    const runsPerFlushMax = this.#share();
     const batch = this.#takeAgain(runsPerFlushMax);
     let events = 0;
     for (const target of this.#dirty) {
@@ -119,6 +122,17 @@ export class Committer {
     this.#wakeForAgain();
     this.#schedule();
   };
+
+  /**
+   * How many runs the next flush takes. Runs that are answered together ask together again: all in one flush, this process
+   * and the store would wait for each other in turn. In shares, one works while the other does.
+   */
+  #share(): number {
+    const { runsPerFlushMax, flushesInFlightMax } = this.#params;
+    const runs = this.#dirty.size;
+    const free = Math.max(1, flushesInFlightMax - this.#inFlight);
+    return runs < RUNS_DIVIDED_MIN ? runsPerFlushMax : Math.min(runsPerFlushMax, Math.ceil(runs / free));
+  }
 
   /** Runs that were locked go along with a batch, whatever brings it about. */
   #takeAgain(runsMax: number): Entry[] {

@@ -2,13 +2,15 @@ import type { EventDraft } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import type { Op } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
+import type { StoreTime } from "./store-time.ts";
 
 const NOTHING: readonly EventDraft[] = [];
 
 /** Timers and the deadline that are due, as events. */
-export function dueEvents(machine: RunMachine, run: Run, now: number): readonly EventDraft[] {
+export function dueEvents(machine: RunMachine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.ops.timers.size === 0) return NOTHING;
+  const now = storeTime.now();
   const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
   const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
@@ -17,14 +19,15 @@ export function dueEvents(machine: RunMachine, run: Run, now: number): readonly 
 
 /** The earliest of the times after `after` at which something becomes due by itself. */
 export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, after: number): number | null {
-  let dueAt: number | null = null;
-  const consider = (at: number | null | undefined): void => {
-    if (at != null && at > after) dueAt = Math.min(dueAt ?? at, at);
-  };
-  consider(openDeadline(machine, run));
-  for (const op of machine.ops.timers) consider(op.fireAt);
-  for (const op of idle) consider(op.step?.retryAt);
+  let dueAt = earlier(null, openDeadline(machine, run), after);
+  for (const op of machine.ops.timers) dueAt = earlier(dueAt, op.fireAt, after);
+  for (const op of idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
   return dueAt;
+}
+
+function earlier(dueAt: number | null, at: number | null | undefined, after: number): number | null {
+  if (at == null || at <= after) return dueAt;
+  return dueAt === null ? at : Math.min(dueAt, at);
 }
 
 /** When the run times out; null once it is being wound up, because it ends as what began that. */

@@ -16,6 +16,8 @@ export interface PortsBundle {
   readonly log: Logger;
   readonly store: Store;
   readonly notifier: Notifier;
+  /** See OpenedStore. */
+  readonly commitsInFlightMax?: number;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;
   readonly telemetry?: Telemetry;

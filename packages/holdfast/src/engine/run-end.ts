@@ -8,6 +8,9 @@ import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
+/** How many of the ops that a run waits for its row names. */
+const WAITING_FOR_MAX = 20;
+
 type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record">;
 
 /** What the outcome of the workflow function means for the run. */
@@ -90,4 +93,12 @@ export function retryTransition(
   const meta = { attempt, error: host.record(outcome.error), retryAt, forgets: outcome.forgets };
   machine.append({ type: "run_retried", op: null, meta }, now);
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
+}
+
+/** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
+export function suspension(machine: RunMachine, availableAt: number | null): Transition {
+  const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
+  const idle = ops.some((op) => op.kind === "receive") ? "waiting" : "sleeping";
+  const status = machine.compensating ? "compensating" : idle;
+  return { type: "suspend", status, availableAt, waitingFor: ops.slice(0, WAITING_FOR_MAX).map((op) => op.id) };
 }

@@ -14,6 +14,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
+import { appended } from "../model/short-list.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import { describeDivergence } from "../replay/divergence.ts";
@@ -25,12 +26,14 @@ import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
-import { endTransition, retryTransition } from "./run-end.ts";
+import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** So often a run waits with its end for messages that have just come in; then it ends without them. */
 const ENDS_REFUSED_MAX = 3;
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
 
 export class RunExecutor implements TurnTaker, Committable {
   readonly runId: string;
@@ -75,8 +78,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const { codec, log, opsMax } = host;
     this.#code = code;
     const onViolation = (): void => this.#onViolation();
-    const record = (error: unknown): ErrorRecord => host.record(error);
-    this.#machineParams = { run, ...code, codec, log, record, history, opsMax, onViolation };
+    this.#machineParams = { run, ...code, codec, log, record: host.record, history, opsMax, onViolation };
     this.machine = new RunMachine(this.#machineParams);
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),
@@ -215,7 +217,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#steps.stopWithdrawn();
     if (this.#queue.length > 0) return;
     if (!machine.outcome) {
-      for (const event of dueEvents(machine, this.run, this.#host.storeTime.now())) this.#push({ event });
+      for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.#push({ event });
       if (this.#queue.length > 0) return;
       if (!machine.ops.waiting) {
         const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
@@ -232,7 +234,7 @@ export class RunExecutor implements TurnTaker, Committable {
   }
 
   #push(draft: QueuedDraft): void {
-    this.#queue.push(draft);
+    this.#queue = appended(this.#queue, draft);
     this.#host.loop.ready(this);
   }
 
@@ -240,7 +242,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #scheduleWake(transition: Transition): void {
     this.#wake?.cancel();
     this.#wake = undefined;
-    if (transition.type !== "hold") return;
+    if (transition.type !== "hold" || nextDueAt(this.machine, this.run, this.#steps.idle, 0) === null) return;
     const now = this.#host.storeTime.now();
     const dueAt = nextDueAt(this.machine, this.run, this.#steps.idle, now);
     if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
@@ -254,7 +256,8 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const transition = this.#transition();
-    const events = machine.divergence ? [] : machine.fresh.splice(0);
+    const events = machine.divergence ? [] : machine.fresh;
+    if (events === machine.fresh) machine.fresh = [];
     const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
     machine.freshAttributes = null;
     if (events.length === 0 && !attributes && transition.type === "hold") {
@@ -280,7 +283,7 @@ export class RunExecutor implements TurnTaker, Committable {
 
   #transition(): Transition {
     const { machine } = this;
-    const hold: Transition = { type: "hold", status: machine.compensating ? "compensating" : "running" };
+    const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
     if (this.#parkError) return { type: "park", error: this.#parkError };
     // Nothing in history says that the code was never called: what is written of such a run must be all of it.
     const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
@@ -299,15 +302,7 @@ export class RunExecutor implements TurnTaker, Committable {
     }
     if (this.#steps.running > 0) return hold;
     if (this.#steps.hasStartable()) return this.#mayYield() ? { type: "release" } : hold;
-    const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
-    const status = machine.compensating
-      ? "compensating"
-      : ops.some((op) => op.kind === "receive")
-        ? "waiting"
-        : "sleeping";
-    const waitingFor = ops.slice(0, 20).map((op) => op.id);
-    const availableAt = nextDueAt(machine, this.run, this.#steps.idle, 0);
-    return { type: "suspend", status, availableAt, waitingFor };
+    return suspension(machine, nextDueAt(machine, this.run, this.#steps.idle, 0));
   }
 
   #yielding(): boolean {

@@ -9,9 +9,10 @@ import type { EventDraft } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import { backoffMs } from "../model/retry-policy.ts";
+import { appended } from "../model/short-list.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
-import { Attempt, type AttemptResult } from "./attempt.ts";
+import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { type Fence, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
@@ -31,10 +32,11 @@ export interface StepBoardRun {
   lost(): void;
 }
 
-export class StepBoard {
-  /** Steps that were asked for and are not running: new, gated, or in backoff. */
-  readonly idle = new Set<Op>();
-  readonly #attempts = new Map<Op, Attempt>();
+/** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
+export class StepBoard implements AttemptOwner {
+  /** Steps that were asked for and are not running: new, gated, or in backoff. Those that are not pending do not count. */
+  idle: Op[] = [];
+  #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   readonly #machine: RunMachine;
   readonly #run: StepBoardRun;
@@ -46,13 +48,12 @@ export class StepBoard {
   }
 
   get running(): number {
-    return this.#attempts.size;
+    return this.#attempts.length;
   }
 
   /** Whether a step could start now but for its gate, the lease, or a worker that drains. */
   hasStartable(): boolean {
-    const now = this.#host.storeTime.now();
-    for (const op of this.idle) if (isDue(op, now)) return true;
+    for (const op of this.idle) if (op.pending && isDue(op, this.#host)) return true;
     return false;
   }
 
@@ -63,32 +64,34 @@ export class StepBoard {
   }
 
   takeAsked(): void {
-    for (const op of this.#machine.asked.splice(0)) if (op.pending) this.idle.add(op);
+    const { asked } = this.#machine;
+    if (asked.length === 0) return;
+    this.#machine.asked = [];
+    for (const op of asked) if (op.pending) this.idle = appended(this.idle, op);
   }
 
   startDue(): void {
-    if (this.idle.size === 0) return;
-    const now = this.#host.storeTime.now();
-    for (const op of this.idle) {
-      if (!op.pending) this.idle.delete(op);
-      else if (!this.#failIfCutOff(op) && isDue(op, now) && this.#mayStart(op, now)) this.#start(op);
+    const { idle } = this;
+    if (idle.length === 0) return;
+    this.idle = [];
+    for (const op of idle) {
+      if (!op.pending || this.#failIfCutOff(op)) continue;
+      if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
+      else this.idle = appended(this.idle, op);
     }
   }
 
   /** Everything here stops, and nothing of it will be heard of again. */
   discardAll(reason: unknown): void {
-    for (const attempt of [...this.#attempts.values()]) this.#discard(attempt, reason);
+    for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
 
   stopWithdrawn(): void {
     const machine = this.#machine;
     if (machine.withdrawn.length === 0 && machine.closing.length === 0) return;
     const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Nobody waits for this step any more.");
-    for (const op of machine.withdrawn.splice(0)) {
-      this.idle.delete(op);
-      const attempt = this.#attempts.get(op);
-      if (attempt) this.#discard(attempt, reason);
-    }
+    const withdrawn = new Set(machine.withdrawn.splice(0));
+    for (const attempt of [...this.#attempts]) if (withdrawn.has(attempt.op)) this.#discard(attempt, reason);
     for (const op of machine.closing.splice(0)) if (op.pending) this.#windUp(op, reason);
   }
 
@@ -96,7 +99,6 @@ export class StepBoard {
   #failIfCutOff(op: Op): boolean {
     const work = op.step as StepWork;
     if (!wasCutOff(work) || (work.options.onCrash !== "fail" && !work.closing)) return false;
-    this.idle.delete(op);
     const attempt = work.startedAttempt;
     const unknown = transactionOf(work) === undefined;
     const effect = unknown ? "whether it took effect is unknown" : "it has not happened";
@@ -105,39 +107,40 @@ export class StepBoard {
     return true;
   }
 
-  #mayStart(op: Op, now: number): boolean {
+  #mayStart(op: Op): boolean {
     const work = op.step as StepWork;
     // A start that is in history is followed by the attempt, also on a worker that drains: left to others, it would look
     // to them like an attempt that a crash has cut off.
     if (work.closing || (this.#run.yielding() && !isPrepared(work))) return false;
     if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
       work.preparedAttempt = work.failedAttempts + 1;
-      this.#machine.note(startedDraft(op, work.preparedAttempt), now);
+      this.#machine.note(startedDraft(op, work.preparedAttempt), this.#host.storeTime.now());
     }
     return this.#run.mayUse(op) && this.#host.lease.active();
   }
 
   #start(op: Op): void {
-    this.idle.delete(op);
-    const attempt = new Attempt(op, this.#machine.run, this.#host, (a) => {
-      a.recorded = true;
-      this.#run.push(startedDraft(op, a.attempt));
-    });
+    const attempt = new Attempt(op, this.#machine.run, this.#host, this);
     // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
     // like a run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    this.#attempts.set(op, attempt);
+    attempt.place = this.#attempts.length;
+    this.#attempts = appended(this.#attempts, attempt);
     this.#host.watch.add(attempt);
     const execute =
       typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
-    attempt.run(execute, (a, result) => this.#done(a, result));
+    attempt.run(execute);
   }
 
-  #done(attempt: Attempt, result: AttemptResult): void {
+  noteStarted(attempt: Attempt): void {
+    attempt.recorded = true;
+    this.#run.push(startedDraft(attempt.op, attempt.attempt));
+  }
+
+  done(attempt: Attempt, result: AttemptResult): void {
     const { op } = attempt;
-    this.#host.watch.delete(attempt);
-    this.#attempts.delete(op);
+    this.#forget(attempt);
     if (result.ok && result.value === LOST) return this.#run.lost();
     if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
     if (!op.pending) return;
@@ -157,8 +160,9 @@ export class StepBoard {
   }
 
   #complete({ op, attempt }: Attempt, payload: Payload): void {
-    const event: EventDraft = { type: "step_completed", op: op.id, ...(payload.length === 0 ? {} : { payload }) };
-    this.#run.push(attempt === 1 ? event : { ...event, meta: { attempt } });
+    const event: EventDraft = { type: "step_completed", op: op.id };
+    const withPayload = payload.length === 0 ? event : { type: event.type, op: event.op, payload };
+    this.#run.push(attempt === 1 ? withPayload : { ...withPayload, meta: { attempt } });
   }
 
   #failAttempt(op: Op, attempt: number, error: unknown): void {
@@ -175,7 +179,7 @@ export class StepBoard {
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
     const meta = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
-    this.idle.add(op);
+    this.idle.push(op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
@@ -187,7 +191,7 @@ export class StepBoard {
 
   /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */
   #windUp(op: Op, reason: Error): void {
-    const attempt = this.#attempts.get(op);
+    const attempt = this.#attempts.find((other) => other.op === op);
     const work = op.step as StepWork;
     if (attempt) {
       attempt.abort(reason);
@@ -198,15 +202,23 @@ export class StepBoard {
         this.#fail(op, attempt.attempt, error, true);
       });
     } else if (!wasCutOff(work)) {
-      this.idle.delete(op);
+      this.idle = this.idle.filter((other) => other !== op);
       this.#fail(op, work.failedAttempts, reason, false);
     }
   }
 
   #discard(attempt: Attempt, reason: unknown): void {
-    this.#host.watch.delete(attempt);
-    this.#attempts.delete(attempt.op);
+    this.#forget(attempt);
     attempt.discard(reason);
+  }
+
+  /** The last one takes its place. */
+  #forget(attempt: Attempt): void {
+    this.#host.watch.delete(attempt);
+    const last = this.#attempts.pop();
+    if (!last || last === attempt) return;
+    last.place = attempt.place;
+    this.#attempts[attempt.place] = last;
   }
 }
 
@@ -221,9 +233,9 @@ function isPrepared(work: StepWork): boolean {
   return work.startedAttempt > work.failedAttempts && work.preparedAttempt === work.startedAttempt;
 }
 
-function isDue(op: Op, now: number): boolean {
+function isDue(op: Op, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean {
   const retryAt = op.step?.retryAt;
-  return retryAt === undefined || retryAt <= now;
+  return retryAt === undefined || retryAt <= storeTime.now();
 }
 
 function startedDraft(op: Op, attempt: number): EventDraft {

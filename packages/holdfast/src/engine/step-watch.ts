@@ -32,7 +32,7 @@ export class StepWatch {
     for (const attempt of this.#attempts) {
       if (attempt.startedAt > before) break;
       this.#attempts.delete(attempt);
-      if (!attempt.recorded) attempt.noteStarted(attempt);
+      if (!attempt.recorded) attempt.noteStarted();
     }
     this.#timer = this.#attempts.size > 0 ? this.#clock.setTimer(STEP_VISIBLE_AFTER_MS, this.#look) : undefined;
   };

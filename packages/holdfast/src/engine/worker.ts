@@ -108,7 +108,7 @@ export class Worker {
       store,
       storeTime,
       workerId: () => this.#lease.workerId,
-      flushesInFlightMax,
+      flushesInFlightMax: Math.min(flushesInFlightMax, ports.commitsInFlightMax ?? flushesInFlightMax),
       runsPerFlushMax,
       eventsPerFlushMax,
       telemetry: ports.telemetry,

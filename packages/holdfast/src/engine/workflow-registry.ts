@@ -9,6 +9,7 @@ import type { WorkflowBody } from "../replay/machine-params.ts";
 /** Which workflow versions a worker can run. */
 export class WorkflowRegistry {
   readonly #definitions = new Map<string, AnyWorkflow>();
+  readonly #codes = new Map<string, WorkflowCode>();
 
   constructor(workflows: readonly AnyWorkflow[]) {
     for (const definition of workflows) {
@@ -21,6 +22,7 @@ export class WorkflowRegistry {
         );
       }
       this.#definitions.set(key, definition);
+      this.#codes.set(key, codeOf(definition));
     }
   }
 
@@ -37,8 +39,7 @@ export class WorkflowRegistry {
   }
 
   code(name: string, version: string): WorkflowCode | undefined {
-    const definition = this.get(name, version);
-    return definition && codeOf(definition);
+    return this.#codes.get(keyOf(name, version));
   }
 }
 

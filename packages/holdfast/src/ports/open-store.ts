@@ -35,6 +35,8 @@ export interface OpenStoreOptions extends StoreOptions {
 export interface OpenedStore {
   readonly store: Store;
   readonly notifier: Notifier;
+  /** Calls of commitRuns that are worth having under way at once; 1 where the store makes one after the other anyway. */
+  readonly commitsInFlightMax?: number;
 }
 
 /** What an adapter package with a store exports as `openStore`. */

@@ -22,6 +22,12 @@ export function isMessage(event: EventDraft): boolean {
   return event.type === "signal_received" || event.type === "cancel_requested" || event.type === "deadline_reached";
 }
 
+/** The event in its place. Written out: this happens once per event, and a spread would cost several times as much. */
+export function placed({ type, op, payload, meta }: EventDraft, seq: number, at: number): HistoryEvent {
+  if (meta === undefined) return payload === undefined ? { seq, at, type, op } : { seq, at, type, op, payload };
+  return payload === undefined ? { seq, at, type, op, meta } : { seq, at, type, op, payload, meta };
+}
+
 /** Whether an op of that kind can end with such an event. */
 export function fits(kind: OpKind, type: HistoryEvent["type"]): boolean {
   return kind === "step" ? type === "step_completed" || type === "step_failed" : type === "timer_fired";

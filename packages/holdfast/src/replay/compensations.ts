@@ -26,8 +26,9 @@ const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any
 export class Compensations {
   readonly #machine: RunMachine;
   readonly #entries: Entry[] = [];
-  readonly #byOp = new Map<Op, Entry>();
-  readonly #byHand = new Map<string, number>();
+  // Made when first needed: most runs have nothing to undo.
+  #byOp: Map<Op, Entry> | undefined;
+  #byHand: Map<string, number> | undefined;
 
   constructor(machine: RunMachine) {
     this.#machine = machine;
@@ -46,11 +47,13 @@ export class Compensations {
       onSettled: undefined,
     };
     this.#entries.push(entry);
+    this.#byOp ??= new Map();
     this.#byOp.set(op, entry);
   }
 
   /** By hand: whatever the code has done up to here. Of several of one name each gets a key of its own, like steps do. */
   addByHand(name: string, undo: Compensation<unknown>): void {
+    this.#byHand ??= new Map();
     const occurrence = (this.#byHand.get(name) ?? 0) + 1;
     this.#byHand.set(name, occurrence);
     this.#entries.push({
@@ -65,7 +68,7 @@ export class Compensations {
   }
 
   settled(op: Op, outcome: CompensationInfo["outcome"], result: unknown): void {
-    const entry = this.#byOp.get(op);
+    const entry = this.#byOp?.get(op);
     if (!entry) return;
     entry.outcome = outcome;
     entry.result = result;
@@ -92,7 +95,7 @@ export class Compensations {
 
   /** Whether the outcome of this step matters even when the code no longer waits for it. */
   mustLearn(op: Op): boolean {
-    return this.#byOp.has(op) && (op.step?.everStarted ?? false);
+    return (this.#byOp?.has(op) && op.step?.everStarted) ?? false;
   }
 
   /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */

@@ -23,6 +23,7 @@ import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 import {
   type Compensation,
+  DEFAULT_OPTIONS,
   requireDuration,
   resolveStepOptions,
   type StepFunction,
@@ -119,12 +120,17 @@ export function askTransaction(
 class RunContext implements Context {
   readonly #machine: RunMachine;
   readonly #scope: Scope;
-  readonly log: Logger;
+  #log: Logger | undefined;
 
   constructor(machine: RunMachine, scope: Scope) {
     this.#machine = machine;
     this.#scope = scope;
-    this.log = quietOnReplay(machine);
+  }
+
+  /** Made when first asked for: most runs never write a line. */
+  get log(): Logger {
+    this.#log ??= quietOnReplay(this.#machine);
+    return this.#log;
   }
 
   get info(): RunInfo {
@@ -138,7 +144,7 @@ class RunContext implements Context {
 
   step<T>(name: string, fn: StepFunction<T>, options?: StepOptions<T>): Promise<T> {
     const machine = this.#machine;
-    machine.assertInTurn(`ctx.step(${JSON.stringify(name)})`);
+    machine.assertInTurn("ctx.step", name);
     if (typeof fn !== "function")
       throw new HoldfastError(
         "invalid_option",
@@ -170,7 +176,7 @@ class RunContext implements Context {
 
   #askStep(name: string, fn: StepWork["fn"], options: StepOptions<unknown> | undefined): Promise<unknown> {
     const machine = this.#machine;
-    const resolved = resolveStepOptions(options as StepOptions<never> | undefined, `step "${name}"`);
+    const resolved = options ? resolveStepOptions(options as StepOptions<never>, `step "${name}"`) : DEFAULT_OPTIONS;
     const before = machine.asked.length;
     const promise = machine.ask("step", name, this.#scope, {
       step: (id) => stepWork(machine.run.runId, id, fn, resolved),
@@ -182,13 +188,13 @@ class RunContext implements Context {
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
-    this.#machine.assertInTurn(`ctx.sleep(${JSON.stringify(name)})`);
+    this.#machine.assertInTurn("ctx.sleep", name);
     const ms = requireDuration(duration, `sleep "${name}"`, "the duration");
     return this.#sleepUntil(name, this.#machine.turnAt + ms);
   }
 
   sleepUntil(name: string, date: Date): Promise<void> {
-    this.#machine.assertInTurn(`ctx.sleepUntil(${JSON.stringify(name)})`);
+    this.#machine.assertInTurn("ctx.sleepUntil", name);
     const time = date instanceof Date ? date.getTime() : Number.NaN;
     if (Number.isNaN(time))
       throw new HoldfastError(
@@ -204,7 +210,7 @@ class RunContext implements Context {
 
   receive<T>(signal: SignalDefinition<T, unknown>, options?: { readonly timeout: Duration }): Promise<T> {
     const machine = this.#machine;
-    machine.assertInTurn(`ctx.receive(${JSON.stringify(signal.name)})`);
+    machine.assertInTurn("ctx.receive", signal.name);
     const timeout =
       options?.timeout === undefined
         ? undefined
@@ -272,12 +278,12 @@ class RunContext implements Context {
   }
 
   patched(id: string): boolean {
-    this.#machine.assertInTurn(`ctx.patched(${JSON.stringify(id)})`);
+    this.#machine.assertInTurn("ctx.patched", id);
     return this.#machine.patches.isPatched(id);
   }
 
   retired(name: string): void {
-    this.#machine.assertInTurn(`ctx.retired(${JSON.stringify(name)})`);
+    this.#machine.assertInTurn("ctx.retired", name);
     void this.#machine.ask("retired", name, this.#scope, {});
   }
 

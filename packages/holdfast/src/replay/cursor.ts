@@ -7,10 +7,10 @@ const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
 export class Cursor {
   readonly #events: readonly HistoryEvent[];
   /** Failures that a retry of the run has taken back, by seq; and what was recorded because of them, up to the retry. */
-  readonly #forgotten = new Set<number>();
+  #forgotten: Set<number> | undefined;
   readonly #loose: { readonly from: number; readonly to: number }[] = [];
   /** Commands that were taken before the cursor came to them, by seq. */
-  readonly #taken = new Set<number>();
+  #taken: Set<number> | undefined;
   #position = 0;
 
   constructor(events: readonly HistoryEvent[]) {
@@ -20,7 +20,7 @@ export class Cursor {
 
   /** This failure was taken back: the op is still to be done. */
   isForgotten(event: HistoryEvent): boolean {
-    return this.#forgotten.has(event.seq);
+    return this.#forgotten?.has(event.seq) ?? false;
   }
 
   /**
@@ -28,6 +28,7 @@ export class Cursor {
    * event; what was asked for before it is the same op in both, what was asked for later need not be.
    */
   looseSince(event: HistoryEvent): number | undefined {
+    if (this.#loose.length === 0) return undefined;
     return this.#loose.find(({ from, to }) => event.seq > from && event.seq < to)?.from;
   }
 
@@ -54,8 +55,9 @@ export class Cursor {
     for (const op of retry.meta?.forgets ?? []) {
       const failed = (event: HistoryEvent): boolean =>
         event.seq < retry.seq && event.type === "step_failed" && event.op === op;
-      const failure = this.#events.findLast((event) => failed(event) && !this.#forgotten.has(event.seq));
+      const failure = this.#events.findLast((event) => failed(event) && !this.isForgotten(event));
       if (!failure) continue;
+      this.#forgotten ??= new Set();
       this.#forgotten.add(failure.seq);
       this.#loose.push({ from: failure.seq, to: retry.seq });
     }
@@ -93,7 +95,7 @@ export class Cursor {
   takeCommand(type: EventType, op: string | null, skip: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
     for (let i = this.#position; i < this.#events.length; i++) {
       const event = this.#events[i] as HistoryEvent;
-      if (this.#taken.has(event.seq)) continue;
+      if (this.isTaken(event)) continue;
       if (event.type === type && event.op === op) {
         this.#position = i + 1;
         return event;
@@ -115,15 +117,16 @@ export class Cursor {
     isRetired: (op: string | null) => boolean,
   ): HistoryEvent | undefined {
     const ahead = this.remaining();
-    const event = ahead.find((other) => other.type === type && other.op === op && !this.#taken.has(other.seq));
+    const event = ahead.find((other) => other.type === type && other.op === op && !this.isTaken(other));
     if (!event) return undefined;
     if (!isNew && !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
+    this.#taken ??= new Set();
     this.#taken.add(event.seq);
     return event;
   }
 
   isTaken(event: HistoryEvent): boolean {
-    return this.#taken.has(event.seq);
+    return this.#taken?.has(event.seq) ?? false;
   }
 
   static isLenient(type: EventType): boolean {

@@ -5,15 +5,17 @@ import { nameFault } from "../model/names.ts";
 import type { AskInit } from "./ask.ts";
 import { type Divergence, recordedNotAsked } from "./divergence.ts";
 import type { Op } from "./op.ts";
+import { PendingOps } from "./pending-ops.ts";
 
 /** The ops of one run: those that are pending, and how often each name has been asked for. */
 export class OpTable {
   /** Pending ops with a due time. */
   readonly timers = new Set<Op>();
   readonly #opsMax: number;
-  readonly #pending = new Map<string, Op>();
+  readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
-  readonly #retired = new Set<string>();
+  /** Made when first needed: most runs have none. */
+  #retired: Set<string> | undefined;
   #count = 0;
 
   constructor(opsMax: number) {
@@ -38,8 +40,10 @@ export class OpTable {
   }
 
   add(op: Op): void {
-    this.#pending.set(op.id, op);
-    if (op.kind === "retired") this.#retired.add(op.id);
+    this.#pending.add(op);
+    if (op.kind !== "retired") return;
+    this.#retired ??= new Set();
+    this.#retired.add(op.id);
   }
 
   get(id: string | null): Op | undefined {
@@ -48,23 +52,22 @@ export class OpTable {
 
   release(op: Op): void {
     op.pending = false;
-    this.#pending.delete(op.id);
+    this.#pending.delete(op);
     if (op.fireAt !== undefined) this.timers.delete(op);
   }
 
   /** A copy, so that the caller may release ops on the way. */
   pending(): Op[] {
-    return [...this.#pending.values()];
+    return this.#pending.all();
   }
 
   /** Whether anything could still wake the code up. */
   get waiting(): boolean {
-    for (const op of this.#pending.values()) if (op.kind !== "retired") return true;
-    return false;
+    return this.#pending.waiting > 0;
   }
 
   isRetired(id: string | null): boolean {
-    return id !== null && this.#retired.has(id);
+    return id !== null && (this.#retired?.has(id) ?? false);
   }
 
   /** Both sides of a difference between the code and what was recorded from `event` on. */

@@ -89,7 +89,6 @@ export function newOp(
     resolve = yes;
     reject = no;
   });
-  promise.catch(ignore);
   const { signalName } = init;
   const step = init.step === undefined ? undefined : init.step(id);
   const fireAt = undefined;
@@ -108,6 +107,12 @@ export function newOp(
     fireAt,
     signalName,
   };
+}
+
+/** Nobody may await it: that must not count as an unhandled rejection. Seen to here, so that the ops that succeed pay nothing. */
+export function rejectOp(op: Op, error: unknown): void {
+  op.promise.catch(ignore);
+  op.reject(error);
 }
 
 function ignore(): void {}

@@ -6,14 +6,17 @@ import type { RunMachine } from "./run-machine.ts";
  */
 export class Patches {
   readonly #machine: RunMachine;
-  readonly #calls = new Map<string, number>();
-  readonly #trueFrom = new Map<string, number>();
+  // Made when first needed: most runs have no patches.
+  #calls: Map<string, number> | undefined;
+  #trueFrom: Map<string, number> | undefined;
 
   constructor(machine: RunMachine) {
     this.#machine = machine;
   }
 
   isPatched(id: string): boolean {
+    this.#calls ??= new Map();
+    this.#trueFrom ??= new Map();
     const call = (this.#calls.get(id) ?? 0) + 1;
     this.#calls.set(id, call);
     if (this.#trueFrom.has(id)) return true;

@@ -16,10 +16,11 @@ import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
+import { appended } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, fits, isMessage, quiet } from "./ask.ts";
+import { type AskInit, fits, isMessage, placed, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
@@ -29,7 +30,7 @@ import { failedOps } from "./failed-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote } from "./notes.ts";
-import { newOp, type Op, type OpKind } from "./op.ts";
+import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
 import { Refusals } from "./refusals.ts";
@@ -37,8 +38,6 @@ import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SideEffects } from "./side-effects.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
-
-export type { MachineParams, Outcome, WorkflowBody } from "./machine-params.ts";
 
 export class RunMachine {
   readonly run: Run;
@@ -197,17 +196,18 @@ export class RunMachine {
 
   #record(draft: EventDraft, at: number): HistoryEvent {
     this.#lastAt = Math.max(this.#lastAt, at);
-    const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };
-    this.fresh.push(event);
+    const event = placed(draft, this.nextSeq++, this.#lastAt);
+    this.fresh = appended(this.fresh, event);
     return event;
   }
 
   // For the context ---------------------------------------------------------------------------------------------------
 
   /** Refuses a ctx call at a moment at which it could not be replayed. */
-  assertInTurn(call: string): void {
+  assertInTurn(method: string, name?: string): void {
+    if (this.inTurn && !this.outcome && !this.sideEffects.running) return;
+    const call = name === undefined ? method : `${method}(${JSON.stringify(name)})`;
     this.sideEffects.assertNotInside(call);
-    if (this.inTurn && !this.outcome) return;
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
     if (error.code === "outside_turn") this.#violate(error);
@@ -225,7 +225,7 @@ export class RunMachine {
     this.ops.add(op);
     if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
     op.gate = this.nextSeq - 1;
-    if (kind === "step") this.asked.push(op);
+    if (kind === "step") this.asked = appended(this.asked, op);
     if (kind === "receive") this.signals.wait(op);
     return op.promise;
   }
@@ -272,7 +272,7 @@ export class RunMachine {
       this.#release(op);
       this.withdrawn.push(op);
     }
-    op.reject(error);
+    rejectOp(op, error);
   }
 
   // Inside --------------------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ export class RunMachine {
     } else if (event.type === "step_failed") {
       const record = event.meta?.error;
       this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
-      op.reject(record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
+      rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
     } else op.resolve(undefined);
     return true;
   }

@@ -31,6 +31,10 @@ export class SideEffects {
     return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
   }
 
+  get running(): boolean {
+    return this.#running !== undefined;
+  }
+
   /** Refuses a ctx call that is made inside the function. */
   assertNotInside(call: string): void {
     if (this.#running !== undefined) throw insideSideEffectError(call, this.#running);

@@ -40,7 +40,7 @@ export class SignalBuffer {
   }
 
   newTurn(): void {
-    this.#takenThisTurn = [];
+    if (this.#takenThisTurn.length > 0) this.#takenThisTurn = [];
   }
 
   /** What a branch has taken in the very turn in which it lost is not received: it goes back to the front. */

@@ -60,7 +60,7 @@ export interface ResolvedStepOptions {
   readonly recordStart: boolean;
 }
 
-const DEFAULT_OPTIONS: ResolvedStepOptions = {
+export const DEFAULT_OPTIONS: ResolvedStepOptions = {
   retry: DEFAULT_RETRY,
   retryIf: "default",
   timeoutMs: undefined,

@@ -1,6 +1,6 @@
 import { Client, type StartArguments } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
-import { RunHandle } from "../client/run-handle.ts";
+import { RunHandle, type StartedRun } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
@@ -91,8 +91,8 @@ class TestClient extends Client {
     this.#clock = clock;
   }
 
-  protected override makeHandle(core: ClientCore, id: string, runId: string | undefined): RunHandle {
-    return new TestRunHandle(core, id, runId, this.#clock);
+  protected override makeHandle(core: ClientCore, id: string, run: StartedRun | undefined): RunHandle {
+    return new TestRunHandle(core, id, run, this.#clock);
   }
 }
 
@@ -100,8 +100,8 @@ class TestClient extends Client {
 class TestRunHandle extends RunHandle {
   readonly #clock: VirtualClock;
 
-  constructor(core: ClientCore, id: string, runId: string | undefined, clock: VirtualClock) {
-    super(core, id, runId);
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined, clock: VirtualClock) {
+    super(core, id, run);
     this.#clock = clock;
   }
 
