@@ -17,6 +17,8 @@ import type { Telemetry } from "../ports/telemetry.ts";
 import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
 
+/** A flush that is full of large payloads must not take longer than the store allows a call to take. */
+const BYTES_PER_FLUSH_MAX = 8 * 1024 * 1024;
 const CONTENDED_MS = 20;
 const CONTENDED_MS_MAX = 1_000;
 /** A flush of fewer runs than these is not worth dividing. */
@@ -108,13 +110,15 @@ export class Committer {
     const runsPerFlushMax = this.#share();
     const batch = this.#takeAgain(runsPerFlushMax);
     let events = 0;
+    let bytes = 0;
     for (const target of this.#dirty) {
-      if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax) break;
+      if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax || bytes >= BYTES_PER_FLUSH_MAX) break;
       if (batch[0] && batch[0].workerId !== workerId) break;
       this.#dirty.delete(target);
       const commit = target.takeCommit();
       if (!commit) continue;
       events += commit.events.length;
+      for (const { payload } of commit.events) if (payload) bytes += payload.length;
       batch.push({ target, commit, workerId, busy: 0, mayGoAt: 0, mustGoAt: 0 });
     }
     if (batch.length > 0) void this.#flush(batch);

@@ -352,6 +352,8 @@ export class RunExecutor implements TurnTaker, Committable {
   #leave(transition: Transition): void {
     this.#wake?.cancel();
     if (transition.type === "suspend" || transition.type === "release") {
+      // What its code did wrong while this was on its way is dealt with when it wakes.
+      if (this.machine.violation) this.#parkError = undefined;
       // A run that is tried again as a whole starts over from its history.
       this.state = !this.#retry && !this.#parkError ? "suspended" : "gone";
       this.#queue = [];

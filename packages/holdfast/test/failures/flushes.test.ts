@@ -79,6 +79,25 @@ describe("the committer", () => {
     expect(faultsInStore(cluster.store)).toEqual([]);
   });
 
+  test("divides a flush that is full of large payloads", async () => {
+    const cluster = new Cluster();
+    const sizes: number[] = [];
+    const process = cluster.process("p", (method, params, next) => {
+      if (method === "commitRuns") {
+        const payloads = (params as CommitRunsParams).commits.flatMap(({ events }) => events.map((e) => e.payload));
+        sizes.push(payloads.reduce((sum, payload) => sum + (payload?.length ?? 0), 0));
+      }
+      return next();
+    });
+    const large = workflow("large", (ctx) => ctx.step("make", () => "x".repeat(500_000)).then((text) => text.length));
+    await process.worker({ workflows: [large], concurrency: 60 });
+    const runs = await cluster.until(process.client.startMany(Array.from({ length: 60 }, () => ({ workflow: large }))));
+    for (const run of runs) expect(await cluster.until(run.result())).toBe(500_000);
+    const megabytes = sizes.map((size) => size / 1e6);
+    expect(megabytes.reduce((sum, size) => sum + size)).toBeGreaterThanOrEqual(30);
+    expect(Math.max(...megabytes)).toBeLessThan(9);
+  });
+
   test("sends the same batch again, unchanged, until it has an answer, while others pass", async () => {
     const cluster = new Cluster();
     const failures = new Map<string, number>();
