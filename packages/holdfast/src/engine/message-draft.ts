@@ -26,9 +26,15 @@ function eventOf({ kind, name, messageId, runId }: Message): EventDraft {
   return { type: "step_completed", op: messageId === outcomeMessageId(runId, name) ? name : null };
 }
 
+/** Whether it is what a transaction step has come to, from the inbox. */
+export function isOutcome({ event, number }: QueuedDraft): boolean {
+  return number !== undefined && event.type === "step_completed";
+}
+
 /** The outcome of a transaction step says which attempt it was: what history knows of the failed ones, plus one. */
-export function withAttempt({ event, number }: QueuedDraft, ops: OpTable): EventDraft {
-  if (number === undefined || event.type !== "step_completed") return event;
+export function withAttempt(draft: QueuedDraft, ops: OpTable): EventDraft {
+  const { event } = draft;
+  if (!isOutcome(draft)) return event;
   const failed = ops.get(event.op)?.step?.failedAttempts ?? 0;
   return failed === 0 ? event : { ...event, meta: { ...event.meta, attempt: failed + 1 } };
 }

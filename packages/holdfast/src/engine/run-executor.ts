@@ -25,7 +25,7 @@ import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { isOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
@@ -80,6 +80,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const onViolation = (): void => this.#onViolation();
     this.#machineParams = { run, ...code, codec, log, record: host.record, history, opsMax, onViolation };
     this.machine = new RunMachine(this.#machineParams);
+    this.machine.patches.outcomesAhead = messages.filter(({ kind }) => kind === "outcome").length;
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),
       mayUse: (op) => op.gate <= this.#durableSeq,
@@ -190,6 +191,7 @@ export class RunExecutor implements TurnTaker, Committable {
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
+      if (isOutcome(draft)) machine.patches.outcomesAhead = Math.max(0, machine.patches.outcomesAhead - 1);
       if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }

@@ -51,6 +51,14 @@ export class Cursor {
     return !retried && op !== null && meta?.messageId !== undefined && !wasAsked(op);
   }
 
+  /** Whether the op has begun in a try that was taken back for another reason than its own failure. */
+  hasBegun(op: string): boolean {
+    if (this.#loose.length === 0) return false;
+    const begun = this.#events.findLast(({ type, op: other }) => type === "step_started" && other === op);
+    if (!begun || this.looseSince(begun) === undefined) return false;
+    return !this.#events.some(({ seq, meta }) => seq > begun.seq && meta?.forgets?.includes(op));
+  }
+
   #forget(retry: HistoryEvent): void {
     for (const op of retry.meta?.forgets ?? []) {
       const failed = (event: HistoryEvent): boolean =>

@@ -1,4 +1,6 @@
 import type { HistoryEvent } from "../model/event.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Op } from "./op.ts";
 import type { OpTable } from "./op-table.ts";
 
 /** Takes down what the engine has written about an op; says what is wrong when the code did not ask for it. */
@@ -32,4 +34,11 @@ function applyRetry(ops: OpTable, event: HistoryEvent): undefined {
     op.step.retryAt = event.meta?.retryAt;
     op.gate = event.seq;
   }
+}
+
+/** What may happen only once and has begun in an earlier try of the run counts as cut off: nobody waits for that try any more. */
+export function noteBegun({ id, step }: Op, cursor: Cursor): void {
+  if (step?.options.onCrash !== "fail" || !cursor.hasBegun(id)) return;
+  step.startedAttempt = step.failedAttempts + 1;
+  step.everStarted = true;
 }

@@ -6,6 +6,8 @@ import type { RunMachine } from "./run-machine.ts";
  */
 export class Patches {
   readonly #machine: RunMachine;
+  /** Outcomes of transaction steps that are still to be moved into history: as good as recorded, by whatever code asked for them. */
+  outcomesAhead = 0;
   // Made when first needed: most runs have no patches.
   #calls: Map<string, number> | undefined;
   #trueFrom: Map<string, number> | undefined;
@@ -20,6 +22,7 @@ export class Patches {
     const call = (this.#calls.get(id) ?? 0) + 1;
     this.#calls.set(id, call);
     if (this.#trueFrom.has(id)) return true;
+    if (this.outcomesAhead > 0 && !this.#machine.replaying) return false;
     const marker = this.#machine.command({ type: "patched", op: id, ...(call === 1 ? {} : { meta: { from: call } }) });
     if (!marker) return false;
     this.#trueFrom.set(id, call);

@@ -29,7 +29,7 @@ import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } fro
 import { failedOps } from "./failed-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
-import { applyNote } from "./notes.ts";
+import { applyNote, noteBegun } from "./notes.ts";
 import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
@@ -223,6 +223,7 @@ export class RunMachine {
     if (canceled && kind !== "retired") return this.#refuse(canceled);
     const op = newOp(id, kind, owner, this.seenSeq, init, this.#params.locate ? callSite() : undefined);
     this.ops.add(op);
+    noteBegun(op, this.#cursor);
     if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
     op.gate = this.nextSeq - 1;
     if (kind === "step") this.asked = appended(this.asked, op);

@@ -426,6 +426,30 @@ describe("the outcome of a transaction step", () => {
   });
 });
 
+test("code that was patched in front of a transaction that is done, but not in history yet, does not count as new", async () => {
+  const world = new World();
+  const { cluster, ledger } = world;
+  const old = workflow("one", (ctx) => ledger.write(ctx, "move"));
+  const patched = workflow("one", async (ctx) => {
+    if (ctx.patched("check first")) await ctx.step("check", () => 1);
+    const moved = await ledger.write(ctx, "move");
+    return [moved, ctx.patched("afterwards")];
+  });
+  const doomed: Process = cluster.process("doomed", async (method, _params, next) => {
+    const answer = await next();
+    if (method === "transact") doomed.kill();
+    return doomed.life.dead ? NEVER : answer;
+  });
+  await doomed.worker({ workflows: [old] });
+  await world.until(doomed.client.start(old, undefined, { id: "r" }));
+  await cluster.when(() => doomed.life.dead);
+  const process = cluster.process("patched");
+  await process.worker({ workflows: [patched] });
+  expect(await world.until(process.client.get("r").result())).toEqual(["move is written", true]);
+  expect(cluster.count("r", "check")).toBe(0);
+  world.check("move");
+});
+
 describe("the compensation of a transaction step", () => {
   test("is told that it has completed, with its result, when the cancel was faster than the outcome", async () => {
     const world = new World();
