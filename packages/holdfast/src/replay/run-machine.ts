@@ -170,7 +170,7 @@ export class RunMachine {
       const stray = this.#cursor.isStray(draft, (id) => this.ops.wasAsked(id));
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
-    const event = this.append(draft, now);
+    const event = this.append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
     if (op && !isMessage(draft)) this.#release(op);
