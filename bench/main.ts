@@ -8,7 +8,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { definitionOf, OWN, PEERS } from "./engines/definitions.ts";
 import type { EngineDefinition } from "./lab/engine.ts";
 import { type RoundsResult, runRounds } from "./lab/rounds.ts";
@@ -24,9 +24,25 @@ import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const { values, positionals } = parseArgs({
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | report]
+
+  workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
+  peers       ${PEERS.join(", ")}
+
+  --store sqlite,postgres    which of our stores
+  --repeat 3                 interleaved repetitions
+  --size normal              tiny, normal or full
+  --set runs=500             a parameter of a workload
+  --json file                write the results
+  --publish                  write bench/results/latest.json, and docs/PERFORMANCE.md from it
+  --others 0.25              cores that others may use before a measurement is made again
+  --minutes 20               after which no measurement is made again
+`;
+
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
+    help: { type: "boolean", default: false },
     store: { type: "string", default: "sqlite,postgres" },
     repeat: { type: "string", default: "3" },
     size: { type: "string", default: "normal" },
@@ -38,8 +54,18 @@ const { values, positionals } = parseArgs({
   },
 });
 
-if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
+if (values.help) console.log(HELP);
+else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
 else await bench();
+
+function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${HELP}`);
+    process.exit(2);
+  }
+}
 
 async function bench(): Promise<void> {
   const withPeers = positionals[0] === "peers";

@@ -54,8 +54,8 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   {
     name: "stamps events with whatever time it is",
     file: "replay/run-machine.ts",
-    find: "const event: HistoryEvent = { seq: this.nextSeq++, at: this.#lastAt, ...draft };",
-    replace: "const event: HistoryEvent = { seq: this.nextSeq++, at, ...draft };",
+    find: "placed(draft, this.nextSeq++, this.#lastAt)",
+    replace: "placed(draft, this.nextSeq++, at)",
     caughtBy: "history-unbroken",
   },
 ];

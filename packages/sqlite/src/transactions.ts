@@ -17,8 +17,13 @@ import type { HintLog } from "./hint-log.ts";
 
 /** After this long without getting a single transaction through, a call fails. */
 export const BUSY_PATIENCE_MS = 10_000;
-const RETRY_MS_FIRST = 2;
+const RETRY_MS_FIRST = 1;
 const RETRY_MS_MAX = 25;
+/** So many tries follow each other quickly: most locks are another process's flush, which is over in milliseconds. */
+const QUICK_TRIES = 10;
+/** For this long after it has met a lock a process leaves a gap between its own writes; else the others would hardly ever get in. */
+const COURTESY_MS = 100;
+const GAP_MS = 1;
 
 export interface TransactionsParams {
   readonly connection: Connection;
@@ -42,6 +47,8 @@ export class Transactions {
   #reads = 0;
   /** When a transaction last went through. */
   #passedAt = Number.NEGATIVE_INFINITY;
+  /** When somebody else's lock was last in the way. */
+  #contendedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #whenIdle: (() => void) | undefined;
 
@@ -52,7 +59,7 @@ export class Transactions {
   write<T>(body: (call: Call) => T): Promise<T> {
     return this.#promise("begin immediate", body, (job) => {
       this.#writes.push(job);
-      if (this.#writes.length === 1) this.#params.clock.immediate(this.#nextWrite);
+      if (this.#writes.length === 1) this.#scheduleWrite();
     });
   }
 
@@ -91,9 +98,15 @@ export class Transactions {
       return;
     }
     this.#writes.shift();
-    if (this.#writes.length > 0) clock.immediate(this.#nextWrite);
+    if (this.#writes.length > 0) this.#scheduleWrite();
     else this.#noteIdle();
   };
+
+  #scheduleWrite(): void {
+    const { clock } = this.#params;
+    if (clock.monotonic() - this.#contendedAt < COURTESY_MS) clock.setTimer(GAP_MS, this.#nextWrite);
+    else clock.immediate(this.#nextWrite);
+  }
 
   #tryRead(job: Job): void {
     if (!this.#settles(job)) {
@@ -125,8 +138,9 @@ export class Transactions {
   /** Spread out, because processes that wait in step meet again. */
   #pauseMs(job: Job): number {
     job.failures += 1;
-    const ms = Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** Math.min(job.failures - 1, 10));
-    return ms * (0.5 + this.#params.random.next());
+    this.#contendedAt = this.#params.clock.monotonic();
+    const doublings = Math.min(Math.max(0, job.failures - QUICK_TRIES), 10);
+    return Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** doublings) * (0.5 + this.#params.random.next());
   }
 
   #transact<T>(begin: string, body: (call: Call) => T): T {
