@@ -15,6 +15,7 @@ const LOST = "HF002";
 const HAPPENED_BEFORE = "HF003";
 const ENDED_BY_HAND = "HF004";
 const IN_FAILED_TRANSACTION = "25P02";
+const NO_SUCH_STATEMENT = "26000";
 const IDLE_IN_TRANSACTION = "25P03";
 const READ_ONLY = "25006";
 const NOT_ALLOWED = "42501";
@@ -113,6 +114,12 @@ export class TransactionSteps {
         throw misused(
           op,
           "its function ended the transaction itself, and what it did is not protected from being repeated",
+        );
+      case NO_SUCH_STATEMENT:
+        session.destroy();
+        throw misused(
+          op,
+          "its function dropped the prepared statements of its connection (DEALLOCATE); leave them alone",
         );
       case IN_FAILED_TRANSACTION:
         throw misused(op, "its function went on after a statement had failed; let the error pass, or use a savepoint");

@@ -122,6 +122,7 @@ describe("a transaction step", () => {
         transaction(ctx, name, fn).catch((error: Error) => error.message);
       return [
         await told("commit", (tx) => tx.query("commit").then(() => 1)),
+        await told("deallocate", (tx) => tx.query("deallocate all").then(() => 1)),
         await told("swallow", (tx) => tx.query("select 1 / 0").catch(() => "fine")),
         await told("keep", async (tx) => {
           kept = tx;
@@ -133,6 +134,7 @@ describe("a transaction step", () => {
     await startWorker(client, bad);
     expect(await client.run(bad)).toEqual([
       expect.stringContaining("ended the transaction itself"),
+      expect.stringContaining("dropped the prepared statements"),
       expect.stringContaining("went on after a statement had failed"),
       1,
     ]);

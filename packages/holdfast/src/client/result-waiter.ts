@@ -43,7 +43,7 @@ export class ResultWaiter {
     this.#unsubscribe = [
       params.ends.subscribe((end) => this.#settle(end)),
       params.notifier.subscribe((hint) => {
-        if (hint.type !== "ended" || !this.#waiters.has(hint.runId) || params.isHeldHere(hint.runId)) return;
+        if (hint.type !== "ended" || !this.#waiters.has(hint.runId)) return;
         this.#hinted.add(hint.runId);
         this.#look();
       }),

@@ -95,8 +95,9 @@ export class Attempt implements StepInfo {
     return { runId, workflow, op: this.op.id, attempt: this.attempt };
   }
 
-  /** Replaces the time limit. */
+  /** Replaces the time limit; one that is over has none. */
   limit(ms: number, onLimit: () => void): void {
+    if (this.#reported) return;
     this.#timer?.cancel();
     this.#timer = this.#host.clock.setTimer(ms, onLimit);
   }

@@ -151,16 +151,17 @@ export class Committer {
   async #flush(batch: readonly Entry[]): Promise<void> {
     const abandoned = this.#abandoned;
     this.#inFlight += 1;
-    await this.#send(batch);
+    await this.#send(batch, abandoned);
     if (this.#abandoned !== abandoned) return;
     this.#inFlight -= 1;
     this.#schedule();
     this.#settleIdle();
   }
 
-  async #send(batch: readonly Entry[], again = false): Promise<void> {
+  /** `abandoned`: how often that had happened when the batch was gathered. */
+  async #send(batch: readonly Entry[], abandoned: number, again = false): Promise<void> {
     const { store, storeTime, clock } = this.#params;
-    const abandoned = this.#abandoned;
+    if (this.#abandoned !== abandoned) return;
     const params = { workerId: batch[0]?.workerId ?? "", commits: batch.map((entry) => entry.commit) };
     let result: CommitRunsResult | undefined;
     for (let failures = 0; !result; ) {
@@ -170,7 +171,7 @@ export class Committer {
         storeTime.observe(result.now, sentAt);
         this.#report(batch, sentAt);
       } catch (error) {
-        if (!isTransient(error)) return this.#isolate(batch, error, again);
+        if (!isTransient(error)) return this.#isolate(batch, abandoned, error, again);
         failures += 1;
         this.#params.telemetry?.count("store_failures", 1, { call: "commitRuns" });
         await backoff(this.#params, failures);
@@ -178,7 +179,7 @@ export class Committer {
       }
     }
     // Not inside the try: what goes wrong here is no refusal of the store's.
-    this.#answer(batch, result);
+    if (this.#abandoned === abandoned) this.#answer(batch, result);
   }
 
   #report(batch: readonly Entry[], sentAt: number): void {
@@ -223,14 +224,14 @@ export class Committer {
   }
 
   /** Something is refused: halve the batch until one run stands alone, and that one only when it is refused twice. */
-  async #isolate(batch: readonly Entry[], error: unknown, again: boolean): Promise<void> {
+  async #isolate(batch: readonly Entry[], abandoned: number, error: unknown, again: boolean): Promise<void> {
     if (batch.length > 1) {
       const half = batch.length >> 1;
-      await this.#send(batch.slice(0, half));
-      await this.#send(batch.slice(half));
+      await this.#send(batch.slice(0, half), abandoned);
+      await this.#send(batch.slice(half), abandoned);
     } else if (!again) {
       await backoff(this.#params, 1);
-      await this.#send(batch, true);
+      await this.#send(batch, abandoned, true);
     } else for (const entry of batch) entry.target.refused(error);
   }
 

@@ -20,15 +20,26 @@ export function messageDraft(message: Message): QueuedDraft {
   return { number, event: payload.length === 0 ? event : { ...event, payload } };
 }
 
-function eventOf({ kind, name, messageId, runId }: Message): EventDraft {
+function eventOf(message: Message): EventDraft {
+  const { kind, name } = message;
   if (kind === "signal") return { type: "signal_received", op: name };
-  // The successor of a run inherits its inbox, but has nothing to do with what its predecessor's steps have come to.
-  return { type: "step_completed", op: messageId === outcomeMessageId(runId, name) ? name : null };
+  return { type: "step_completed", op: isOwnOutcome(message) ? name : null };
 }
 
-/** Whether it is what a transaction step has come to, from the inbox. */
+/** The successor of a run inherits its inbox, but has nothing to do with what its predecessor's steps have come to. */
+function isOwnOutcome({ kind, name, messageId, runId }: Message): boolean {
+  return kind === "outcome" && messageId === outcomeMessageId(runId, name);
+}
+
+/** The steps of the run whose outcomes are among the messages. */
+export function ownOutcomes(messages: readonly Message[]): Set<string> | undefined {
+  const outcomes = messages.filter(isOwnOutcome);
+  return outcomes.length === 0 ? undefined : new Set(outcomes.map(({ name }) => name));
+}
+
+/** Whether it is what a transaction step of the run has come to, from the inbox. */
 export function isOutcome({ event, number }: QueuedDraft): boolean {
-  return number !== undefined && event.type === "step_completed";
+  return number !== undefined && event.type === "step_completed" && event.op !== null;
 }
 
 /** The outcome of a transaction step says which attempt it was: what history knows of the failed ones, plus one. */

@@ -25,7 +25,7 @@ import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { isOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { isOutcome, messageDraft, ownOutcomes, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
@@ -80,7 +80,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const onViolation = (): void => this.#onViolation();
     this.#machineParams = { run, ...code, codec, log, record: host.record, history, opsMax, onViolation };
     this.machine = new RunMachine(this.#machineParams);
-    this.machine.patches.outcomesAhead = messages.filter(({ kind }) => kind === "outcome").length;
+    this.machine.patches.outcomesAhead = ownOutcomes(messages);
     this.#steps = new StepBoard(host, this.machine, {
       push: (event) => this.#push({ event }),
       mayUse: (op) => op.gate <= this.#durableSeq,
@@ -191,7 +191,7 @@ export class RunExecutor implements TurnTaker, Committable {
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
-      if (isOutcome(draft)) machine.patches.outcomesAhead = Math.max(0, machine.patches.outcomesAhead - 1);
+      if (isOutcome(draft)) machine.patches.outcomesAhead?.delete(draft.event.op as string);
       if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
@@ -217,7 +217,8 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
     if (machine.divergence || this.#parkError) return;
     this.#steps.stopWithdrawn();
-    if (this.#queue.length > 0) return;
+    // Code that is told of its abort may do something for which the run is parked.
+    if (this.#queue.length > 0 || this.#parkError) return;
     if (!machine.outcome) {
       for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.#push({ event });
       if (this.#queue.length > 0) return;

@@ -155,8 +155,10 @@ export class StepBoard implements AttemptOwner {
 
   /** The outcome reaches the code from the inbox; unless it was taken out of there by an earlier try of the run that had failed. */
   #recorded(attempt: Attempt, message: Message): void {
-    if (attempt.op.pending && this.#run.hasConsumed(message)) this.#complete(attempt, message.payload);
-    else this.#run.takeOutcome(message);
+    const { op } = attempt;
+    if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
+    (op.step as StepWork).committed = true;
+    this.#run.takeOutcome(message);
   }
 
   #complete({ op, attempt }: Attempt, payload: Payload): void {
@@ -201,7 +203,7 @@ export class StepBoard implements AttemptOwner {
         this.#discard(attempt, error);
         this.#fail(op, attempt.attempt, error, true);
       });
-    } else if (!wasCutOff(work)) {
+    } else if (!work.committed && !wasCutOff(work)) {
       this.idle = this.idle.filter((other) => other !== op);
       this.#fail(op, work.failedAttempts, reason, false);
     }

@@ -53,6 +53,8 @@ export interface StepWork {
   retryAt: number | undefined;
   /** The run is being wound up: no new attempt; an attempt in flight is aborted and its outcome recorded. */
   closing: boolean;
+  /** A transaction that has committed: its outcome is in the inbox, possibly behind messages that are still to be read. */
+  committed: boolean;
 }
 
 /** Undefined for a step of the usual kind. */
@@ -71,6 +73,7 @@ export function stepWork(runId: string, op: string, fn: StepWork["fn"], options:
     preparedAttempt: 0,
     retryAt: undefined,
     closing: false,
+    committed: false,
   };
 }
 

@@ -41,7 +41,7 @@ describe("a run that is let go of", () => {
     expect(worker.activeRuns).toBe(0);
   });
 
-  test("while its code breaks a rule, starts over from its history when it is woken", async () => {
+  test("while its code breaks a rule, is parked when it is woken", async () => {
     const world = openWorld();
     const refusals: unknown[] = [];
     let breakRule: (() => void) | undefined;
@@ -66,7 +66,7 @@ describe("a run that is let go of", () => {
     expect(refusals).toMatchObject([{ code: "outside_turn" }]);
     await run.signal(go, 5);
     await world.clock.settle();
-    expect(await run.describe()).toMatchObject({ status: "completed", output: 5 });
+    expect(await run.describe()).toMatchObject({ status: "parked", error: { code: "outside_turn" } });
     expect(worker.activeRuns).toBe(0);
   });
 });
