@@ -57,6 +57,8 @@ export interface Sight {
 /** A commit that the store has been given. */
 export interface CommitRecord {
   readonly at: number;
+  /** By the store's own clock. */
+  readonly storeAt: number;
   readonly workerId: string;
   readonly runId: string;
   readonly epoch: number;

@@ -22,17 +22,18 @@ export const effectsInHistory: Checker = {
 function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Found[] {
   const { runId } = run;
   const found: Found[] = [];
-  const results = new Map<string, string>();
+  // Several, where the run was tried again and an op with it.
+  const results = new Map<string, Set<string>>();
   const given = new Set(effects.map(({ op, attempt, value }) => `${op} ${attempt} ${value}`));
   for (const { type, op, payload, meta } of history) {
     if (type !== "step_completed") continue;
     const value = payload === undefined ? undefined : String(jsonCodec.decode(payload));
-    results.set(op as string, value ?? "");
+    results.set(op as string, (results.get(op as string) ?? new Set()).add(value ?? ""));
     if (!given.has(`${op} ${meta?.attempt ?? 1} ${value}`))
       found.push({ runId, text: `history has ${value} for "${op}", which no attempt ${meta?.attempt ?? 1} gave` });
   }
   for (const { op, seen } of effects) {
-    const lost = seen.find((sight) => results.get(sight.op) !== sight.value);
+    const lost = seen.find((sight) => !results.get(sight.op)?.has(sight.value));
     if (lost)
       found.push({ runId, text: `"${op}" was done because "${lost.op}" gave ${lost.value}, which is not in history` });
   }

@@ -85,7 +85,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     name: "fires timers before they are due",
     file: "engine/due-times.ts",
     find: "(op.fireAt as number) <= now);",
-    replace: "(op.fireAt as number) <= now + 300);",
+    replace: "(op.fireAt as number) <= now + 3_000);",
     caughtBy: "timers",
   },
   {

@@ -16,7 +16,7 @@ export class Recorder {
   }
 
   /** Applies commits, and remembers what they did. */
-  around<T>(at: number, who: string, params: CommitRunsParams, apply: () => T): T {
+  around<T>(at: number, storeAt: number, who: string, params: CommitRunsParams, apply: () => T): T {
     const before = params.commits.map(({ runId }) => {
       const row = this.#state.runs.get(runId);
       if (!row) return undefined;
@@ -32,6 +32,7 @@ export class Recorder {
       const applied = row.commit !== was.commit;
       this.commits.push({
         at,
+        storeAt,
         workerId: params.workerId,
         runId,
         epoch,

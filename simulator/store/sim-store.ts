@@ -111,7 +111,7 @@ export class SimStore {
       (this.memory[method] as (params: unknown) => Promise<unknown>).call(this.memory, params);
     const answer =
       method === "commitRuns"
-        ? this.recorder.around(this.time.elapsedMs, who, params as CommitRunsParams, call)
+        ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
         : call();
     // What is done inside a transaction may fail, and nothing else.
     answer.catch((error: unknown) => {
