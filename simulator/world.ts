@@ -143,10 +143,12 @@ function isCompleted(events: readonly HistoryEvent[], op: string): boolean {
 
 /** How many attempts of an op have failed, as history has it. */
 function failedAttempts(events: readonly HistoryEvent[], op: string): number {
+  // What was recorded because of a failure that was taken back need not count any more.
+  const gone = voidEvents(events);
   let failed = 0;
-  for (const { type, op: about, meta } of events) {
-    if (type === "run_retried" && meta?.forgets?.includes(op)) failed = 0;
-    if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
+  for (const event of events) {
+    if (event.type === "run_retried" && event.meta?.forgets?.includes(op)) failed = 0;
+    if (event.type === "step_attempt_failed" && event.op === op && !gone.has(event)) failed = event.meta?.attempt ?? 1;
   }
   return failed;
 }
