@@ -95,7 +95,7 @@ export class World {
         !excused && events.some((event) => event.type === "cancel_requested" || event.type === "deadline_reached"),
       heldBy: row.heldBy,
       trespass,
-      failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op),
+      failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
     };
     this.effects.push(effect);
     this.#note(effect, "begins");
@@ -141,14 +141,27 @@ function isCompleted(events: readonly HistoryEvent[], op: string): boolean {
   return completion !== undefined && !voidEvents(events).has(completion);
 }
 
-/** How many attempts of an op have failed, as history has it. */
-function failedAttempts(events: readonly HistoryEvent[], op: string): number {
-  // What was recorded because of a failure that was taken back need not count any more.
+/**
+ * How many attempts of an op have failed, as history has it. What was recorded between a failure and the retry that takes it back
+ * counts if the op was asked for before that failure, which history does not say: either count will do then.
+ */
+function failedAttempts(events: readonly HistoryEvent[], op: string, attempt: number): number {
   const gone = voidEvents(events);
+  const [all, kept] = [
+    countFailed(events, op),
+    countFailed(
+      events.filter((event) => !gone.has(event)),
+      op,
+    ),
+  ];
+  return kept === attempt - 1 ? kept : all;
+}
+
+function countFailed(events: readonly HistoryEvent[], op: string): number {
   let failed = 0;
-  for (const event of events) {
-    if (event.type === "run_retried" && event.meta?.forgets?.includes(op)) failed = 0;
-    if (event.type === "step_attempt_failed" && event.op === op && !gone.has(event)) failed = event.meta?.attempt ?? 1;
+  for (const { type, op: about, meta } of events) {
+    if (type === "run_retried" && meta?.forgets?.includes(op)) failed = 0;
+    if (type === "step_attempt_failed" && about === op) failed = meta?.attempt ?? 1;
   }
   return failed;
 }
