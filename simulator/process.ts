@@ -9,7 +9,10 @@ import type { SimNotifier } from "./notifier.ts";
 import { Connection } from "./store/connection.ts";
 import type { SimStore } from "./store/sim-store.ts";
 
-export const NEVER = new Promise<never>(() => {});
+/** A new one each time: whatever waits for a shared one would live as long as that, over all seeds. */
+export function never(): Promise<never> {
+  return new Promise<never>(() => {});
+}
 
 export interface ProcessParams {
   readonly name: string;

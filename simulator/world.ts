@@ -5,7 +5,7 @@ import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import { askTransaction } from "../packages/holdfast/src/replay/context.ts";
 import type { Dice } from "./dice.ts";
 import type { Effect } from "./evidence.ts";
-import { NEVER, type SimProcess } from "./process.ts";
+import { never, type SimProcess } from "./process.ts";
 import type { SimStore } from "./store/sim-store.ts";
 import type { Trace } from "./trace.ts";
 import { voidEvents } from "./void-events.ts";
@@ -51,12 +51,12 @@ export class World {
     seen: Seen,
   ): Promise<string> {
     process.use();
-    if (process.dead) return NEVER;
+    if (process.dead) return never();
     const effect = this.#begin(process, runId, plan, info.attempt, seen);
-    if (this.#kill(process, runId, plan)) return NEVER;
+    if (this.#kill(process, runId, plan)) return never();
     if (plan.ms > 0) await process.wait(plan.ms, plan.heeds ? info.signal : undefined);
     process.use();
-    if (process.dead) return NEVER;
+    if (process.dead) return never();
     if (info.attempt <= plan.failures || (plan.untilMended && !this.mended)) {
       effect.failed = true;
       this.#note(effect, "fails");

@@ -4,8 +4,6 @@ import type { Store, TransactParams } from "../../packages/holdfast/src/ports/st
 import type { Lane } from "../clock.ts";
 import { type Fate, outcomeUnknown, type SimStore, unavailable } from "./sim-store.ts";
 
-const NEVER = new Promise<never>(() => {});
-
 /** A call on its way. */
 interface Call {
   readonly method: StoreMethod;
@@ -72,7 +70,7 @@ export class Connection {
 
   #call(method: StoreMethod, given: unknown): Promise<unknown> {
     this.#onUse();
-    if (this.#lane.dead) return NEVER;
+    if (this.#lane.dead) return new Promise<never>(() => {});
     const params = method === "transact" ? this.#atHome(given as TransactParams) : given;
     return new Promise((resolve, reject) => {
       let settled = false;

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "holdfast/adapter";
-import { MemoryNotifier, MemoryStore, VirtualClock } from "holdfast/testing";
+import { MemoryNotifier, MemoryStore } from "holdfast/testing";
+import { SettableClock } from "./settable-clock.ts";
 import type { StoreUnderTest } from "./store-under-test.ts";
 
 /** What a transaction on the memory store is handed. */
@@ -26,26 +26,4 @@ export async function memoryUnderTest(Variant: typeof MemoryStore = MemoryStore)
     },
     close: () => store.close(),
   };
-}
-
-/** Stands still until it is set. Nothing that a store does needs a timer. */
-class SettableClock implements Clock {
-  readonly #loop = new VirtualClock();
-  ms = 0;
-
-  now(): number {
-    return this.ms;
-  }
-
-  monotonic(): number {
-    return this.ms;
-  }
-
-  setTimer(delayMs: number, callback: () => void): Timer {
-    return this.#loop.setTimer(delayMs, callback);
-  }
-
-  immediate(callback: () => void): void {
-    this.#loop.immediate(callback);
-  }
 }

@@ -1,4 +1,4 @@
-import { Client, type ClientInTransaction, HoldfastError, type Store } from "holdfast/adapter";
+import { Client, type ClientInTransaction, HoldfastError } from "holdfast/adapter";
 import { PostgresStore } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -13,13 +13,6 @@ export function inTransaction(client: Client, tx: Tx): ClientInTransaction {
         "inTransaction of @holdfast/postgres needs a client that is connected to PostgreSQL. Import inTransaction from the package of the store in use.";
       throw new HoldfastError("not_supported", message);
     }
-    const joined = store.join(tx);
-    return new Proxy<Store>(store, {
-      get: (target, method) => {
-        if (method === "startRuns" || method === "deliverMessages") return joined[method];
-        const value: unknown = Reflect.get(target, method);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+    return store.join(tx);
   });
 }

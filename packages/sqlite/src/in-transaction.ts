@@ -1,4 +1,4 @@
-import { Client, type ClientInTransaction, HoldfastError, type Store } from "holdfast/adapter";
+import { Client, type ClientInTransaction, HoldfastError } from "holdfast/adapter";
 import type { ApplicationDatabase } from "./application-transactions.ts";
 import { SqliteStore } from "./store.ts";
 
@@ -14,13 +14,6 @@ export function inTransaction(client: Client, db: ApplicationDatabase): ClientIn
         "inTransaction of @holdfast/sqlite needs a client that is connected to an SQLite file. Import inTransaction from the package of the store in use.";
       throw new HoldfastError("not_supported", message);
     }
-    const joined = store.join(db);
-    return new Proxy<Store>(store, {
-      get: (target, method) => {
-        if (method === "startRuns" || method === "deliverMessages") return joined[method];
-        const value: unknown = Reflect.get(target, method);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+    return store.join(db);
   });
 }

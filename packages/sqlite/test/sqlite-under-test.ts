@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import type { StoreUnderTest } from "@holdfast/conformance";
-import type { Clock, Logger, OpenedStore, Random, Timer } from "holdfast/adapter";
+import { SettableClock, type StoreUnderTest } from "@holdfast/conformance";
+import type { Logger, OpenedStore, Random } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { openDatabase } from "../src/driver.ts";
 import { openStore, type SqliteStoreOptions, type Tx } from "../src/index.ts";
@@ -17,28 +17,6 @@ export function temporaryFolder(): { readonly path: string; file(name: string): 
     file: (name) => path.join(folder, name),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-/** The wall clock stands still until it is set; timers are those of a virtual clock that nobody drives. */
-export class SettableClock implements Clock {
-  readonly #loop = new VirtualClock();
-  ms = 0;
-
-  now(): number {
-    return this.ms;
-  }
-
-  monotonic(): number {
-    return this.ms;
-  }
-
-  setTimer(delayMs: number, callback: () => void): Timer {
-    return this.#loop.setTimer(delayMs, callback);
-  }
-
-  immediate(callback: () => void): void {
-    this.#loop.immediate(callback);
-  }
 }
 
 let seeds = 0;

@@ -1,9 +1,23 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import type { Store } from "../ports/store.ts";
 import type { StartArguments, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted } from "./new-run.ts";
 import { RunHandle } from "./run-handle.ts";
+
+/** What happens inside the transaction; everything else goes to the store as always. */
+export type JoinedCalls = Pick<Store, "startRuns" | "deliverMessages">;
+
+export function joinedStore(store: Store, joined: JoinedCalls): Store {
+  return new Proxy(store, {
+    get: (target, method) => {
+      if (method === "startRuns" || method === "deliverMessages") return joined[method];
+      const value: unknown = Reflect.get(target, method);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
 
 /**
  * Starts runs and sends messages as part of a transaction of the application's own: they happen when it commits, or not at

@@ -11,7 +11,7 @@ import type { ListRunsParams, RunFilter, StartOutcome, Store } from "../ports/st
 import { requireDuration } from "../replay/step-options.ts";
 import { requireDate, requireOneOf } from "./checks.ts";
 import { ClientCore } from "./client-core.ts";
-import { ClientInTransaction } from "./client-in-transaction.ts";
+import { ClientInTransaction, type JoinedCalls, joinedStore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
 import { newRun, requireStarted } from "./new-run.ts";
@@ -197,11 +197,12 @@ export class Client {
     return undefined;
   };
 
-  /** For `inTransaction` of an adapter: `join` says how the store's calls reach the transaction. */
-  static inTransaction(client: Client, join: (store: Store) => Store): ClientInTransaction {
+  /** For `inTransaction` of an adapter: `join` gives the calls of its store that are part of the transaction. */
+  static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#core.assertOpen();
     const { ports, namespace, waiter } = client.#core;
-    const core = new ClientCore({ ...ports, store: join(ports.store) }, namespace, waiter);
+    const store = joinedStore(ports.store, join(ports.store));
+    const core = new ClientCore({ ...ports, store }, namespace, waiter);
     return new ClientInTransaction(core, client.#known);
   }
 

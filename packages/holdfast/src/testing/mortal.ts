@@ -63,7 +63,7 @@ export class MortalLife {
   }
 
   #call(target: Store, method: keyof Store, call: StoreCall, params: unknown): Promise<unknown> {
-    if (this.#diesNow({ moment: "before", method, params })) return NEVER;
+    if (this.#diesNow({ moment: "before", method, params })) return new Promise<never>(() => {});
     const answered = call.call(target, params);
     return new Promise((resolve, reject) => {
       answered.then(
@@ -84,5 +84,3 @@ export class MortalLife {
 }
 
 type StoreCall = (params: unknown) => Promise<unknown>;
-
-const NEVER = new Promise<never>(() => {});
