@@ -1,6 +1,5 @@
 /** The statements of the store, one per port method: a name, under which the server keeps its plan, and its text. */
 import type { Statement } from "./pool.ts";
-import { ALL_COLUMNS, columnsOf, LEAN_COLUMNS } from "./run-rows.ts";
 import { quoteName } from "./settings.ts";
 
 export type Calls = ReturnType<typeof callsOf>;
@@ -12,19 +11,10 @@ export function callsOf(schema: string) {
     return { name, text: `select ${columns} from ${at}.${name}(${parameters}) c` };
   };
   const read = (name: string, text: string): Statement => ({ name, text, reads: true });
-  const allOfRun = columnsOf("(c.run)", ALL_COLUMNS);
   return {
     commit: call("commit_runs", 44),
-    claim: call(
-      "claim_runs",
-      9,
-      `live, now, next_due_at, suspect_due, ${allOfRun}, m_number, m_kind, m_name, m_id, m_payload, m_at`,
-    ),
-    start: call(
-      "start_runs",
-      22,
-      `i, outcome, now, hints, c.version as new_version, c.created_at as new_created_at, c.available_at as new_available_at, held, ${columnsOf("(c.run)", LEAN_COLUMNS)}`,
-    ),
+    claim: call("claim_runs", 9),
+    start: call("start_runs", 22),
     deliver: call("deliver_messages", 9),
     readInbox: { ...call("read_inbox", 2), reads: true },
     readHistories: { ...call("read_histories", 3), reads: true },
@@ -52,7 +42,7 @@ export function callsOf(schema: string) {
     ),
     readRuns: read(
       "read_runs",
-      `select ${columnsOf("v", ALL_COLUMNS)}, k.i::int as i
+      `select v.*, k.i::int as i
          from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as k(run_id, namespace, id, i)
         cross join lateral (
           select k.run_id where k.run_id is not null

@@ -1,7 +1,18 @@
-import type { ClaimRunsParams, ClaimRunsResult, Message, Run } from "holdfast/adapter";
+import type {
+  Attributes,
+  ClaimRunsParams,
+  ClaimRunsResult,
+  CompensationOutcome,
+  ErrorRecord,
+  Message,
+  Payload,
+  Run,
+  RunStatus,
+} from "holdfast/adapter";
 import * as binary from "./binary-array.ts";
+import { jsonOf } from "./codes.ts";
 import type { Row } from "./driver.ts";
-import { messagesOf, runOf } from "./run-rows.ts";
+import { messagesOf } from "./run-rows.ts";
 
 /** The parameters of claim_runs, in its order. */
 export function claimValues(params: ClaimRunsParams): unknown[] {
@@ -18,22 +29,64 @@ export function claimValues(params: ClaimRunsParams): unknown[] {
   ];
 }
 
-/** One row at least; without a run if nothing was taken. */
-export function claimResult(rows: readonly Row[]): ClaimRunsResult {
-  const [first] = rows;
+/** A row for each run that was taken, and one that says how things stand. */
+export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsResult {
   const runs: Run[] = [];
   const messages: Message[] = [];
   for (const row of rows) {
     if (row.run_id === null) continue;
-    runs.push(runOf(row));
+    runs.push(claimedRun(params, row));
     if (row.m_number !== null) messages.push(...messagesOf(row, () => row.run_id as string));
   }
+  const stand = rows.find((row) => row.run_id === null);
   return {
-    live: first?.live as boolean,
+    live: stand?.live as boolean,
     runs,
     messages,
-    now: first?.now as number,
-    nextDueAt: first?.next_due_at as number | null,
-    suspectDue: first?.suspect_due as boolean,
+    now: stand?.now as number,
+    nextDueAt: stand?.next_due_at as number | null,
+    suspectDue: stand?.suspect_due as boolean,
+  };
+}
+
+const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
+/** Field by field: a worker that is busy claims thousands of runs a second. */
+function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row: Row): Run {
+  return {
+    namespace,
+    runId: row.run_id as string,
+    id: row.id as string,
+    firstRunId: row.chain_id as string,
+    workflow: row.workflow as string,
+    version: row.version as string,
+    queue: row.queue as string,
+    priority: row.priority as number,
+    seed: row.seed as string,
+    status: row.status as RunStatus,
+    epoch: row.epoch as number,
+    commit: row.commit_no as number,
+    heldBy: workerId,
+    claimId,
+    availableAt: null,
+    eventCount: row.event_count as number,
+    delivered: row.delivered as number,
+    consumed: row.consumed as number,
+    deaths: row.deaths as number,
+    aloneDeaths: row.alone_deaths as number,
+    alone: solo,
+    suspect: row.suspect as boolean,
+    createdAt: row.created_at as number,
+    startedAt: row.started_at as number,
+    endedAt: null,
+    deadlineAt: row.deadline_at as number | null,
+    attributes: (row.attributes as Attributes | null) ?? NO_ATTRIBUTES,
+    waitingFor: [],
+    compensation: row.compensation as CompensationOutcome | null,
+    continuedFrom: row.continued_from as string | null,
+    continuedAs: null,
+    input: row.input as Payload,
+    output: null,
+    error: jsonOf<ErrorRecord>(row.error),
   };
 }

@@ -4,7 +4,6 @@
  */
 import type { ListRunsParams, RunFilter, RunStatus } from "holdfast/adapter";
 import type { Statement } from "./pool.ts";
-import { columnsOf, LEAN_COLUMNS } from "./run-rows.ts";
 import { quoteName } from "./settings.ts";
 
 /** Statuses that few runs have: they are in an index of their own. */
@@ -25,8 +24,8 @@ export function listStatement(schema: string, params: ListRunsParams): Listing {
     : "";
   const limit = query.value(params.limit);
   const found = query.candidates(limit);
-  const text = `select ${columnsOf("v", LEAN_COLUMNS)} from (${found} order by created_at desc, run_id desc limit ${limit}) k
-    join ${quoteName(schema)}.run_rows v using (run_id) order by v.created_at desc, v.run_id desc`;
+  const text = `select v.* from (${found} order by created_at desc, run_id desc limit ${limit}) k
+    join ${quoteName(schema)}.lean_rows v using (run_id) order by v.created_at desc, v.run_id desc`;
   return { statement: { name: query.name("list_runs"), text, reads: true }, values: query.values };
 }
 

@@ -16,17 +16,6 @@ import type {
 import { eventTypeName, jsonOf } from "./codes.ts";
 import type { Row } from "./driver.ts";
 
-/** The columns of `run_rows` without the payloads, and with them. */
-export const LEAN_COLUMNS =
-  "run_id, chain_id, namespace, id, workflow, version, queue, priority, seed, status, epoch, commit_no, held_by, claim_id, " +
-  "available_at, event_count, delivered, consumed, deaths, alone_deaths, alone, suspect, created_at, started_at, ended_at, " +
-  "deadline_at, attributes, waiting_for, compensation, continued_from, continued_as";
-export const ALL_COLUMNS = `${LEAN_COLUMNS}, input, output, error`;
-
-export function columnsOf(alias: string, columns: string): string {
-  return columns.replaceAll(/\w+/g, (name) => `${alias}.${name}`);
-}
-
 export function runRowOf(row: Row): RunRow {
   return {
     namespace: row.namespace as string,

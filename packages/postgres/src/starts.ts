@@ -47,7 +47,7 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
     const start = params.starts[i];
     if (!start) continue; // the row with the hints
     const outcome = row.outcome as StartOutcome["outcome"];
-    outcomes[i] = { outcome, run: row.run_id === null ? freshRow(start.run, params, row, now) : runRowOf(row) };
+    outcomes[i] = { outcome, run: row.run === null ? freshRow(start.run, params, row, now) : runRowOf(row.run as Row) };
   }
   // Lost the race for its id in every round: as good as locked.
   params.starts.forEach((start, i) => {
@@ -58,15 +58,15 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
 
 /** A run that this call has created: everything about it is known here, except for what the store decided. */
 function freshRow(run: NewRun, { holdBy }: StartRunsParams, row: Row, now: number): RunRow {
-  const createdAt = row.new_created_at as number;
-  const version = row.new_version as string;
+  const createdAt = row.created_at as number;
+  const version = row.version as string;
   const deadlineAt = run.timeoutMs === undefined ? null : createdAt + Math.ceil(run.timeoutMs);
   if (row.held !== true || !holdBy)
     return newRow(run, {
       version,
       createdAt,
       deadlineAt,
-      availableAt: row.new_available_at as number,
+      availableAt: row.available_at as number,
       holder: null,
       now,
     });

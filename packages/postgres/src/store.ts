@@ -60,7 +60,7 @@ export class PostgresStore implements port.Store {
   }
 
   async claimRuns(params: port.ClaimRunsParams): Promise<port.ClaimRunsResult> {
-    return claimResult(await this.#write(this.#calls.claim, claimValues(params)));
+    return claimResult(params, await this.#write(this.#calls.claim, claimValues(params)));
   }
 
   async commitRuns(params: port.CommitRunsParams): Promise<port.CommitRunsResult> {

@@ -142,7 +142,17 @@ create table versions (
   registered_at bigint not null,
   primary key (namespace, workflow, version));
 
--- A run as the port sees it.
+-- A run as the port sees it, without its payloads and with them.
+create view lean_rows as
+select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
+       r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
+       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at,
+       coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
+       s.continued_from, r.continued_as
+  from runs r
+  join run_starts s using (run_id)
+  join lanes l on l.lane_id = r.lane_id
+  left join run_attributes a using (run_id);
 create view run_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,

@@ -1,14 +1,20 @@
 -- The lanes of runs that are about to be created, made where they are missing. Called before any other lock is taken.
+-- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once.
 create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[])
 returns int[] language plpgsql volatile set enable_seqscan = off set jit = off as $$
 declare v_ids int[];
 begin
   for v_round in 1..3 loop
-    select array_agg(l.lane_id order by n.i) into v_ids
-      from unnest(p_namespace, p_queue, p_workflow, p_version, p_priority)
-           with ordinality as n(namespace, queue, workflow, version, priority, i)
-      left join lanes l on l.namespace = n.namespace and l.queue = n.queue and l.workflow = n.workflow
-                       and l.version = n.version and l.priority = n.priority;
+    with asked as materialized (
+      select n.*, dense_rank() over (order by n.namespace, n.queue, n.workflow, n.version, n.priority) as k
+        from unnest(p_namespace, p_queue, p_workflow, p_version, p_priority)
+             with ordinality as n(namespace, queue, workflow, version, priority, i)
+    ), found as materialized (
+      select a.k, l.lane_id from (select distinct on (d.k) d.* from asked d) a
+        join lanes l on l.namespace = a.namespace and l.queue = a.queue and l.workflow = a.workflow
+                    and l.version = a.version and l.priority = a.priority
+    )
+    select array_agg(l.lane_id order by a.i) into v_ids from asked a left join found l on l.k = a.k;
     exit when array_position(v_ids, null) is null;
     insert into lanes (namespace, queue, workflow, version, priority)
     select distinct n.namespace, n.queue, n.workflow, n.version, n.priority

@@ -23,12 +23,13 @@ create function commit_runs(
   out m_run uuid[], out m_number int[], out m_kind text[], out m_name text[], out m_id text[], out m_payload bytea[],
   out m_at bigint[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set lock_timeout = '3ms' as $$
+set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
 declare
   v_ok boolean[];        -- the rows that could be locked; null: all, or else an error
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
+  v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
   v_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
 begin
   if cardinality(n_i) > 0 then
@@ -73,16 +74,20 @@ begin
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline) with ordinality
                  as a(run_id, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
                       output, error, compensation, continued_as, clear_deadline, i)) j
-    where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by = p_worker
+    -- Each row by its key. `held_by =` would be taken for a way to find them: an index full of runs that were held once.
+    where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by is not distinct from p_worker
       and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap
+              j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at
   )
-  select array_agg(u.i order by u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved order by u.i),
-         array_agg(u.delivered order by u.i), array_agg(u.run_no order by u.i), array_agg(u.moved order by u.i),
-         array_agg(p_run[u.i]) filter (where u.gap)
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some
-    from updated u;
+  select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
+         array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
+         array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
+         array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')),
+         array_agg(u.created_at) filter (where u.moved and u.kind in ('e', 'u'))
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born
+    -- Sorted once, not once in each aggregate.
+    from (select * from updated order by i) u;
   -- The fence makes a gap impossible, unless the caller numbers wrongly.
   if v_some is not null then
     raise exception 'run %: its events do not follow those that it has', v_some[1] using errcode = 'HF001';
@@ -111,14 +116,13 @@ begin
     from unnest(e_i, e_seq, e_type, e_op, e_at, e_payload, e_meta) as e(i, seq, type, op, at, payload, meta)
    where v_no[e.i] is not null;
 
-  -- 4. The id of what has ended is free again.
-  v_some := array(select p_run[t.i] from unnest(p_kind, v_moved) with ordinality as t(kind, moved, i)
-                   where t.moved and t.kind in ('e', 'u'));
-  if cardinality(v_some) > 0 then
+  -- 4. The id of what has ended is free again. Its row is found by when the run was created, which is known here.
+  if cardinality(v_ended) > 0 then
     with ended as materialized (
-      select s.namespace, s.id, s.run_id from run_starts s where s.run_id = any (v_some)
+      select l.namespace, e.born, e.run_id
+        from unnest(v_ended, v_ended_lane, v_ended_born) as e(run_id, lane_id, born) join lanes l using (lane_id)
     ), freed as (
-      delete from open_ids o using ended e where o.namespace = e.namespace and o.id = e.id and o.run_id = e.run_id
+      delete from open_ids o using ended e where o.namespace = e.namespace and o.created_at = e.born and o.run_id = e.run_id
     )
     select hint_lines('e', array_agg(e.namespace), array_agg(e.run_id)) into v_lines from ended e;
   end if;

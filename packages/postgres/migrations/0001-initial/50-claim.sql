@@ -1,14 +1,23 @@
 -- Takes due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
+-- The first row of the answer says how things stand, the others are the runs: what the caller knows by himself (the worker,
+-- the claim, that the run waits for nothing and has not ended) is not among their columns.
 create function claim_runs(
   p_worker uuid, p_claim uuid, p_again boolean, p_namespace text, p_queues text[],
   p_workflows text[], p_versions text[], p_limit int, p_solo boolean)
-returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean, run run_rows,
+returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean,
+  run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, workflow text, version text, queue text, priority int,
+  status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
+  alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb, compensation text,
+  input bytea, error bytea,
   m_number int[], m_kind text[], m_name text[], m_id text[], m_payload bytea[], m_at bigint[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
 declare
-  v_now bigint; v_live boolean; v_ids uuid[] := '{}'; v_got uuid[]; v_next bigint; v_suspect boolean := false; l record;
-  v_lanes int[] := '{}'; v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
+  v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
+  v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
+  v_ids uuid[] := '{}';  -- in the order in which they are to be worked on
+  v_rows tid[] := '{}';  -- where the rows are that are to be taken; none for a repeat, which has taken them before
+  v_got uuid[]; v_at tid[];
 begin
   -- KEY SHARE lets heartbeats (NO KEY UPDATE) pass and keeps the sweep (FOR UPDATE) out until this claim is over.
   -- A repeat takes FOR UPDATE instead: it waits for the first try, should that still be at work.
@@ -44,35 +53,51 @@ begin
       continue when l.due is null;
       v_lanes := v_lanes || l.lane_id;
       continue when cardinality(v_ids) >= v_limit;
-      v_got := array(
-        select r.run_id from runs r
-         where r.lane_id = l.lane_id and r.suspect = p_solo and r.available_at <= v_now
-         order by r.available_at limit v_limit - cardinality(v_ids)
-           for no key update skip locked);
+      select array_agg(d.run_id), array_agg(d.place) into v_got, v_at
+        from (select r.run_id, r.ctid as place from runs r
+               where r.lane_id = l.lane_id and r.suspect = p_solo and r.available_at <= v_now
+               order by r.available_at limit v_limit - cardinality(v_ids)
+                 for no key update skip locked) d;
       v_ids := v_ids || v_got;
+      v_rows := v_rows || v_at;
     end loop;
-    if cardinality(v_ids) > 0 then
+  end if;
+  return query
+    -- By their place: a row that is locked stays where it is, and no index has to be asked for it again.
+    with taken as (
       update runs r set epoch = r.epoch + 1, held_by = p_worker, claim_id = p_claim, available_at = null, alone = p_solo,
           waiting_for = null, started_at = coalesce(r.started_at, v_now),
           status = case when r.status = 'compensating' then r.status else 'running' end
-       where r.run_id = any (v_ids);
-    end if;
-    -- Left because of the limit or of strangers' locks: there is more to take now.
-    if exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
-                 select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
-                  order by r.available_at limit 1) x) then
-      v_next := v_now;
-    end if;
-  end if;
-  return query
-    select v_live, v_now, v_next, v_suspect, v, m.*
-      from (select) one
-      left join unnest(v_ids) with ordinality as t(run_id, i) on true
-      left join run_rows v on v.run_id = t.run_id
-      left join lateral (
-        select array_agg(x.number order by x.number), array_agg(x.kind order by x.number),
-               array_agg(x.name order by x.number), array_agg(x.message_id order by x.number),
-               array_agg(x.payload order by x.number), array_agg(x.at order by x.number)
-          from inbox x where v.delivered > v.consumed and x.run_id = v.run_id and x.number > v.consumed) m on true
+       where r.ctid = any (v_rows) returning r.*
+    ), ours as materialized (
+      select t.* from taken t
+      union all
+      select r.* from runs r where cardinality(v_rows) = 0 and r.run_id = any (v_ids)
+    ), messages as (
+      select m.run_id, array_agg(m.number) as number, array_agg(m.kind) as kind, array_agg(m.name) as name,
+             array_agg(m.message_id) as id, array_agg(m.payload) as payload, array_agg(m.at) as at
+        from (select x.* from ours o join inbox x on x.run_id = o.run_id and x.number > o.consumed
+               where o.delivered > o.consumed order by x.run_id, x.number) m
+       group by m.run_id
+    )
+    select null::boolean, null::bigint, null::bigint, null::boolean,
+           o.run_id, s.chain_id, s.continued_from, s.id, s.seed, n.workflow, n.version, n.queue, n.priority,
+           o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
+           o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation, s.input, o.error,
+           m.number, m.kind, m.name, m.id, m.payload, m.at
+      from unnest(v_ids) with ordinality as t(run_id, i)
+      join ours o using (run_id)
+      join run_starts s using (run_id)
+      join lanes n on n.lane_id = o.lane_id
+      left join run_attributes a using (run_id)
+      left join messages m using (run_id)
      order by t.i;
+  -- Left because of the limit or of strangers' locks: there is more to take now.
+  if exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
+               select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
+                order by r.available_at limit 1) x) then
+    v_next := v_now;
+  end if;
+  live := v_live; now := v_now; next_due_at := v_next; suspect_due := v_suspect;
+  return next;
 end $$;

@@ -8,7 +8,7 @@ create function start_runs(
   p_races boolean,       -- others may be taking the same ids; else that is an error (23505)
   p_notify boolean)
 returns table (i int, outcome text, now bigint, hints text, version text, created_at bigint, available_at bigint,
-  held boolean, run run_rows)
+  held boolean, run json)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
 declare
@@ -22,7 +22,9 @@ begin
   if p_hold_by is not null then
     select w.status <> 'offline' into v_live from workers w where w.worker_id = p_hold_by for key share;
   end if;
-  if exists (select 1 from unnest(p_pick) as k(pick) where k.pick is not null) then
+  if exists (select 1 from (select distinct k.namespace, k.workflow from unnest(p_namespace, p_workflow, p_pick)
+                              as k(namespace, workflow, pick) where k.pick is not null) w
+               join versions v using (namespace, workflow) where v.share > 0 or v.is_default) then
     v_version := array(
       select coalesce((select v.version from versions v where v.namespace = p_namespace[k.i]
                           and v.workflow = p_workflow[k.i] and v.share > p_pick[k.i] limit 1),
@@ -41,7 +43,8 @@ begin
           select o.run_id from unnest(v_open) k(i) join open_ids o on o.namespace = p_namespace[k.i] and o.id = p_id[k.i]
            where p_if_running[k.i] = 'replace') for no key update skip locked);
     end if;
-    -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one.
+    -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one. An id that no run has
+    --    ever had needs one look-up: the others get a null to look for, which finds nothing without looking.
     select array_agg(case when own.run_id is not null then 'created'
                when op.run_id is null and last.run_id is null then 'create'
                when op.run_id is null then case p_if_closed[k.i] when 'return' then 'returned' when 'fail' then 'exists'
@@ -52,11 +55,13 @@ begin
            array_agg(coalesce(own.run_id, op.run_id, last.run_id) order by k.n)
       into v_out, v_found
       from unnest(v_open) with ordinality as k(i, n)
-      left join runs own on own.run_id = p_run[k.i]
-      left join open_ids op on op.namespace = p_namespace[k.i] and op.id = p_id[k.i]
       left join lateral (select s.run_id from run_starts s
-                          where op.run_id is null and s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
-                          order by s.created_at desc limit 1) last on true;
+                          where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
+                          order by s.created_at desc limit 1) last on true
+      left join lateral (select r.run_id from runs r
+                          where r.run_id = case when last.run_id is not null then p_run[k.i] end limit 1) own on true
+      left join lateral (select o.run_id from open_ids o where o.namespace = p_namespace[k.i]
+                            and o.id = case when last.run_id is not null then p_id[k.i] end limit 1) op on true;
     -- 3. End what is replaced and hand its id over.
     if 'replace' = any (v_out) then
       with old as materialized (
@@ -129,13 +134,15 @@ begin
     v_open := array(select k.i from unnest(v_open) k(i) where k.i <> all (r_i) and k.i <> all (f_i));
   end loop;
 
-  v_lines := v_lines || due_lines(array(select p_run[f.i] from unnest(f_i, f_held) as f(i, held) where not f.held), v_now);
+  v_lines := v_lines || array(
+    select distinct E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
+      from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held and f.available_at <= v_now);
   return query
-    select f.i, 'created', v_now, null::text, v_version[f.i], f.created_at, f.available_at, f.held, null::run_rows
+    select f.i, 'created', v_now, null::text, v_version[f.i], f.created_at, f.available_at, f.held, null::json
       from unnest(f_i, f_created, f_available, f_held) as f(i, created_at, available_at, held)
     union all
-    select r.i, r.outcome, v_now, null::text, null::text, null::bigint, null::bigint, null::boolean, v
-      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join run_rows v on v.run_id = r.run_id
+    select r.i, r.outcome, v_now, null::text, null::text, null::bigint, null::bigint, null::boolean, row_to_json(v)
+      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join lean_rows v on v.run_id = r.run_id
     union all
-    select 0, 'now', v_now, send_hints(v_lines, p_notify), null::text, null::bigint, null::bigint, null::boolean, null::run_rows;
+    select 0, 'now', v_now, send_hints(v_lines, p_notify), null::text, null::bigint, null::bigint, null::boolean, null::json;
 end $$;

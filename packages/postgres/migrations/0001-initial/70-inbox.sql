@@ -3,38 +3,54 @@ create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid lan
   select case when p_run is not null then p_run else
     (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
 
--- Puts messages into inboxes. The row lock on the run orders deliveries: numbers and duplicates are looked at behind it,
--- with a new snapshot. Nothing waits: a run that a stranger has locked, or that continued just now, is busy.
+-- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read with the lock, and duplicates are
+-- looked for behind it, with a new snapshot. Nothing waits: a run that a stranger has locked, or that continued just now, is busy.
 create function deliver_messages(
   p_run uuid[], p_namespace text[], p_id text[], p_kind text[], p_name text[], p_message text[], p_payload bytea[],
   p_inbox_max int, p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set enable_bitmapscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
-declare v_target uuid[]; v_locked uuid[]; v_now bigint; v_lines text[]; v_i int[]; v_outcome text[]; v_run uuid[];
+declare
+  v_now bigint; v_lines text[]; v_due text[];
+  v_target uuid[];       -- per message: the run that is meant
+  v_i int[]; v_outcome text[];
+  -- The runs that could be locked, each once, and how they stand.
+  l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[]; l_delivered int[]; l_consumed int[];
 begin
-  -- 1. Which run is meant: the last one of its chain.
-  select array_agg(coalesce(last.run_id, t.run_id) order by t.i) into v_target
-    from (select k.i, run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) as run_id
-            from generate_subscripts(p_message, 1) k(i)) t
-    left join runs r on r.run_id = t.run_id
-    left join run_starts s on s.run_id = t.run_id and r.continued_as is not null
-    left join lateral (select x.run_id from run_starts x
-                        where x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-                        order by x.created_at desc limit 1) last on true;
-  -- 2. Lock them.
-  v_locked := array(select r.run_id from runs r where r.run_id = any (v_target) for no key update skip locked);
+  -- 1. Which run is meant, and 2. lock it. One that has gone on stands for the last run of its chain.
+  v_target := array(select run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) from generate_subscripts(p_message, 1) k(i) order by k.i);
+  for v_round in 1..2 loop
+    select array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by), array_agg(k.continued_as),
+           array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
+      into l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
+      from (select r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed, r.delivered,
+                   r.consumed
+              from runs r where r.run_id = any (v_target) for no key update skip locked) k;
+    exit when v_round = 2 or not exists (select 1 from unnest(l_next) n(run_id) where n.run_id is not null);
+    v_target := array(
+      select coalesce(last.run_id, t.run_id)
+        from unnest(v_target) with ordinality as t(run_id, i)
+        left join unnest(l_run, l_next) as g(run_id, next) on g.run_id = t.run_id and g.next is not null
+        left join run_starts s on s.run_id = g.run_id
+        left join lateral (select x.run_id from run_starts x
+                            where x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
+                            order by x.created_at desc limit 1) last on true
+       order by t.i);
+  end loop;
   v_now := now_ms();
   -- 3. Judge, number and write.
   with known as materialized (
-    select t.i::int, r.run_id, s.chain_id, r.held_by, r.status, r.delivered, r.consumed, r.ended_at is not null as closed,
+    select t.i::int, r.run_id, s.chain_id, r.place, r.held_by, r.status, r.delivered, r.consumed, r.closed,
            -- Where it went on was purged.
-           r.continued_as is not null and not exists (select 1 from runs n where n.run_id = r.continued_as) as gone,
+           r.next is not null and not exists (select 1 from runs n where n.run_id = r.next) as gone,
            row_number() over (partition by s.chain_id, p_message[t.i] order by t.i) as copy,
            exists (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[t.i]) as dup
       from unnest(v_target) with ordinality as t(run_id, i)
-      join runs r on r.run_id = t.run_id join run_starts s on s.run_id = t.run_id
-     where t.run_id = any (v_locked)
+      join unnest(l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
+           as r(run_id, place, status, held_by, next, closed, delivered, consumed) on r.run_id = t.run_id
+     cross join lateral (select b.chain_id from run_starts b where b.run_id = t.run_id limit 1) s
   ), ranked as materialized (
     select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 order by k.i) as rank
       from known k
@@ -52,28 +68,30 @@ begin
         -- A signal does not start a run before its time; a cancel does not wait for it.
         available_at = case when r.held_by is null and r.status <> 'parked' and (r.started_at is not null or c.cancel)
                             then least(r.available_at, v_now) else r.available_at end
-      from (select d.run_id, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
-              from numbered d group by d.run_id) c
-     where r.run_id = c.run_id
+      from (select d.place, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
+              from numbered d group by d.place) c
+     where r.ctid = c.place returning r.lane_id, r.available_at
   ), inserted as (
     insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
     select d.run_id, d.chain_id, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i], v_now from numbered d
   )
-  select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id),
+  select array_agg(j.i), array_agg(j.outcome),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
-           (select distinct n.run_id, n.held_by from numbered n) d)
-    into v_i, v_outcome, v_run, v_lines from judged j;
-  v_lines := coalesce(v_lines, '{}') || due_lines(
-    array(select t.run_id from unnest(v_outcome, v_run) as t(outcome, run_id) where t.outcome = 'delivered'), v_now);
+           (select distinct n.run_id, n.held_by from numbered n) d),
+         (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
+            from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
+    into v_i, v_outcome, v_lines, v_due from judged j;
   return query
     select t.i::int, coalesce(j.outcome, case when r.run_id is null then 'not_found' else 'busy' end),
-           case when j.outcome is distinct from 'not_found' then r.run_id end,
-           case when j.outcome is distinct from 'not_found' then r.status end, null::text
+           case when j.outcome is distinct from 'not_found' then coalesce(l.run_id, r.run_id) end,
+           case when j.outcome is distinct from 'not_found' then coalesce(l.status, r.status) end, null::text
       from unnest(v_target) with ordinality as t(run_id, i)
       left join unnest(v_i, v_outcome) as j(i, outcome) on j.i = t.i
-      left join runs r on r.run_id = t.run_id
+      left join unnest(l_run, l_status) as l(run_id, status) on l.run_id = t.run_id
+      left join lateral (select o.run_id, o.status from runs o
+                          where o.run_id = case when l.run_id is null then t.run_id end limit 1) r on true
     union all
-    select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify);
+    select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);
 end $$;
 
 create function read_inbox(p_run uuid[], p_after int[])
