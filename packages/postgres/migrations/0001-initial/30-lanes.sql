@@ -6,15 +6,15 @@ declare v_ids int[];
 begin
   for v_round in 1..3 loop
     with asked as materialized (
-      select n.*, dense_rank() over (order by n.namespace, n.queue, n.workflow, n.version, n.priority) as k
-        from unnest(p_namespace, p_queue, p_workflow, p_version, p_priority)
-             with ordinality as n(namespace, queue, workflow, version, priority, i)
-    ), found as materialized (
-      select a.k, l.lane_id from (select distinct on (d.k) d.* from asked d) a
-        join lanes l on l.namespace = a.namespace and l.queue = a.queue and l.workflow = a.workflow
-                    and l.version = a.version and l.priority = a.priority
+      select * from unnest(p_namespace, p_queue, p_workflow, p_version, p_priority)
+                    with ordinality as n(namespace, queue, workflow, version, priority, i)
+    ), kinds as materialized (
+      select k.*, l.lane_id
+        from (select distinct a.namespace, a.queue, a.workflow, a.version, a.priority from asked a) k
+        left join lanes l using (namespace, queue, workflow, version, priority)
     )
-    select array_agg(l.lane_id order by a.i) into v_ids from asked a left join found l on l.k = a.k;
+    select array_agg(k.lane_id order by a.i) into v_ids
+      from asked a join kinds k using (namespace, queue, workflow, version, priority);
     exit when array_position(v_ids, null) is null;
     insert into lanes (namespace, queue, workflow, version, priority)
     select distinct n.namespace, n.queue, n.workflow, n.version, n.priority

@@ -20,7 +20,11 @@ declare
   l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[]; l_delivered int[]; l_consumed int[];
 begin
   -- 1. Which run is meant, and 2. lock it. One that has gone on stands for the last run of its chain.
-  v_target := array(select run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) from generate_subscripts(p_message, 1) k(i) order by k.i);
+  v_target := array(
+    select case when p_run[k.i] is not null then p_run[k.i] else
+             (select s.run_id from run_starts s where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
+               order by s.created_at desc limit 1) end
+      from generate_subscripts(p_message, 1) k(i) order by k.i);
   for v_round in 1..2 loop
     select array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by), array_agg(k.continued_as),
            array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
