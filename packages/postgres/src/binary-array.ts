@@ -1,8 +1,6 @@
 /**
  * Arrays in PostgreSQL's binary format. The driver sends a Buffer as a binary parameter, so a flush of hundreds of runs
  * is neither printed as text here nor parsed as text there: about a third of the cost of a flush on both sides.
- *
- * Where all values are null the array is empty: beside longer ones `unnest` fills it up with nulls, and so does a subscript.
  */
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
@@ -15,7 +13,6 @@ type Write<T> = (out: Buffer, value: T, offset: number) => void;
 function fixed<T>(oid: number, length: number, write: Write<T>): (values: readonly (T | null)[]) => Buffer {
   return (values) => {
     const nulls = values.reduce((count: number, value) => (value === null ? count + 1 : count), 0);
-    if (nulls === values.length) return begin(oid, 0, false, 0);
     const out = begin(oid, values.length, nulls > 0, values.length * 4 + (values.length - nulls) * length);
     let offset = HEADER_BYTES;
     for (const value of values) {
@@ -89,13 +86,17 @@ export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
   );
 }
 
+/** For a column that is mostly without values: nothing instead of nulls only. A subscript finds a null either way, and so does `unnest` beside longer arrays. */
+export function sparse<T>(toArray: (values: readonly (T | null)[]) => Buffer, values: readonly (T | null)[]): Buffer {
+  return toArray(values.every((value) => value === null) ? [] : values);
+}
+
 function byteArray<T>(
   oid: number,
   values: readonly (T | null)[],
   lengthOf: (value: T) => number,
   write: Write<T>,
 ): Buffer {
-  if (values.every((value) => value === null)) return begin(oid, 0, false, 0);
   const lengths = values.map((value) => (value === null ? NULL_LENGTH : lengthOf(value)));
   const bytes = lengths.reduce((sum, length) => sum + 4 + Math.max(0, length), 0);
   const out = begin(oid, values.length, lengths.includes(NULL_LENGTH), bytes);

@@ -36,8 +36,12 @@ function runValues(commits: readonly RunCommit[]): unknown[] {
     binary.int4Array(commits.map((commit) => commit.events.length)),
     binary.charArray(transitions.map(kindOf)),
     binary.textArray(transitions.map(statusOf)),
-    binary.timeArray(transitions.map((transition) => (transition.type === "suspend" ? transition.availableAt : null))),
-    binary.textArray(
+    binary.sparse(
+      binary.timeArray,
+      transitions.map((transition) => (transition.type === "suspend" ? transition.availableAt : null)),
+    ),
+    binary.sparse(
+      binary.textArray,
       transitions.map((transition) => (transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null)),
     ),
   ];
@@ -71,7 +75,10 @@ function eventValues(commits: readonly RunCommit[]): unknown[] {
     binary.textArray(events.map(([, event]) => event.op)),
     binary.timeArray(events.map(([, event]) => event.at)),
     binary.byteaArray(events.map(([, event]) => event.payload ?? null)),
-    binary.byteaArray(events.map(([, event]) => (event.meta === undefined ? null : jsonBytes(event.meta)))),
+    binary.sparse(
+      binary.byteaArray,
+      events.map(([, event]) => (event.meta === undefined ? null : jsonBytes(event.meta))),
+    ),
   ];
 }
 
@@ -82,10 +89,22 @@ function endValues(commits: readonly RunCommit[]): unknown[] {
   );
   const ends = commits.map(({ transition }) => (transition.type === "end" ? transition : null));
   return [
-    binary.byteaArray(ends.map((end) => end?.output ?? null)),
-    binary.byteaArray(errors.map((error) => (error === null ? null : jsonBytes(error)))),
-    binary.textArray(ends.map((end) => end?.compensation ?? null)),
-    binary.uuidArray(commits.map(({ transition }) => (transition.type === "continue" ? transition.next.runId : null))),
+    binary.sparse(
+      binary.byteaArray,
+      ends.map((end) => end?.output ?? null),
+    ),
+    binary.sparse(
+      binary.byteaArray,
+      errors.map((error) => (error === null ? null : jsonBytes(error))),
+    ),
+    binary.sparse(
+      binary.textArray,
+      ends.map((end) => end?.compensation ?? null),
+    ),
+    binary.sparse(
+      binary.uuidArray,
+      commits.map(({ transition }) => (transition.type === "continue" ? transition.next.runId : null)),
+    ),
     binary.boolArray(commits.map((commit) => commit.clearDeadline)),
   ];
 }
@@ -120,10 +139,22 @@ export function dataValues(runs: readonly NewRun[]): unknown[] {
   return [
     binary.textArray(runs.map((run) => run.seed)),
     binary.byteaArray(runs.map((run) => run.input)),
-    binary.textArray(runs.map((run) => (isEmpty(run.attributes) ? null : JSON.stringify(run.attributes)))),
-    binary.timeArray(runs.map((run) => run.startAt ?? null)),
-    binary.timeArray(runs.map((run) => run.startDelayMs ?? null)),
-    binary.timeArray(runs.map((run) => run.timeoutMs ?? null)),
+    binary.sparse(
+      binary.textArray,
+      runs.map((run) => (isEmpty(run.attributes) ? null : JSON.stringify(run.attributes))),
+    ),
+    binary.sparse(
+      binary.timeArray,
+      runs.map((run) => run.startAt ?? null),
+    ),
+    binary.sparse(
+      binary.timeArray,
+      runs.map((run) => run.startDelayMs ?? null),
+    ),
+    binary.sparse(
+      binary.timeArray,
+      runs.map((run) => run.timeoutMs ?? null),
+    ),
   ];
 }
 
