@@ -29,16 +29,19 @@ export function claimValues(params: ClaimRunsParams): unknown[] {
   ];
 }
 
+type Lane = Pick<Run, "workflow" | "version" | "queue" | "priority">;
+
 /** A row for each run that was taken, and one that says how things stand. */
 export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsResult {
   const runs: Run[] = [];
   const messages: Message[] = [];
+  const stand = rows.at(-1);
+  const lanes = stand?.lanes as Readonly<Record<number, Lane>>;
   for (const row of rows) {
     if (row.run_id === null) continue;
-    runs.push(claimedRun(params, row));
+    runs.push(claimedRun(params, row, lanes[row.lane_id as number] as Lane));
     if (row.m_number !== null) messages.push(...messagesOf(row, () => row.run_id as string));
   }
-  const stand = rows.find((row) => row.run_id === null);
   return {
     live: stand?.live as boolean,
     runs,
@@ -52,16 +55,17 @@ export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): Clai
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
 /** Field by field: a worker that is busy claims thousands of runs a second. */
-function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row: Row): Run {
+function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row: Row, lane: Lane): Run {
+  const runId = row.run_id as string;
   return {
     namespace,
-    runId: row.run_id as string,
+    runId,
     id: row.id as string,
-    firstRunId: row.chain_id as string,
-    workflow: row.workflow as string,
-    version: row.version as string,
-    queue: row.queue as string,
-    priority: row.priority as number,
+    firstRunId: (row.chain_id as string | null) ?? runId,
+    workflow: lane.workflow,
+    version: lane.version,
+    queue: lane.queue,
+    priority: lane.priority,
     seed: row.seed as string,
     status: row.status as RunStatus,
     epoch: row.epoch as number,

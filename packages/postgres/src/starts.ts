@@ -3,6 +3,7 @@ import {
   type NewRun,
   type RunRow,
   type StartOutcome,
+  type StartRun,
   type StartRunsParams,
   type StartRunsResult,
 } from "holdfast/adapter";
@@ -41,14 +42,16 @@ export function startValues(params: StartRunsParams, races: boolean, notify: boo
 
 export function startResult(params: StartRunsParams, rows: readonly Row[]): StartRunsResult {
   const outcomes: StartOutcome[] = [];
-  const now = rows[0]?.now as number;
+  const made = rows.find((row) => row.i === 0) as Row;
+  const now = made.now as number;
   for (const row of rows) {
-    const i = (row.i as number) - 1;
-    const start = params.starts[i];
-    if (!start) continue; // the row with the hints
-    const outcome = row.outcome as StartOutcome["outcome"];
-    outcomes[i] = { outcome, run: row.run === null ? freshRow(start.run, params, row, now) : runRowOf(row.run as Row) };
+    if (row !== made)
+      outcomes[(row.i as number) - 1] = {
+        outcome: row.outcome as StartOutcome["outcome"],
+        run: runRowOf(row.run as Row),
+      };
   }
+  for (const [i, run] of freshRows(params, made, now)) outcomes[i] = { outcome: "created", run };
   // Lost the race for its id in every round: as good as locked.
   params.starts.forEach((start, i) => {
     outcomes[i] ??= { outcome: "busy", run: notCreated(start.run, now) };
@@ -56,21 +59,32 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
   return { outcomes, now };
 }
 
-/** A run that this call has created: everything about it is known here, except for what the store decided. */
-function freshRow(run: NewRun, { holdBy }: StartRunsParams, row: Row, now: number): RunRow {
-  const createdAt = row.created_at as number;
-  const version = row.version as string;
-  const deadlineAt = run.timeoutMs === undefined ? null : createdAt + Math.ceil(run.timeoutMs);
-  if (row.held !== true || !holdBy)
-    return newRow(run, {
-      version,
+/** Runs that this call has created: everything about them is known here, except for what the store decided. */
+function* freshRows({ starts, holdBy }: StartRunsParams, made: Row, now: number): Iterable<[number, RunRow]> {
+  const positions = numbers(made.made);
+  const created = numbers(made.created_at);
+  const available = numbers(made.available_at);
+  const versions = made.version as readonly string[] | null;
+  for (const [k, position] of positions.entries()) {
+    const i = position - 1;
+    const { run } = starts[i] as StartRun;
+    const createdAt = created[k] as number;
+    const holder = (made.held as string)[k] === "t" ? holdBy : null;
+    const decided: Decided = {
+      version: versions?.[i] ?? run.version,
       createdAt,
-      deadlineAt,
-      availableAt: row.available_at as number,
-      holder: null,
+      deadlineAt: run.timeoutMs === undefined ? null : createdAt + Math.ceil(run.timeoutMs),
+      availableAt: holder ? null : (available[k] as number),
+      holder,
       now,
-    });
-  return newRow(run, { version, createdAt, deadlineAt, availableAt: null, holder: holdBy, now });
+    };
+    yield [i, newRow(run, decided)];
+  }
+}
+
+/** Numbers that are separated by commas. */
+function numbers(list: unknown): number[] {
+  return list === "" || list === null ? [] : (list as string).split(",").map(Number);
 }
 
 function notCreated(run: NewRun, createdAt: number): RunRow {

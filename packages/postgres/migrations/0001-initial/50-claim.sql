@@ -1,11 +1,11 @@
 -- Takes due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
--- The first row of the answer says how things stand, the others are the runs: what the caller knows by himself (the worker,
--- the claim, that the run waits for nothing and has not ended) is not among their columns.
+-- The last row of the answer says how things stand and names the lanes, the others are the runs: what the caller knows by
+-- himself (the worker, the claim, that the run waits for nothing and has not ended) is not among their columns.
 create function claim_runs(
   p_worker uuid, p_claim uuid, p_again boolean, p_namespace text, p_queues text[],
   p_workflows text[], p_versions text[], p_limit int, p_solo boolean)
-returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean,
-  run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, workflow text, version text, queue text, priority int,
+returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean, lanes json,
+  run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb, compensation text,
   input bytea, error bytea,
@@ -29,7 +29,8 @@ begin
   v_live := coalesce(v_live, false);
   v_now := now_ms();
   if v_live and p_again then
-    v_ids := array(select r.run_id from runs r where r.held_by = p_worker and r.claim_id = p_claim order by r.run_id);
+    select coalesce(array_agg(r.run_id order by r.run_id), '{}'), coalesce(array_agg(distinct r.lane_id), '{}') into v_ids, v_lanes
+      from runs r where r.held_by = p_worker and r.claim_id = p_claim;
   end if;
   if v_live and cardinality(v_ids) = 0 then
     for l in
@@ -80,15 +81,14 @@ begin
                where o.delivered > o.consumed order by x.run_id, x.number) m
        group by m.run_id
     )
-    select null::boolean, null::bigint, null::bigint, null::boolean,
-           o.run_id, s.chain_id, s.continued_from, s.id, s.seed, n.workflow, n.version, n.queue, n.priority,
+    select null::boolean, null::bigint, null::bigint, null::boolean, null::json,
+           o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
            o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation, s.input, o.error,
            m.number, m.kind, m.name, m.id, m.payload, m.at
       from unnest(v_ids) with ordinality as t(run_id, i)
       join ours o using (run_id)
       join run_starts s using (run_id)
-      join lanes n on n.lane_id = o.lane_id
       left join run_attributes a using (run_id)
       left join messages m using (run_id)
      order by t.i;
@@ -98,6 +98,7 @@ begin
                 order by r.available_at limit 1) x) then
     v_next := v_now;
   end if;
+  select json_object_agg(n.lane_id, n) into lanes from lanes n where n.lane_id = any (v_lanes);
   live := v_live; now := v_now; next_due_at := v_next; suspect_due := v_suspect;
   return next;
 end $$;

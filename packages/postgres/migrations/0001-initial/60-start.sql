@@ -1,5 +1,5 @@
--- Creates runs, or finds those that have their ids. Answers one row per start: a run that was created in this call by
--- what is new about it, any other by its row.
+-- Creates runs, or finds those that have their ids. Runs that were created in this call are answered by what is new about
+-- them, all in the row with i = 0 (lists: positions, times, whether they are held), each of the others by a row of its own.
 create function start_runs(
   p_run uuid[], p_namespace text[], p_id text[], p_workflow text[], p_version text[], p_queue text[], p_priority int[],
   p_seed text[], p_input bytea[], p_attributes text[], p_start_at bigint[], p_delay bigint[], p_timeout bigint[],
@@ -7,8 +7,8 @@ create function start_runs(
   p_hold_by uuid, p_claim uuid, p_replace_error bytea,
   p_races boolean,       -- others may be taking the same ids; else that is an error (23505)
   p_notify boolean)
-returns table (i int, outcome text, now bigint, hints text, version text, created_at bigint, available_at bigint,
-  held boolean, run json)
+returns table (i int, outcome text, run json, now bigint, hints text, made text, created_at text, available_at text, held text,
+  version text[])        -- null: as asked for
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
 declare
@@ -138,11 +138,10 @@ begin
     select distinct E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
       from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held and f.available_at <= v_now);
   return query
-    select f.i, 'created', v_now, null::text, v_version[f.i], f.created_at, f.available_at, f.held, null::json
-      from unnest(f_i, f_created, f_available, f_held) as f(i, created_at, available_at, held)
-    union all
-    select r.i, r.outcome, v_now, null::text, null::text, null::bigint, null::bigint, null::boolean, row_to_json(v)
-      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join lean_rows v on v.run_id = r.run_id
-    union all
-    select 0, 'now', v_now, send_hints(v_lines, p_notify), null::text, null::bigint, null::bigint, null::boolean, null::json;
+    select r.i, r.outcome, row_to_json(v), null::bigint, null::text, null::text, null::text, null::text, null::text, null::text[]
+      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join lean_rows v on v.run_id = r.run_id;
+  i := 0; now := v_now; hints := send_hints(v_lines, p_notify); made := array_to_string(f_i, ',');
+  created_at := array_to_string(f_created, ','); available_at := array_to_string(f_available, ',');
+  held := array_to_string(f_held, ''); version := nullif(v_version, p_version);
+  return next;
 end $$;
