@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as binary from "../src/binary-array.ts";
 import { PLANNER_SETTINGS } from "../src/driver.ts";
 import { countStatement, listStatement } from "../src/listing.ts";
+import { type Reads, readsOf } from "./reads.ts";
 import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
 
@@ -54,39 +55,20 @@ async function fill(): Promise<void> {
   );
 }
 
-interface Reads {
-  /** Rows of large tables that were read in sequence. */
-  readonly inSequence: number;
-  readonly byIndex: number;
-}
-
-async function readsOf(text: string, values: readonly unknown[]): Promise<Reads> {
+/** In a transaction that is taken back. */
+async function reads(text: string, values: readonly unknown[]): Promise<Reads> {
   await database.sql("begin");
   try {
-    const before = await readsSoFar();
-    await database.sql(text, [...values]);
-    const after = await readsSoFar();
-    return { inSequence: after.inSequence - before.inSequence, byIndex: after.byIndex - before.byIndex };
+    return await readsOf(database, text, values);
   } finally {
     await database.sql("rollback");
   }
 }
 
-/** Of this connection, since it last reported to the statistics; it does not do that within a transaction. */
-async function readsSoFar(): Promise<Reads> {
-  const [row] = await database.sql(
-    `select coalesce(sum(seq_tup_read) filter (where relname not in ('lanes', 'workers')), 0)::int as "inSequence",
-            coalesce(sum(idx_tup_fetch), 0)::int as "byIndex"
-       from pg_stat_xact_user_tables where schemaname = $1`,
-    [database.schema],
-  );
-  return row as unknown as Reads;
-}
-
 async function expectFew(text: string, values: readonly unknown[], most: number): Promise<void> {
-  const reads = await readsOf(text, values);
-  expect(reads.inSequence).toBe(0);
-  expect(reads.byIndex).toBeLessThan(most);
+  const { inSequence, byIndex } = await reads(text, values);
+  expect(inSequence).toBe(0);
+  expect(byIndex).toBeLessThan(most);
 }
 
 function call(name: string, count: number): string {
@@ -151,7 +133,7 @@ describe("lists of 20 walk an index and stop", () => {
   test("counts stop where they are told", async () => {
     const filter = { namespace: "default", statuses: ["waiting"], atMost: 10 } as const;
     const { statement, values } = countStatement(database.schema, filter);
-    const { inSequence, byIndex } = await readsOf(statement.text, values);
+    const { inSequence, byIndex } = await reads(statement.text, values);
     expect(inSequence + byIndex).toBeLessThan(100);
   });
 

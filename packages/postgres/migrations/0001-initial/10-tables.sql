@@ -83,7 +83,8 @@ create table open_ids (
   id         text collate "C",
   created_at bigint not null,
   run_id     uuid not null,
-  primary key (namespace, id)
+  -- The id first: by its namespace alone nothing is to be looked for here.
+  primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
 create index open_ids_list on open_ids (namespace, created_at desc, run_id desc);

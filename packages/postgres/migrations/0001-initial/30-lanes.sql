@@ -1,7 +1,8 @@
 -- The lanes of runs that are about to be created, made where they are missing. Called before any other lock is taken.
 -- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once.
 create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[])
-returns int[] language plpgsql volatile set enable_seqscan = off set jit = off as $$
+returns int[] language plpgsql volatile set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_ids int[];
 begin
   for v_round in 1..3 loop

@@ -23,6 +23,7 @@ create function commit_runs(
   out m_run uuid[], out m_number int[], out m_kind text[], out m_name text[], out m_id text[], out m_payload bytea[],
   out m_at bigint[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
 declare
   v_ok boolean[];        -- the rows that could be locked; null: all, or else an error

@@ -10,7 +10,8 @@ returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb, compensation text,
   input bytea, error bytea,
   m_number int[], m_kind text[], m_name text[], m_id text[], m_payload bytea[], m_at bigint[])
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
@@ -35,8 +36,8 @@ begin
   if v_live and cardinality(v_ids) = 0 then
     for l in
       select n.lane_id, d.due,
-             case when not p_solo then exists (select 1 from runs r where r.lane_id = n.lane_id and r.suspect
-                    and r.available_at <= v_now) end as suspect_due,
+             case when not p_solo then (select true from runs r where r.lane_id = n.lane_id and r.suspect
+                    and r.available_at <= v_now limit 1) end as suspect_due,
              least((select r.available_at from runs r where r.lane_id = n.lane_id and not r.suspect
                        and r.available_at > v_now order by r.available_at limit 1),
                    (select r.available_at from runs r where r.lane_id = n.lane_id and r.suspect

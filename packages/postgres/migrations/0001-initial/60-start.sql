@@ -9,7 +9,8 @@ create function start_runs(
   p_notify boolean)
 returns table (i int, outcome text, run json, now bigint, hints text, made text, created_at text, available_at text, held text,
   version text[])        -- null: as asked for
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_open int[] := array(select generate_subscripts(p_run, 1));

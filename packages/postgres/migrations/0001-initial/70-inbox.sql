@@ -10,14 +10,15 @@ create function deliver_messages(
   p_inbox_max int, p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   v_now bigint; v_lines text[]; v_due text[];
   v_target uuid[];       -- per message: the run that is meant
-  v_i int[]; v_outcome text[];
-  -- The runs that could be locked, each once, and how they stand.
-  l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[]; l_delivered int[]; l_consumed int[];
+  -- The messages whose run could be locked, and how that run stands.
+  l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[]; l_delivered int[]; l_consumed int[];
+  v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[];
 begin
   -- 1. Which run is meant, and 2. lock it. One that has gone on stands for the last run of its chain.
   v_target := array(
@@ -26,35 +27,31 @@ begin
                order by s.created_at desc limit 1) end
       from generate_subscripts(p_message, 1) k(i) order by k.i);
   for v_round in 1..2 loop
-    select array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by), array_agg(k.continued_as),
-           array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
-      into l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
-      from (select r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed, r.delivered,
-                   r.consumed
-              from runs r where r.run_id = any (v_target) for no key update skip locked) k;
+    select array_agg(k.i), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
+           array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
+      into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
+      from (select t.i, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
+                   r.delivered, r.consumed
+              from unnest(v_target) with ordinality as t(run_id, i) join runs r on r.run_id = t.run_id
+               for no key update of r skip locked) k;
     exit when v_round = 2 or not exists (select 1 from unnest(l_next) n(run_id) where n.run_id is not null);
     v_target := array(
-      select coalesce(last.run_id, t.run_id)
-        from unnest(v_target) with ordinality as t(run_id, i)
-        left join unnest(l_run, l_next) as g(run_id, next) on g.run_id = t.run_id and g.next is not null
-        left join run_starts s on s.run_id = g.run_id
-        left join lateral (select x.run_id from run_starts x
-                            where x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-                            order by x.created_at desc limit 1) last on true
-       order by t.i);
+      select coalesce((select x.run_id from run_starts s
+                         join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
+                        where s.run_id = t.run_id order by x.created_at desc limit 1), t.run_id)
+        from unnest(v_target) with ordinality as t(run_id, i) order by t.i);
   end loop;
   v_now := now_ms();
   -- 3. Judge, number and write.
   with known as materialized (
-    select t.i::int, r.run_id, s.chain_id, r.place, r.held_by, r.status, r.delivered, r.consumed, r.closed,
-           -- Where it went on was purged.
-           r.next is not null and not exists (select 1 from runs n where n.run_id = r.next) as gone,
-           row_number() over (partition by s.chain_id, p_message[t.i] order by t.i) as copy,
-           exists (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[t.i]) as dup
-      from unnest(v_target) with ordinality as t(run_id, i)
-      join unnest(l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
-           as r(run_id, place, status, held_by, next, closed, delivered, consumed) on r.run_id = t.run_id
-     cross join lateral (select b.chain_id from run_starts b where b.run_id = t.run_id limit 1) s
+    select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
+           -- Where it went on was purged. (Not `exists`, here and below: that may be planned as a read of the whole table.)
+           l.next is not null and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
+           row_number() over (partition by s.chain_id, p_message[l.i] order by l.i) as copy,
+           (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
+      from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
+           as l(i, run_id, place, status, held_by, next, closed, delivered, consumed)
+     cross join lateral (select b.chain_id from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
     select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 order by k.i) as rank
       from known k
@@ -79,28 +76,30 @@ begin
     insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
     select d.run_id, d.chain_id, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i], v_now from numbered d
   )
-  select array_agg(j.i), array_agg(j.outcome),
+  select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
            (select distinct n.run_id, n.held_by from numbered n) d),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
             from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
-    into v_i, v_outcome, v_lines, v_due from judged j;
+    into v_i, v_outcome, v_run, v_status, v_lines, v_due from judged j;
   return query
-    select t.i::int, coalesce(j.outcome, case when r.run_id is null then 'not_found' else 'busy' end),
-           case when j.outcome is distinct from 'not_found' then coalesce(l.run_id, r.run_id) end,
-           case when j.outcome is distinct from 'not_found' then coalesce(l.status, r.status) end, null::text
-      from unnest(v_target) with ordinality as t(run_id, i)
-      left join unnest(v_i, v_outcome) as j(i, outcome) on j.i = t.i
-      left join unnest(l_run, l_status) as l(run_id, status) on l.run_id = t.run_id
-      left join lateral (select o.run_id, o.status from runs o
-                          where o.run_id = case when l.run_id is null then t.run_id end limit 1) r on true
-    union all
-    select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);
+    select j.i, j.outcome, case when j.outcome <> 'not_found' then j.run_id end,
+           case when j.outcome <> 'not_found' then j.status end, null::text
+      from unnest(v_i, v_outcome, v_run, v_status) as j(i, outcome, run_id, status);
+  -- The others: no such run, or a stranger has it.
+  if coalesce(cardinality(v_i), 0) < cardinality(p_message) then
+    return query
+      select t.i::int, case when r.run_id is null then 'not_found' else 'busy' end, r.run_id, r.status, null::text
+        from unnest(v_target) with ordinality as t(run_id, i) left join runs r on r.run_id = t.run_id
+       where v_i is null or t.i <> all (v_i);
+  end if;
+  return query select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);
 end $$;
 
 create function read_inbox(p_run uuid[], p_after int[])
 returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
-language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   return query
@@ -111,7 +110,8 @@ end $$;
 
 create function read_histories(p_run uuid[], p_after int[], p_limit int)
 returns table (i int, seq int, type smallint, op text, at bigint, payload bytea, meta bytea)
-language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   return query

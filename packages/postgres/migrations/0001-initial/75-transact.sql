@@ -5,7 +5,8 @@
 -- what number the message has, can no longer change.
 create function record_outcome(p_token text, p_worker uuid, p_run uuid, p_epoch int, p_op text, p_message text, p_payload bytea)
 returns table (number int, at bigint)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare v_chain uuid; v_number int; v_now bigint;
 begin
@@ -32,7 +33,8 @@ end $$;
 -- locked, or has not got that far and never will, because its connection is gone and it is not this one.
 create function find_outcome(p_run uuid, p_message text)
 returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   perform 1 from runs r where r.run_id = p_run for no key update;

@@ -1,7 +1,8 @@
 -- Ends runs from outside, whoever holds them.
 create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare v_now bigint; v_target uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[];
 begin
@@ -30,7 +31,8 @@ end $$;
 
 -- Makes a parked run due again. NOWAIT: who has the row says so at once.
 create function resume_run(p_run uuid, p_namespace text, p_id text, p_notify boolean, out o_status run_status, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint;
 begin
   select r.status into o_status from runs r where r.run_id = v_run for no key update nowait;
@@ -46,7 +48,8 @@ end $$;
 create function reopen_run(
   p_run uuid, p_namespace text, p_id text, p_event_count int, p_type smallint, p_op text, p_payload bytea, p_meta bytea,
   p_notify boolean, out o_outcome text, out o_status run_status, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint; r record;
 begin
   select x.run_no, x.status, x.ended_at, x.event_count, s.namespace, s.id, s.created_at into r
@@ -82,7 +85,8 @@ end $$;
 -- Answers the rows as they were before. The table lock makes two workers that register at once take turns.
 create function register_versions(p_namespace text, p_workflow text[], p_version text[], p_hash text[])
 returns table (i int, was versions)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   lock table versions in share row exclusive mode;
@@ -99,7 +103,8 @@ end $$;
 create function update_version(
   p_namespace text, p_workflow text, p_version text, p_default boolean, p_share double precision, p_deprecated boolean)
 returns boolean
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 begin
   lock table versions in share row exclusive mode;
   perform 1 from versions v where v.namespace = p_namespace and v.workflow = p_workflow and v.version = p_version;

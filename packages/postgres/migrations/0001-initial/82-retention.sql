@@ -1,7 +1,8 @@
 -- Deletes closed runs that ended before a time, the oldest first, with all that belongs to them.
 create function purge_runs(
   p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_statuses run_status[] := p_statuses::run_status[];
   v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
@@ -38,8 +39,8 @@ begin
   -- 4. Their messages. Of a chain that still has a run the ids stay, under a run id that nobody has.
   v_kept := array(
     select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)
-     where exists (select 1 from run_starts x
-                    where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id));
+     where (select 1 from run_starts x
+             where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id limit 1) is not null);
   if cardinality(v_kept) > 0 then
     update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
      where m.run_id = any (v_ids) and m.chain_id = any (v_kept);

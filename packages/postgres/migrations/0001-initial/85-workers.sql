@@ -1,7 +1,8 @@
 create function register_worker(
   p_worker uuid, p_namespace text, p_name text, p_queues text[], p_workflows text[], p_labels text, p_lease_ms bigint,
   out o_live boolean, out o_now bigint)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 begin
   o_now := now_ms();
   insert into workers (worker_id, namespace, name, queues, workflows, labels, status, lease_ms, started_at, heartbeat_at,
@@ -15,7 +16,8 @@ end $$;
 create function heartbeat_worker(
   p_worker uuid, p_lease_ms bigint, p_draining boolean,
   out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[])
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 begin
   o_now := now_ms();
   update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
@@ -36,7 +38,8 @@ create function give_back(p_run uuid[], p_now bigint) returns void language sql 
 
 create function release_runs(
   p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_now bigint := now_ms(); v_mine uuid[];
 begin
   v_mine := array(select r.run_id from unnest(p_run, p_epoch) as a(run_id, epoch)
@@ -48,7 +51,8 @@ begin
 end $$;
 
 create function stop_worker(p_worker uuid, p_notify boolean, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_now bigint; v_mine uuid[];
 begin
   -- FOR UPDATE excludes the KEY SHARE of a claim in flight: behind it the worker takes nothing more.
@@ -65,7 +69,8 @@ create function sweep_workers(
   p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_parked int, out o_timed_out int,
   out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off as $$
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
 declare v_ids uuid[]; v_parked uuid[]; v_lines text[];
 begin
   o_now := now_ms();

@@ -1,0 +1,103 @@
+/**
+ * A server keeps the plans of a connection, made when its tables were empty and nothing was known of them. Until statistics
+ * are gathered those plans serve tables that have grown: they must be the right ones from the beginning.
+ */
+import type { RunCommit, Transition } from "holdfast/adapter";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import * as binary from "../src/binary-array.ts";
+import { claimValues } from "../src/claims.ts";
+import { commitValues } from "../src/commits.ts";
+import { startValues } from "../src/starts.ts";
+import { readsOf } from "./reads.ts";
+import { aStart, ERROR, event, HOLD, idOf, LANE, newRun, register } from "./sample-runs.ts";
+import { TestDatabase } from "./test-database.ts";
+
+const RUNS = 20;
+const OTHERS = 10_000;
+const worker = idOf(1);
+const handlers = [{ workflow: LANE.workflow, version: LANE.version }];
+const where = { namespace: LANE.namespace, queues: [LANE.queue], handlers };
+const WAIT: Transition = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] };
+const END: Transition = {
+  type: "end",
+  status: "completed",
+  output: new Uint8Array([48]),
+  error: null,
+  compensation: null,
+  unlessBehind: true,
+};
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await TestDatabase.create();
+  const { store } = await database.open();
+  await register(store, worker);
+  await store.close();
+  const tables = ["runs", "run_starts", "open_ids", "events", "inbox", "run_attributes", "lanes", "versions"];
+  for (const table of tables)
+    await database.sql(`alter table ${database.name(table)} set (autovacuum_enabled = false)`);
+});
+
+afterAll(() => database.drop());
+
+/** The calls in the life of some runs, from their start to their end, with how much each may read for a run. */
+function lives(from: number): readonly (readonly [call: string, values: readonly unknown[], mostPerRun: number])[] {
+  const numbers = Array.from({ length: RUNS }, (_, i) => from + i);
+  const commits = (commit: number, epoch: number, consumed: number, transition: Transition) => ({
+    workerId: worker,
+    commits: numbers.map((n): RunCommit => {
+      const nothing = { attributes: null, clearDeadline: false } as const;
+      return { runId: idOf(n), epoch, commit, consumed, events: [event(commit + 1)], ...nothing, transition };
+    }),
+  });
+  const claim = { workerId: worker, again: false, ...where, limit: RUNS, solo: false };
+  const starts = numbers.map((n) => aStart(newRun(n), { pick: 0.5 }));
+  const texts = (text: (n: number) => string) => binary.textArray(numbers.map(text));
+  const messages = [
+    ...[binary.uuidArray(numbers.map(() => null)), texts(() => LANE.namespace), texts((n) => newRun(n).id)],
+    ...[texts(() => "signal"), texts(() => "go"), texts((n) => `message ${n}`)],
+    ...[binary.byteaArray(numbers.map(() => new Uint8Array(0))), 10, false],
+  ];
+  return [
+    ["start_runs", startValues({ starts, holdBy: null, replaceError: ERROR }, false, false), 5],
+    ["claim_runs", claimValues({ ...claim, claimId: idOf(from) }), 8],
+    ["commit_runs", commitValues(commits(0, 1, 0, HOLD), false, false), 2],
+    ["commit_runs", commitValues(commits(1, 1, 0, WAIT), false, false), 2],
+    ["deliver_messages", messages, 8],
+    ["claim_runs", claimValues({ ...claim, claimId: idOf(from + 1) }), 9],
+    ["commit_runs", commitValues(commits(2, 2, 1, END), false, false), 4],
+    ["purge_runs", [LANE.namespace, Number.MAX_SAFE_INTEGER, binary.textArray(["completed"]), RUNS], 15],
+  ];
+}
+
+/** Other runs: half of them have ended, half wait; each has had a message. */
+async function grow(): Promise<void> {
+  const name = (table: string): string => database.name(table);
+  await database.sql(`create temp table sample as select i, ('01890000-0000-7000-9000-' || lpad(to_hex(i), 12, '0'))::uuid as run_id,
+    i % 2 = 0 as ended, (select lane_id from ${name("lanes")} limit 1) as lane_id from generate_series(1, ${OTHERS}) i`);
+  await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input)
+    select run_id, run_id, i, lane_id, 'default', 'other ' || i, 's', '{}' from sample`);
+  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, held_by)
+    select run_id, lane_id, 1, case when ended then 'failed' else 'running' end::${name("run_status")}, i, null,
+           case when ended then i end, case when not ended then '${worker}'::uuid end from sample`);
+  await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
+    select 'default', 'other ' || i, i, run_id from sample where not ended`);
+  await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
+    select run_id, run_id, 1, 1, 'signal', 'go', 'other ' || i, '' from sample`);
+  await database.sql(`insert into ${name("events")} (run_no, at, seq, type, op)
+    select run_no, 1, 1, 9, 'step' from ${name("runs")}`);
+}
+
+test("plans that were made when the database was empty are right when it has grown", async () => {
+  const text = (call: string, count: number): string =>
+    `select * from ${database.name(call)}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(",")})`;
+  for (const [call, values] of lives(1_000)) await database.sql(text(call, values.length), [...values]);
+  await grow();
+  for (const [call, values, mostPerRun] of lives(2_000)) {
+    await database.sql("begin");
+    const { inSequence, entries } = await readsOf(database, text(call, values.length), values);
+    await database.sql("commit");
+    expect(inSequence, call).toBe(0);
+    expect(entries / RUNS, call).toBeLessThanOrEqual(mostPerRun);
+  }
+});

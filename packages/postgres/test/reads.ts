@@ -1,0 +1,34 @@
+/** What a statement reads, as the server counts it for its own connection: no plan can hide in a function. */
+import type { TestDatabase } from "./test-database.ts";
+
+export interface Reads {
+  /** Rows of large tables that were read in sequence. */
+  readonly inSequence: number;
+  /** Rows that were fetched by way of an index, and entries of indexes that were read, for rows or instead of them. */
+  readonly byIndex: number;
+  readonly entries: number;
+}
+
+/** In the transaction that is open on the connection for tests: the counts are reported, and forgotten, when it ends. */
+export async function readsOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<Reads> {
+  const before = await readsSoFar(database);
+  await database.sql(text, [...values]);
+  const after = await readsSoFar(database);
+  return {
+    inSequence: after.inSequence - before.inSequence,
+    byIndex: after.byIndex - before.byIndex,
+    entries: after.entries - before.entries,
+  };
+}
+
+async function readsSoFar(database: TestDatabase): Promise<Reads> {
+  const [row] = await database.sql(
+    `select coalesce(sum(seq_tup_read) filter (where relname not in ('lanes', 'workers')), 0)::int as "inSequence",
+            coalesce(sum(idx_tup_fetch), 0)::int as "byIndex",
+            (select coalesce(sum(pg_stat_get_xact_tuples_returned(indexrelid)), 0)::int
+               from pg_stat_user_indexes where schemaname = $1) as entries
+       from pg_stat_xact_user_tables where schemaname = $1`,
+    [database.schema],
+  );
+  return row as unknown as Reads;
+}
