@@ -7,8 +7,8 @@ create function claim_runs(
 returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean, lanes json,
   run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
-  alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb, compensation text,
-  input bytea, error bytea,
+  alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb,
+  compensation text, input bytea, error bytea,
   m_number int[], m_kind text[], m_name text[], m_id text[], m_payload bytea[], m_at bigint[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$

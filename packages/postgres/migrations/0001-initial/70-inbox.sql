@@ -17,7 +17,8 @@ declare
   v_now bigint; v_lines text[]; v_due text[];
   v_target uuid[];       -- per message: the run that is meant
   -- The messages whose run could be locked, and how that run stands.
-  l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[]; l_delivered int[]; l_consumed int[];
+  l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
+  l_delivered int[]; l_consumed int[];
   v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[];
 begin
   -- 1. Which run is meant, and 2. lock it. One that has gone on stands for the last run of its chain.
