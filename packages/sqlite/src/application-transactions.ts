@@ -42,7 +42,12 @@ export class ApplicationTransactions {
   }
 
   join(db: ApplicationDatabase): Pick<Store, "startRuns" | "deliverMessages"> {
-    const sql = new Connection({ exec: (text) => void db.exec(text), prepare: (text) => db.prepare(text), close() {} });
+    const database = {
+      exec: (text: string) => void db.exec(text),
+      prepare: (text: string) => db.prepare(text),
+      close() {},
+    };
+    const sql = new Connection(database, { quick: false });
     this.#requireSameFile(sql);
     const inside = async <T>(body: (call: Call) => T): Promise<T> => {
       requireOpen(sql);

@@ -1,30 +1,26 @@
-import type { ClaimRunsParams, ClaimRunsResult } from "holdfast/adapter";
+import type { ClaimRunsParams, ClaimRunsResult, Message, Run } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import type { Lane } from "./catalog.ts";
 import { statusCode } from "./codes.ts";
 import { unconsumed } from "./inbox.ts";
-import { readRun } from "./run-rows.ts";
-import { newUuidBytes, uuidBytes } from "./uuid.ts";
+import { readHeldRun } from "./run-rows.ts";
+import { newUuidBytes, uuidText } from "./uuid.ts";
 import { liveWorkerKey } from "./workers.ts";
 
 const DUE = `
-  select run_key as runKey, available_at as availableAt from holdfast_runs
+  select run_key, available_at from holdfast_runs
   where lane_id = ? and suspect = ? and available_at <= ? order by available_at limit ?`;
 const NEXT_DUE = `
   select min(available_at) as at from holdfast_runs where lane_id = ? and suspect = ? and available_at > ?`;
 const HOLD = `
   update holdfast_runs set epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
     started_at = coalesce(started_at, ?), status = iif(status = ?, status, ?)
-  where run_key = ?`;
-const TAKEN_UNDER = "select run_key as runKey from holdfast_runs where held_by = ? and claim_id = ? order by run_key";
-
-interface DueRun {
-  readonly runKey: number;
-  readonly availableAt: number;
-}
+  where run_key in (select value from json_each(?))`;
+const TAKEN_UNDER = "select run_key from holdfast_runs where held_by = ? and claim_id = ? order by run_key";
 
 interface Found {
-  readonly taken: readonly DueRun[];
+  /** The keys of runs. */
+  readonly taken: readonly number[];
   readonly nextDueAt: number | null;
   readonly suspectDue: boolean;
 }
@@ -34,17 +30,20 @@ const NOTHING: Found = { taken: [], nextDueAt: null, suspectDue: false };
 export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
   const { sql, now } = call;
   const workerKey = liveWorkerKey(call, params.workerId);
-  if (workerKey === undefined) return answer(call, NOTHING, false);
+  if (workerKey === undefined) return { live: false, runs: [], messages: [], now, nextDueAt: null, suspectDue: false };
+  const holder = { heldBy: call.catalog.workerId(workerKey), claimId: newUuidBytes(params.claimId) };
   if (params.again) {
-    const taken = sql.all<DueRun>(TAKEN_UNDER, workerKey, uuidBytes(params.claimId));
-    if (taken.length > 0) return answer(call, { ...NOTHING, taken }, true);
+    const taken = sql.allColumns(TAKEN_UNDER, workerKey, holder.claimId).map(([runKey]) => runKey as number);
+    if (taken.length > 0) return answer(call, { ...NOTHING, taken }, holder);
   }
   const found = findDue(call, params, lanesOf(call, params));
-  const claimId = newUuidBytes(params.claimId);
   const [compensating, running] = [statusCode("compensating"), statusCode("running")];
-  for (const { runKey } of found.taken)
-    sql.run(HOLD, workerKey, claimId, Number(params.solo), now, compensating, running, runKey);
-  return answer(call, found, true);
+  if (found.taken.length > 0) {
+    // One statement for all: what a statement costs by itself is more than what it does to a run.
+    const runKeys = JSON.stringify(found.taken);
+    sql.execute(HOLD, workerKey, holder.claimId, Number(params.solo), now, compensating, running, runKeys);
+  }
+  return answer(call, found, holder);
 }
 
 /** Higher priorities first. */
@@ -58,20 +57,24 @@ function lanesOf(call: Call, { namespace, queues, handlers }: ClaimRunsParams): 
 function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): Found {
   const { sql, now } = call;
   const limit = params.solo ? Math.min(1, params.limit) : params.limit;
-  const taken: DueRun[] = [];
+  const taken: number[] = [];
   let left = false;
   for (const group of byPriority(lanes)) {
     const room = limit - taken.length;
     // One more than there is room for, to know whether some are left.
-    const due = group.flatMap(({ laneId }) => sql.all<DueRun>(DUE, laneId, Number(params.solo), now, room + 1));
-    due.sort((a, b) => a.availableAt - b.availableAt || a.runKey - b.runKey);
-    taken.push(...due.slice(0, room));
+    const due = group.flatMap(
+      ({ laneId }) => sql.allColumns(DUE, laneId, Number(params.solo), now, room + 1) as DueRun[],
+    );
+    due.sort(([aKey, aAt], [bKey, bAt]) => aAt - bAt || aKey - bKey);
+    for (const [runKey] of due.slice(0, room)) taken.push(runKey);
     left = due.length > room;
     if (left) break;
   }
-  const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.all(DUE, laneId, 1, now, 1).length > 0);
+  const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.allColumns(DUE, laneId, 1, now, 1).length > 0);
   return { taken, nextDueAt: left ? now : nextDue(call, lanes), suspectDue };
 }
+
+type DueRun = readonly [runKey: number, availableAt: number];
 
 function byPriority(lanes: readonly Lane[]): Lane[][] {
   const groups = new Map<number, Lane[]>();
@@ -94,12 +97,15 @@ function nextDue({ sql, now }: Call, lanes: readonly Lane[]): number | null {
   return next;
 }
 
-function answer(call: Call, found: Found, live: boolean): ClaimRunsResult {
-  const runs = found.taken.map(({ runKey }) => readRun(call, runKey));
-  const messages = found.taken.flatMap(({ runKey }, i) => {
-    const run = runs[i];
-    return run && run.delivered > run.consumed ? unconsumed(call, runKey, run.consumed) : [];
-  });
+function answer(call: Call, found: Found, holder: { heldBy: string; claimId: Uint8Array }): ClaimRunsResult {
+  const holding = { heldBy: holder.heldBy, claimId: uuidText(holder.claimId) };
+  const runs: Run[] = [];
+  const messages: Message[] = [];
+  for (const runKey of found.taken) {
+    const run = readHeldRun(call, runKey, holding);
+    runs.push(run);
+    if (run.delivered > run.consumed) messages.push(...unconsumed(call, runKey, run.consumed));
+  }
   const { nextDueAt, suspectDue } = found;
-  return { live, runs, messages, now: call.now, nextDueAt, suspectDue };
+  return { live: true, runs, messages, now: call.now, nextDueAt, suspectDue };
 }

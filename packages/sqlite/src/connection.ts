@@ -1,5 +1,5 @@
 import type { Durability } from "holdfast/adapter";
-import type { Database, SqlValue, Statement } from "./driver.ts";
+import type { Columns, Database, SqlValue, Statement } from "./driver.ts";
 
 /** The longest that SQLite may wait for a lock by itself. It waits by sleeping, event loop and heartbeats included. */
 const BUSY_WAIT_MS = 2;
@@ -9,14 +9,28 @@ const LOG_BYTES_KEPT = 64 * 1024 * 1024;
 
 const FOREIGN_STATEMENTS_MAX = 200;
 
-/** A connection with its prepared statements. All of it is synchronous. */
+/** `quick`: the driver's `get` may be asked of a statement that answers no rows. Some drivers of applications refuse that. */
+export interface ConnectionOptions {
+  readonly quick: boolean;
+}
+
+/**
+ * A connection with its prepared statements. All of it is synchronous.
+ *
+ * Most of the time of a small statement is spent on the way between JavaScript and SQLite, and most of that on the object that the
+ * driver makes for the answer. What is asked for every run of a flush therefore uses `columns` and `execute`.
+ */
 export class Connection {
   readonly #db: Database;
+  readonly #quick: boolean;
   readonly #statements = new Map<string, Statement>();
+  /** Apart from the others: how a statement answers is a property of the statement. */
+  readonly #columnStatements = new Map<string, ColumnStatement>();
   readonly #foreign = new Map<string, Statement>();
 
-  constructor(db: Database) {
+  constructor(db: Database, { quick }: ConnectionOptions = { quick: true }) {
     this.#db = db;
+    this.#quick = quick;
   }
 
   /** What every connection needs before anything else. Answers the journal mode that the file could be brought to. */
@@ -37,6 +51,25 @@ export class Connection {
 
   all<T>(sql: string, ...values: SqlValue[]): T[] {
     return this.#prepare(sql).all(...values) as T[];
+  }
+
+  /** The first row. */
+  columns(sql: string, ...values: SqlValue[]): Columns | undefined {
+    const { statement, arrays } = this.#prepareColumns(sql);
+    const row = statement.get(...values);
+    return arrays || row === undefined ? (row as Columns | undefined) : columnsOf(row);
+  }
+
+  allColumns(sql: string, ...values: SqlValue[]): Columns[] {
+    const { statement, arrays } = this.#prepareColumns(sql);
+    const rows = statement.all(...values);
+    return arrays ? (rows as Columns[]) : rows.map(columnsOf);
+  }
+
+  /** For statements that answer nothing. */
+  execute(sql: string, ...values: SqlValue[]): void {
+    if (this.#quick) this.#prepare(sql).get(...values);
+    else this.#prepare(sql).run(...values);
   }
 
   /** Answers how many rows were changed. */
@@ -87,7 +120,7 @@ export class Connection {
 
   /** The texts of all statements so far. */
   statements(): string[] {
-    return [...this.#statements.keys()];
+    return [...this.#statements.keys(), ...this.#columnStatements.keys()];
   }
 
   close(): void {
@@ -99,6 +132,7 @@ export class Connection {
       // A damaged file, a full disk: the log stays, and whoever opens the file next reads it.
     }
     this.#statements.clear();
+    this.#columnStatements.clear();
     this.#foreign.clear();
     this.#db.close();
   }
@@ -110,4 +144,25 @@ export class Connection {
     this.#statements.set(sql, statement);
     return statement;
   }
+  #prepareColumns(sql: string): ColumnStatement {
+    const known = this.#columnStatements.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql);
+    const arrays = statement.setReturnArrays !== undefined;
+    statement.setReturnArrays?.(true);
+    const prepared = { statement, arrays };
+    this.#columnStatements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+interface ColumnStatement {
+  readonly statement: Statement;
+  /** Whether it answers arrays by itself. */
+  readonly arrays: boolean;
+}
+
+/** Drivers set the properties of a row in the order of its columns. */
+function columnsOf(row: unknown): Columns {
+  return Object.values(row as Record<string, SqlValue>);
 }

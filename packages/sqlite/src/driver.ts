@@ -6,7 +6,12 @@ import { isBuiltin } from "node:module";
 
 export type SqlValue = null | number | string | Uint8Array;
 
+/** The columns of a row, in the order of the statement. */
+export type Columns = readonly SqlValue[];
+
 export interface Statement {
+  /** Rows as arrays instead of objects. Node has it since 22.16. */
+  setReturnArrays?(enabled: boolean): void;
   run(...values: SqlValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];

@@ -1,7 +1,8 @@
 import type { Attributes, CompensationOutcome, ErrorRecord, Payload, Run, RunRow } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusName } from "./codes.ts";
-import { uuidText, uuidTextOrNull } from "./uuid.ts";
+import type { Columns } from "./driver.ts";
+import { uuidOfHex, uuidText, uuidTextOrNull } from "./uuid.ts";
 
 // Lanes and workers come from the catalog: every join and every column of a read costs time, and a claim reads hundreds.
 const ROW = `
@@ -56,6 +57,21 @@ interface StoredRun extends StoredRow {
   readonly error: string | null;
 }
 
+/** Not what every held run has in common, and nothing of its end: what is in `holdfast_run_ends` is gone before a run is due again. */
+const SELECT_HELD = `
+  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
+    r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
+    s.id, s.seed, s.first_run_id, s.continued_from, s.input
+  from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
+  where r.run_key = ?`;
+
+type HeldColumns = readonly [
+  ...[runId: string, laneId: number, status: number, epoch: number, commit: number, eventCount: number],
+  ...[delivered: number, consumed: number, deaths: number, aloneDeaths: number, alone: number, suspect: number],
+  ...[createdAt: number, startedAt: number | null, deadlineAt: number | null, attributes: string | null],
+  ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null, input: Payload],
+];
+
 /** The row without the payloads. The key must exist. */
 export function readRow(call: Call, runKey: number): RunRow {
   return toRow(call, call.sql.get<StoredRow>(SELECT_ROW, runKey) as StoredRow);
@@ -66,6 +82,72 @@ export function readRun(call: Call, runKey: number): Run {
   const stored = call.sql.get<StoredRun>(SELECT_RUN, runKey) as StoredRun;
   const { input, output, error } = stored;
   return { ...toRow(call, stored), input, output, error: error === null ? null : (JSON.parse(error) as ErrorRecord) };
+}
+
+/** A run that is held under a claim, and has not been let go of since. */
+export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string; claimId: string }): Run {
+  const columns: Columns = call.sql.columns(SELECT_HELD, runKey) as Columns;
+  const [
+    hex,
+    laneId,
+    status,
+    epoch,
+    commit,
+    eventCount,
+    delivered,
+    consumed,
+    deaths,
+    aloneDeaths,
+    alone,
+    suspect,
+    createdAt,
+    startedAt,
+    deadlineAt,
+    attributes,
+    id,
+    seed,
+    firstRunId,
+    continuedFrom,
+    input,
+  ] = columns as HeldColumns;
+  const runId = uuidOfHex(hex);
+  const lane = call.catalog.lane(laneId);
+  return {
+    namespace: lane.namespace,
+    runId,
+    id,
+    firstRunId: uuidTextOrNull(firstRunId) ?? runId,
+    workflow: lane.workflow,
+    version: lane.version,
+    queue: lane.queue,
+    priority: lane.priority,
+    seed,
+    status: statusName(status),
+    epoch,
+    commit,
+    heldBy: holder.heldBy,
+    claimId: holder.claimId,
+    availableAt: null,
+    eventCount,
+    delivered,
+    consumed,
+    deaths,
+    aloneDeaths,
+    alone: alone === 1,
+    suspect: suspect === 1,
+    createdAt,
+    startedAt,
+    endedAt: null,
+    deadlineAt,
+    attributes: attributesOf(attributes),
+    waitingFor: [],
+    compensation: null,
+    continuedFrom: uuidTextOrNull(continuedFrom),
+    continuedAs: null,
+    input,
+    output: null,
+    error: null,
+  };
 }
 
 function toRow({ catalog }: Call, stored: StoredRow): RunRow {
@@ -98,7 +180,7 @@ function toRow({ catalog }: Call, stored: StoredRow): RunRow {
     startedAt: stored.startedAt,
     endedAt: stored.endedAt,
     deadlineAt: stored.deadlineAt,
-    attributes: stored.attributes === null ? NO_ATTRIBUTES : (JSON.parse(stored.attributes) as Attributes),
+    attributes: attributesOf(stored.attributes),
     waitingFor: stored.waitingFor === null ? [] : (JSON.parse(stored.waitingFor) as string[]),
     compensation: stored.compensation,
     continuedFrom: uuidTextOrNull(stored.continuedFrom),
@@ -107,3 +189,7 @@ function toRow({ catalog }: Call, stored: StoredRow): RunRow {
 }
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
+function attributesOf(text: string | null): Attributes {
+  return text === null ? NO_ATTRIBUTES : (JSON.parse(text) as Attributes);
+}

@@ -30,7 +30,11 @@ export function newUuidBytes(text: string): Uint8Array {
 }
 
 export function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  return uuidOfHex(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex"));
+}
+
+/** From 32 digits in lower case. */
+export function uuidOfHex(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
