@@ -62,9 +62,9 @@ export class Catalog {
     return lane;
   }
 
-  laneId(run: Pick<NewRun, "namespace" | "queue" | "workflow" | "version" | "priority">): number {
-    const { namespace, queue, workflow, version, priority } = run;
-    const text = [namespace, queue, workflow, version, priority].join("\n");
+  laneId(run: Pick<NewRun, "namespace" | "queue" | "workflow" | "priority">, version: string): number {
+    const { namespace, queue, workflow, priority } = run;
+    const text = `${namespace}\n${queue}\n${workflow}\n${version}\n${priority}`;
     const known = this.#laneIds.get(text);
     if (known !== undefined) return known;
     const found = this.#sql.get<Lane>(

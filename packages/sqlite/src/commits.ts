@@ -3,6 +3,7 @@ import {
   type CommitRunsParams,
   type CommitRunsResult,
   HoldfastError,
+  type Message,
   type RunCommit,
   type Transition,
 } from "holdfast/adapter";
@@ -10,21 +11,38 @@ import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
 import { appendEvent } from "./histories.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
-import { endRun, forgetDeaths, letGo, newestKey, noteError, type StateRow, stateByKey } from "./run-state.ts";
+import {
+  type Counts,
+  endRun,
+  forgetDeaths,
+  letGo,
+  newestKey,
+  noteError,
+  type StateRow,
+  stateByKey,
+} from "./run-state.ts";
 import { insertRun, replaceAttributes } from "./starts.ts";
-import { newUuidBytes, uuidBytes } from "./uuid.ts";
+import { newUuidBytes, sharedUuidBytes } from "./uuid.ts";
 import { workerKeyOf } from "./workers.ts";
 
-/** What a commit that keeps the run has to know; every column that is read costs time. */
+/** What a commit has to know; every column that is read costs time. */
 const FENCE = `
-  select run_key as runKey, epoch, commit_no as "commit", held_by as heldBy, event_count as eventCount, delivered, status,
-    deaths, alone_deaths as aloneDeaths, alone, suspect
+  select run_key, epoch, commit_no, held_by, event_count, delivered, status, deaths + alone_deaths + suspect + alone as marks,
+    lane_id, deadline_at
   from holdfast_runs where run_id = ?`;
 
-type Fence = Omit<
-  StateRow,
-  "runId" | "chainKey" | "laneId" | "consumed" | "availableAt" | "createdAt" | "startedAt" | "deadlineAt"
->;
+type FenceColumns = readonly [
+  ...[runKey: number, epoch: number, commit: number, heldBy: number | null, eventCount: number, delivered: number],
+  ...[status: number, marks: number, laneId: number, deadlineAt: number | null],
+];
+
+interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
+  readonly status: number;
+  /** Of former deaths: whether there is anything that progress clears. */
+  readonly marked: boolean;
+  readonly laneId: number;
+  readonly deadlineAt: number | null;
+}
 
 /** No column of an index is among these: a commit that keeps the run rewrites its row and nothing else. */
 const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_count = ?, consumed = ? where run_key = ?";
@@ -34,9 +52,9 @@ const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResult {
   const workerKey = workerKeyOf(call, params.workerId);
   const outcomes: CommitOutcome[] = [];
-  const messages = [];
+  const messages: Message[] = [];
   for (const commit of params.commits) {
-    const row = call.sql.get<Fence>(FENCE, uuidBytes(commit.runId));
+    const row = fenceOf(call, commit.runId);
     const outcome = row ? commitRun(call, row, workerKey, commit) : LOST;
     outcomes.push(outcome);
     if (row && outcome.held && commit.transition.type !== "hold")
@@ -45,27 +63,39 @@ export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResu
   return { outcomes, messages, now: call.now };
 }
 
+function fenceOf({ sql }: Call, runId: string): Fence | undefined {
+  const columns = sql.columns(FENCE, sharedUuidBytes(runId));
+  if (!columns) return undefined;
+  const [runKey, epoch, commit, heldBy, eventCount, delivered, status, marks, laneId, deadlineAt] =
+    columns as FenceColumns;
+  return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt };
+}
+
 function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit: RunCommit): CommitOutcome {
   const mine = row.heldBy !== null && row.heldBy === workerKey;
   if (row.epoch !== commit.epoch) return LOST;
   if (row.commit === commit.commit + 1) return written(row, mine);
   if (row.commit !== commit.commit || !mine) return LOST;
 
-  const eventCount = appendEvents(call, row, commit);
-  call.sql.run(COUNT_ON, eventCount, commit.consumed, row.runKey);
-  if (commit.clearDeadline) call.sql.run("update holdfast_runs set deadline_at = null where run_key = ?", row.runKey);
-  if (commit.attributes) replaceAttributes(call, row.runKey, commit.attributes);
-  if (commit.events.length > 0) forgetDeaths(call, row);
+  const { sql } = call;
+  const { runKey } = row;
+  const counts: Counts = { eventCount: appendEvents(call, row, commit), consumed: commit.consumed };
+  if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
+  if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
+  if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
   const { transition } = commit;
-  if (transition.type === "hold") {
-    const status = statusCode(transition.status);
-    if (status !== row.status)
-      call.sql.run("update holdfast_runs set status = ? where run_key = ?", status, row.runKey);
-    return written(row, true);
+  if (transition.type !== "hold" && !(row.delivered !== commit.consumed && waitsForMessages(transition))) {
+    const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
+    move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
+    return written(row, false);
   }
-  if (row.delivered !== commit.consumed && waitsForMessages(transition)) return written(row, true);
-  move(call, stateByKey(call, row.runKey), commit);
-  return written(row, false);
+  sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
+  if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
+  return written(row, true);
+}
+
+function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
+  if (next !== status) sql.execute("update holdfast_runs set status = ? where run_key = ?", next, runKey);
 }
 
 function written(row: Fence, held: boolean): CommitOutcome {
@@ -92,22 +122,26 @@ function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
   return eventCount;
 }
 
-function move(call: Call, row: StateRow, commit: RunCommit): void {
+interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt"> {
+  readonly runId: string;
+}
+
+function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): void {
   const { transition } = commit;
   switch (transition.type) {
     case "suspend": {
       const { status, availableAt, waitingFor } = transition;
-      return letGo(call, row, { status, dueAt: availableAt, waitingFor });
+      return letGo(call, row, { status, dueAt: availableAt, waitingFor }, counts);
     }
     case "release":
-      return letGo(call, row, { status: null, dueAt: call.now });
+      return letGo(call, row, { status: null, dueAt: call.now }, counts);
     case "end":
-      return endRun(call, row, transition);
+      return endRun(call, row, transition, counts);
     case "park":
       noteError(call, row, transition.error);
-      return letGo(call, row, { status: "parked", dueAt: null });
+      return letGo(call, row, { status: "parked", dueAt: null }, counts);
     case "continue":
-      return continueAsNew(call, row, commit.consumed, transition);
+      return continueAsNew(call, stateByKey(call, row.runKey), transition, counts);
   }
 }
 
@@ -115,15 +149,18 @@ function move(call: Call, row: StateRow, commit: RunCommit): void {
 function continueAsNew(
   call: Call,
   row: StateRow,
-  consumed: number,
   { next, carried }: Extract<Transition, { type: "continue" }>,
+  counts: Counts,
 ): void {
   const previousKey = newestKey(call, next.namespace, next.id);
   const previous = previousKey === null ? null : stateByKey(call, previousKey);
-  const nextKey = insertRun(call, next, previous, { from: row });
-  const messages = [...carried, ...unconsumed(call, row.runKey, consumed)];
+  const inserted = insertRun(call, next, next.version, previous, { from: row });
+  if (!inserted) throw new HoldfastError("invariant_broken", `SQLite store: the run id ${next.runId} is taken`);
+  const nextKey = inserted.runKey;
+  const messages = [...carried, ...unconsumed(call, row.runKey, counts.consumed)];
   messages.forEach((message, i) => void appendMessage(call, nextKey, row.chainKey, i + 1, message));
   if (messages.length > 0)
     call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", messages.length, nextKey);
-  endRun(call, row, { status: "continued", output: null, error: null, continuedAs: newUuidBytes(next.runId) });
+  const end = { status: "continued", output: null, error: null, continuedAs: newUuidBytes(next.runId) } as const;
+  endRun(call, row, end, counts);
 }

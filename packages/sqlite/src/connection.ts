@@ -82,6 +82,12 @@ export class Connection {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
   }
 
+  /** The same for a statement that may insert nothing; then null. */
+  insertIfNew(sql: string, ...values: SqlValue[]): number | null {
+    const { changes, lastInsertRowid } = this.#prepare(sql).run(...values);
+    return Number(changes) === 0 ? null : Number(lastInsertRowid);
+  }
+
   /** A statement of the application's own: its text may be new every time, so only a few are kept. */
   foreign<T>(sql: string, use: (statement: Statement) => T): T {
     const known = this.#foreign.get(sql);

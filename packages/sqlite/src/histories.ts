@@ -19,7 +19,7 @@ interface StoredEvent {
 export function appendEvent({ sql }: Call, runKey: number, event: HistoryEvent): void {
   const { seq, type, at, op, meta, payload } = event;
   const metaText = meta === undefined ? null : JSON.stringify(meta);
-  sql.insert(INSERT, runKey, seq, eventTypeCode(type), at, op, metaText, payload ?? null);
+  sql.execute(INSERT, runKey, seq, eventTypeCode(type), at, op, metaText, payload ?? null);
 }
 
 export function readHistories(call: Call, params: ReadHistoriesParams): HistoryEvent[][] {

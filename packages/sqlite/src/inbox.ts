@@ -84,7 +84,7 @@ function accept(call: Call, row: StateRow, message: DeliverMessage): void {
     announceIfDue(call, row.laneId, availableAt);
     return;
   }
-  sql.run("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
+  sql.execute("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
   if (row.heldBy !== null)
     hints.push({ type: "inbox", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
 }
@@ -101,7 +101,7 @@ export function appendMessage(
   number: number,
   { kind, name, messageId, payload }: CarriedMessage,
 ): void {
-  sql.insert(INSERT, runKey, number, chainKey, now, kind, name, messageId, payload);
+  sql.execute(INSERT, runKey, number, chainKey, now, kind, name, messageId, payload);
 }
 
 export function unconsumed({ sql }: Call, runKey: number, after: number): Message[] {

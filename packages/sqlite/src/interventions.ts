@@ -43,7 +43,7 @@ export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus 
   if (row.status !== statusCode("parked")) return { status: statusName(row.status) };
   raiseEpoch(call, row);
   noteError(call, row, null);
-  forgetDeaths(call, row);
+  forgetDeaths(call, row.runKey);
   letGo(call, row, { status: "running", dueAt: call.now });
   return { status: "running" };
 }
@@ -76,6 +76,6 @@ function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
     ...[seq, statusCode("running"), deadlineAt, availableAt, row.runKey],
   );
   sql.run("update holdfast_run_ends set error = null, compensation = null where run_key = ?", row.runKey);
-  forgetDeaths(call, row);
+  forgetDeaths(call, row.runKey);
   announceIfDue(call, row.laneId, availableAt);
 }

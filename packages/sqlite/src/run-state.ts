@@ -5,7 +5,8 @@
 import type { CompensationOutcome, ErrorRecord, Payload, RunRef, RunStatus } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
-import { uuidBytes, uuidText } from "./uuid.ts";
+import type { Columns } from "./driver.ts";
+import { sharedUuidBytes, uuidText } from "./uuid.ts";
 
 const STATE = `
   select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
@@ -41,10 +42,11 @@ export interface StateRow {
 const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
 const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
 /** Keys are given in the order of creation, so the newest run of an id has the greatest. */
-const NEWEST_KEY = "select max(run_key) as runKey from holdfast_run_starts where namespace_key = ? and id = ?";
+const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
+const KEY_BY_RUN_ID = "select run_key from holdfast_runs where run_id = ?";
 
 export function stateOf(call: Call, runId: string): StateRow | undefined {
-  return call.sql.get<StateRow>(STATE_BY_RUN_ID, uuidBytes(runId));
+  return call.sql.get<StateRow>(STATE_BY_RUN_ID, sharedUuidBytes(runId));
 }
 
 export function stateByKey(call: Call, runKey: number): StateRow {
@@ -54,7 +56,7 @@ export function stateByKey(call: Call, runKey: number): StateRow {
 export function newestKey(call: Call, namespace: string, id: string): number | null {
   const namespaceKey = call.catalog.findNameKey(namespace);
   if (namespaceKey === undefined) return null;
-  return call.sql.get<{ runKey: number | null }>(NEWEST_KEY, namespaceKey, id)?.runKey ?? null;
+  return keyIn(call.sql.columns(NEWEST_KEY, namespaceKey, id));
 }
 
 export function findState(call: Call, ref: RunRef): StateRow | undefined {
@@ -65,11 +67,11 @@ export function findState(call: Call, ref: RunRef): StateRow | undefined {
 
 export function keyOf(call: Call, ref: RunRef): number | null {
   if (!("runId" in ref)) return newestKey(call, ref.namespace, ref.id);
-  const row = call.sql.get<{ runKey: number }>(
-    "select run_key as runKey from holdfast_runs where run_id = ?",
-    uuidBytes(ref.runId),
-  );
-  return row?.runKey ?? null;
+  return keyIn(call.sql.columns(KEY_BY_RUN_ID, sharedUuidBytes(ref.runId)));
+}
+
+function keyIn(row: Columns | undefined): number | null {
+  return (row?.[0] as number | null | undefined) ?? null;
 }
 
 /** Not after the deadline; in whole milliseconds, and so never early. */
@@ -84,20 +86,42 @@ export function announceIfDue(call: Call, laneId: number, availableAt: number | 
   if (!known) call.hints.push({ type: "due", namespace, queue });
 }
 
+/** What a commit counts on, in the same update as the rest: a row is rewritten as a whole, whatever changes. */
+export interface Counts {
+  readonly eventCount: number;
+  readonly consumed: number;
+}
+
+const COUNT = "commit_no = commit_no + 1, event_count = ?, consumed = ?";
+const LEAVE = `
+  held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ? where run_key = ?`;
+const LET_GO = `update holdfast_runs set ${LEAVE}`;
+const COUNT_AND_LET_GO = `update holdfast_runs set ${COUNT}, ${LEAVE}`;
+const CLOSE = `
+  status = ?, ended_at = ?, held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
+  where run_key = ?`;
+const END = `update holdfast_runs set ${CLOSE}`;
+const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
+const INSERT_END = `
+  insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
+  on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
+    error = excluded.error, output = excluded.output`;
+
 /** Lets go of the run and says what becomes of it next; `status` null leaves it as it is. */
 export function letGo(
   call: Call,
-  row: StateRow,
+  row: Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt">,
   next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
+  counts?: Counts,
 ): void {
   const dueNow = next.dueAt !== null && next.dueAt <= call.now;
   const availableAt = dueNow ? next.dueAt : dueTime(next.dueAt, row.deadlineAt);
   const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
-  call.sql.run(
-    `update holdfast_runs set held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ?
-     where run_key = ?`,
-    ...[next.status === null ? row.status : statusCode(next.status), availableAt, waitingFor, row.runKey],
-  );
+  const status = next.status === null ? row.status : statusCode(next.status);
+  const { sql } = call;
+  if (counts)
+    sql.execute(COUNT_AND_LET_GO, counts.eventCount, counts.consumed, status, availableAt, waitingFor, row.runKey);
+  else sql.execute(LET_GO, status, availableAt, waitingFor, row.runKey);
   announceIfDue(call, row.laneId, availableAt);
 }
 
@@ -124,25 +148,25 @@ export interface RunEnding {
   readonly continuedAs?: Uint8Array;
 }
 
-export function endRun(call: Call, row: StateRow, end: RunEnding): void {
+export function endRun(
+  call: Call,
+  row: Pick<StateRow, "runKey" | "laneId"> & { readonly runId: Uint8Array | string },
+  end: RunEnding,
+  counts?: Counts,
+): void {
   const { sql, now } = call;
-  sql.run(
-    `update holdfast_runs set status = ?, ended_at = ?, held_by = null, claim_id = null, alone = 0, available_at = null,
-       waiting_for = null where run_key = ?`,
-    ...[statusCode(end.status), now, row.runKey],
-  );
-  sql.run(
-    `insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
-     on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
-       error = excluded.error, output = excluded.output`,
-    ...[row.runKey, end.continuedAs ?? null, end.compensation ?? null, errorText(end.error), end.output],
-  );
+  const status = statusCode(end.status);
+  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, now, row.runKey);
+  else sql.execute(END, status, now, row.runKey);
+  const { continuedAs = null, compensation = null, error, output } = end;
+  sql.execute(INSERT_END, row.runKey, continuedAs, compensation, errorText(error), output);
   const { namespace } = call.catalog.lane(row.laneId);
-  call.hints.push({ type: "ended", namespace, runId: uuidText(row.runId) });
+  const runId = typeof row.runId === "string" ? row.runId.toLowerCase() : uuidText(row.runId);
+  call.hints.push({ type: "ended", namespace, runId });
 }
 
 /** Why it is parked; null forgets it. */
-export function noteError(call: Call, row: StateRow, error: ErrorRecord | null): void {
+export function noteError(call: Call, row: Pick<StateRow, "runKey">, error: ErrorRecord | null): void {
   call.sql.run(
     `insert into holdfast_run_ends (run_key, error) values (?, ?)
      on conflict (run_key) do update set error = excluded.error`,
@@ -151,14 +175,10 @@ export function noteError(call: Call, row: StateRow, error: ErrorRecord | null):
 }
 
 /** Progress, or an operator, has cleared the run of suspicion. */
-export function forgetDeaths(
-  call: Call,
-  row: Pick<StateRow, "runKey" | "deaths" | "aloneDeaths" | "suspect" | "alone">,
-): void {
-  if (row.deaths === 0 && row.aloneDeaths === 0 && row.suspect === 0 && row.alone === 0) return;
-  call.sql.run(
+export function forgetDeaths(call: Call, runKey: number): void {
+  call.sql.execute(
     "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0 where run_key = ?",
-    row.runKey,
+    runKey,
   );
 }
 

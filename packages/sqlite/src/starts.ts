@@ -1,4 +1,12 @@
-import type { Attributes, NewRun, StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "holdfast/adapter";
+import type {
+  Attributes,
+  NewRun,
+  RunRow,
+  StartOutcome,
+  StartRun,
+  StartRunsParams,
+  StartRunsResult,
+} from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode } from "./codes.ts";
 import { readRow } from "./run-rows.ts";
@@ -13,7 +21,7 @@ import {
   type StateRow,
   stateByKey,
 } from "./run-state.ts";
-import { newUuidBytes } from "./uuid.ts";
+import { newSharedUuidBytes, newUuidBytes, uuidText } from "./uuid.ts";
 import { pickVersion } from "./versions.ts";
 import { liveWorkerKey } from "./workers.ts";
 
@@ -21,7 +29,8 @@ const INSERT_RUN = `
   insert into holdfast_runs (run_id, chain_key, lane_id, namespace_key, workflow_key, status, epoch, commit_no, event_count,
     delivered, consumed, held_by, claim_id, available_at, created_at, started_at, deadline_at, deaths, alone_deaths, alone,
     suspect, attributes)
-  values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)`;
+  values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
+  on conflict (run_id) do nothing`;
 const INSERT_START = `
   insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, input)
   values (?, ?, ?, ?, ?, ?, ?)`;
@@ -31,21 +40,26 @@ const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value)
 export interface Holding {
   /** The key of a worker. */
   readonly workerKey: number;
+  readonly workerId: string;
   readonly claimId: Uint8Array;
 }
 
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const { holdBy } = params;
   const workerKey = holdBy ? liveWorkerKey(call, holdBy.workerId) : undefined;
-  const holding = holdBy && workerKey !== undefined ? { workerKey, claimId: newUuidBytes(holdBy.claimId) } : null;
+  const holding =
+    holdBy && workerKey !== undefined
+      ? { workerKey, workerId: call.catalog.workerId(workerKey), claimId: newUuidBytes(holdBy.claimId) }
+      : null;
   return { outcomes: params.starts.map((start) => startRun(call, start, params, holding)), now: call.now };
 }
 
 function startRun(call: Call, start: StartRun, params: StartRunsParams, holding: Holding | null): StartOutcome {
   const { run, ifRunning, ifClosed } = start;
-  const mine = keyOf(call, { runId: run.runId });
-  if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
   const otherKey = newestKey(call, run.namespace, run.id);
+  // A run that this start has created before has its id, so that there is nothing to look for where nobody has it.
+  const mine = otherKey === null ? null : keyOf(call, { runId: run.runId });
+  if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
   const other = otherKey === null ? null : stateByKey(call, otherKey);
   if (other) {
     const policy = isClosedCode(other.status) ? ifClosed : ifRunning;
@@ -58,8 +72,10 @@ function startRun(call: Call, start: StartRun, params: StartRunsParams, holding:
     }
   }
   const version = pickVersion(call, start);
-  const runKey = insertRun(call, { ...run, version }, other, { holding: start.hold ? holding : null });
-  return { outcome: "created", run: readRow(call, runKey) };
+  const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
+  if (inserted) return { outcome: "created", run: newRow(call, run, version, inserted) };
+  // Its run id belongs to a run of another id.
+  return { outcome: "created", run: readRow(call, keyOf(call, { runId: run.runId }) as number) };
 }
 
 interface InsertOptions {
@@ -69,29 +85,83 @@ interface InsertOptions {
   readonly from?: StateRow;
 }
 
-/** Creates a run; `previous` is the newest run of its id. Answers its key. */
-export function insertRun(call: Call, run: NewRun, previous: StateRow | null, options: InsertOptions): number {
+interface Inserted {
+  readonly runKey: number;
+  readonly createdAt: number;
+  readonly deadlineAt: number | null;
+  readonly dueAt: number;
+  readonly holding: Holding | null;
+}
+
+/** Creates a run; `previous` is the newest run of its id. Null: its run id is taken, and nothing has happened. */
+export function insertRun(
+  call: Call,
+  run: NewRun,
+  version: string,
+  previous: StateRow | null,
+  options: InsertOptions,
+): Inserted | null {
   const { sql, catalog, now } = call;
   const { from } = options;
-  const runId = newUuidBytes(run.runId);
   const namespaceKey = catalog.nameKey(run.namespace);
   const workflowKey = catalog.nameKey(run.workflow);
-  const laneId = catalog.laneId(run);
+  const laneId = catalog.laneId(run, version);
   const createdAt = previous ? Math.max(now, previous.createdAt + 1) : now;
   const deadlineAt = run.timeoutMs === undefined ? null : createdAt + run.timeoutMs;
   const dueAt = dueTime(Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0)), deadlineAt) as number;
   const holding = options.holding && dueAt <= now ? options.holding : null;
-  const runKey = sql.insert(
+  const runKey = sql.insertIfNew(
     INSERT_RUN,
-    ...[runId, from?.chainKey ?? null, laneId, namespaceKey, workflowKey, statusCode(holding ? "running" : "pending")],
-    ...[holding ? 1 : 0, holding?.workerKey ?? null, holding?.claimId ?? null, holding ? null : dueAt],
+    ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
+    ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
+    ...[holding?.claimId ?? null, holding ? null : dueAt],
     ...[createdAt, holding ? now : null, deadlineAt, attributesText(run.attributes)],
   );
+  if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
-  sql.run(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, run.input);
+  sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, run.input);
   indexAttributes(call, runKey, run.attributes);
   if (!holding) announceIfDue(call, laneId, dueAt);
-  return runKey;
+  return { runKey, createdAt, deadlineAt, dueAt, holding };
+}
+
+/** What was just inserted, without reading it. Field by field: spreads of so many are slow. */
+function newRow(call: Call, run: NewRun, version: string, inserted: Inserted): RunRow {
+  const { createdAt, deadlineAt, dueAt, holding } = inserted;
+  const runId = run.runId.toLowerCase();
+  return {
+    namespace: run.namespace,
+    runId,
+    id: run.id,
+    firstRunId: runId,
+    workflow: run.workflow,
+    version,
+    queue: run.queue,
+    priority: run.priority,
+    seed: run.seed,
+    status: holding ? "running" : "pending",
+    epoch: holding ? 1 : 0,
+    commit: 0,
+    heldBy: holding ? holding.workerId : null,
+    claimId: holding ? uuidText(holding.claimId) : null,
+    availableAt: holding ? null : dueAt,
+    eventCount: 0,
+    delivered: 0,
+    consumed: 0,
+    deaths: 0,
+    aloneDeaths: 0,
+    alone: false,
+    suspect: false,
+    createdAt,
+    startedAt: holding ? call.now : null,
+    endedAt: null,
+    deadlineAt,
+    attributes: run.attributes,
+    waitingFor: [],
+    compensation: null,
+    continuedFrom: null,
+    continuedAs: null,
+  };
 }
 
 /** From the run itself: the first one may have been purged. */
@@ -106,7 +176,7 @@ function attributesText(attributes: Attributes): string | null {
 
 function indexAttributes({ sql }: Call, runKey: number, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes))
-    sql.run(INSERT_ATTRIBUTE, runKey, name, JSON.stringify(value));
+    sql.execute(INSERT_ATTRIBUTE, runKey, name, JSON.stringify(value));
 }
 
 export function replaceAttributes(call: Call, runKey: number, attributes: Attributes): void {
