@@ -22,7 +22,7 @@ import {
   stateByKey,
 } from "./run-state.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "./uuid.ts";
-import { pickVersion } from "./versions.ts";
+import { VersionChoice } from "./versions.ts";
 import { liveWorkerKey } from "./workers.ts";
 
 const INSERT_RUN = `
@@ -51,10 +51,17 @@ export function startRuns(call: Call, params: StartRunsParams): StartRunsResult 
     holdBy && workerKey !== undefined
       ? { workerKey, workerId: call.catalog.workerId(workerKey), claimId: newUuidBytes(holdBy.claimId) }
       : null;
-  return { outcomes: params.starts.map((start) => startRun(call, start, params, holding)), now: call.now };
+  const shared: Shared = { holding, replaceError: params.replaceError, versions: new VersionChoice(call) };
+  return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
-function startRun(call: Call, start: StartRun, params: StartRunsParams, holding: Holding | null): StartOutcome {
+/** What the starts of one call have in common. */
+interface Shared extends Pick<StartRunsParams, "replaceError"> {
+  readonly holding: Holding | null;
+  readonly versions: VersionChoice;
+}
+
+function startRun(call: Call, start: StartRun, { holding, replaceError, versions }: Shared): StartOutcome {
   const { run, ifRunning, ifClosed } = start;
   const otherKey = newestKey(call, run.namespace, run.id);
   // A run that this start has created before has its id, so that there is nothing to look for where nobody has it.
@@ -68,10 +75,10 @@ function startRun(call: Call, start: StartRun, params: StartRunsParams, holding:
     if (policy === "replace") {
       announceTaken(call, other);
       raiseEpoch(call, other);
-      endRun(call, other, { status: "terminated", output: null, error: params.replaceError });
+      endRun(call, other, { status: "terminated", output: null, error: replaceError });
     }
   }
-  const version = pickVersion(call, start);
+  const version = versions.of(start);
   const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
   if (inserted) return { outcome: "created", run: newRow(call, run, version, inserted) };
   // Its run id belongs to a run of another id.

@@ -1,5 +1,6 @@
 import type { RegisterVersionsParams, StartRun, UpdateVersionParams, VersionRow } from "holdfast/adapter";
 import type { Call } from "./call.ts";
+import type { Connection } from "./connection.ts";
 
 const SELECT = `
   select version_key as versionKey, namespace, workflow, version, hash, is_default as isDefault, share, deprecated,
@@ -71,12 +72,31 @@ export function listVersions({ sql }: Call, params: { namespace: string; workflo
   return rows.map(toRow);
 }
 
-/** The version of a start that leaves it open: the one whose share is above `pick`, else the default, else its own. */
-export function pickVersion({ sql }: Call, { pick, run }: StartRun): string {
-  if (pick === null) return run.version;
-  const rows = sql.all<StoredVersion>(SELECT_OF_WORKFLOW, run.namespace, run.workflow);
-  const chosen = rows.find((row) => row.share > pick) ?? rows.find((row) => row.isDefault === 1);
-  return chosen?.version ?? run.version;
+/** Which version a start gets that leaves it open. For one call: nothing that it starts changes the versions. */
+export class VersionChoice {
+  readonly #sql: Connection;
+  readonly #versions = new Map<string, readonly StoredVersion[]>();
+
+  constructor({ sql }: Call) {
+    this.#sql = sql;
+  }
+
+  /** The version whose share is above `pick`, else the default, else its own. */
+  of({ pick, run }: StartRun): string {
+    if (pick === null) return run.version;
+    const rows = this.#versionsOf(run.namespace, run.workflow);
+    const chosen = rows.find((row) => row.share > pick) ?? rows.find((row) => row.isDefault === 1);
+    return chosen?.version ?? run.version;
+  }
+
+  #versionsOf(namespace: string, workflow: string): readonly StoredVersion[] {
+    const text = `${namespace}\n${workflow}`;
+    const known = this.#versions.get(text);
+    if (known) return known;
+    const rows = this.#sql.all<StoredVersion>(SELECT_OF_WORKFLOW, namespace, workflow);
+    this.#versions.set(text, rows);
+    return rows;
+  }
 }
 
 function toRow(stored: StoredVersion): VersionRow {
