@@ -8,7 +8,7 @@ import { utimesSync } from "node:fs";
 import type { Clock, Hint } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import type { Connection } from "./connection.ts";
-import { uuidBytes, uuidText } from "./uuid.ts";
+import { sharedUuidBytes, uuidText } from "./uuid.ts";
 
 /** Readers that are further behind than this lose hints, which they can bear. */
 const ROWS_KEPT = 256;
@@ -93,7 +93,7 @@ interface HintText {
 }
 
 function encode(hints: readonly Hint[]): string {
-  const ended = new Map<string, Uint8Array[]>();
+  const ended = new Map<string, string[]>();
   const others: Hint[] = [];
   for (const hint of hints) {
     if (hint.type !== "ended") {
@@ -101,12 +101,18 @@ function encode(hints: readonly Hint[]): string {
       continue;
     }
     const ids = ended.get(hint.namespace);
-    if (ids) ids.push(uuidBytes(hint.runId));
-    else ended.set(hint.namespace, [uuidBytes(hint.runId)]);
+    if (ids) ids.push(hint.runId);
+    else ended.set(hint.namespace, [hint.runId]);
   }
-  const packed = [...ended].map(([namespace, ids]) => [namespace, Buffer.concat(ids).toString("base64")] as const);
+  const packed = [...ended].map(([namespace, ids]) => [namespace, packedRunIds(ids)] as const);
   const text: HintText = { hints: others, ended: packed };
   return JSON.stringify(text);
+}
+
+function packedRunIds(runIds: readonly string[]): string {
+  const bytes = Buffer.alloc(runIds.length * 16);
+  runIds.forEach((runId, i) => void bytes.set(sharedUuidBytes(runId), i * 16));
+  return bytes.toString("base64");
 }
 
 function decode(text: string): Hint[] {

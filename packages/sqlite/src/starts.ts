@@ -40,19 +40,24 @@ const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value)
 export interface Holding {
   /** The key of a worker. */
   readonly workerKey: number;
-  readonly workerId: string;
   readonly claimId: Uint8Array;
+  /** The ids, as they are answered. */
+  readonly texts: { readonly workerId: string; readonly claimId: string };
 }
 
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const { holdBy } = params;
-  const workerKey = holdBy ? liveWorkerKey(call, holdBy.workerId) : undefined;
-  const holding =
-    holdBy && workerKey !== undefined
-      ? { workerKey, workerId: call.catalog.workerId(workerKey), claimId: newUuidBytes(holdBy.claimId) }
-      : null;
+  const holding = holdBy ? holdingOf(call, holdBy) : null;
   const shared: Shared = { holding, replaceError: params.replaceError, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
+}
+
+/** Null when the worker is offline: then its starts wait for another one. */
+function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): Holding | null {
+  const workerKey = liveWorkerKey(call, holdBy.workerId);
+  if (workerKey === undefined) return null;
+  const claimId = newUuidBytes(holdBy.claimId);
+  return { workerKey, claimId, texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) } };
 }
 
 /** What the starts of one call have in common. */
@@ -149,8 +154,8 @@ function newRow(call: Call, run: NewRun, version: string, inserted: Inserted): R
     status: holding ? "running" : "pending",
     epoch: holding ? 1 : 0,
     commit: 0,
-    heldBy: holding ? holding.workerId : null,
-    claimId: holding ? uuidText(holding.claimId) : null,
+    heldBy: holding ? holding.texts.workerId : null,
+    claimId: holding ? holding.texts.claimId : null,
     availableAt: holding ? null : dueAt,
     eventCount: 0,
     delivered: 0,

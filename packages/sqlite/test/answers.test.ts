@@ -1,0 +1,151 @@
+// Starts and claims answer runs without reading all of them from the file. Whatever happened to a run before: what they say is
+// what is read afterwards.
+import { SettableClock } from "@holdfast/conformance";
+import type { NewRun, RunCommit, Store, Transition } from "holdfast/adapter";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
+
+const RUN = "01890000-0000-7000-8000-00000000000";
+const WORKER = "01890000-0000-7000-8000-0000000000aa";
+const ERROR = { name: "Error", message: "no", kind: "Unknown" } as const;
+const FAILED = { type: "end", status: "failed", output: null, error: ERROR, unlessBehind: false } as const;
+const SWEEP = { suspectAfter: 1, parkAfter: 9, parkError: ERROR, timeoutError: ERROR, timeoutGraceMs: 0, limit: 10 };
+
+let store: Store;
+let clock: SettableClock;
+let folder: ReturnType<typeof temporaryFolder>;
+let claims: number;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  clock = new SettableClock();
+  ({ store } = await openFile(folder.file("answers.db"), { clock }));
+  claims = 0;
+  await register(WORKER);
+});
+
+afterEach(async () => {
+  await store.close();
+  folder.remove();
+});
+
+test("a start answers what is in the file: due, delayed, held, with a deadline, in place of another", async () => {
+  const more = { attributes: { color: "red", size: 3 }, timeoutMs: 60_000 };
+  await starts(run(1), false);
+  await starts({ ...run(2), ...more, startDelayMs: 1_000 }, true);
+  await starts({ ...run(3), ...more }, true);
+  await starts({ ...run(4), id: "id-1" }, true);
+  await starts({ ...run(5), runId: `${RUN}A` }, false);
+
+  async function starts(newRun: NewRun, hold: boolean): Promise<void> {
+    const outcome = await start(newRun, hold);
+    const { input: _input, output: _output, error: _error, ...row } = await read(newRun.runId);
+    expect(outcome).toEqual({ outcome: "created", run: row });
+    expect(await start(newRun, hold)).toEqual(outcome);
+  }
+});
+
+test("a run id that belongs to a run of another id is answered with that run; nothing is created", async () => {
+  const { run: first } = await start(run(1), false);
+  expect(await start({ ...run(1), id: "other" }, false)).toEqual({ outcome: "created", run: first });
+  expect(await store.readRuns({ runs: [{ namespace: "default", id: "other" }] })).toEqual([null]);
+  expect(await store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+});
+
+test("a claim answers what is in the file, whatever the run has been through", async () => {
+  await start({ ...run(1), attributes: { color: "red" }, timeoutMs: 60_000 }, false);
+  expect((await claim())[0]).toMatchObject({ status: "running", epoch: 1, attributes: { color: "red" } });
+
+  // Slept, with a message in its inbox.
+  await commit(1, 0, { type: "suspend", status: "sleeping", availableAt: clock.now(), waitingFor: ["nap"] });
+  await store.deliverMessages({
+    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(2) }],
+    inboxMax: 10,
+  });
+  expect((await claim())[0]).toMatchObject({ epoch: 2, commit: 1, eventCount: 1, delivered: 1, waitingFor: [] });
+
+  // Parked, and resumed.
+  await commit(2, 1, { type: "park", error: ERROR });
+  await store.resumeRunIfParked({ runId: `${RUN}1` });
+  expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
+
+  // Compensating, and let go of in the middle.
+  await commit(4, 2, { type: "hold", status: "compensating" });
+  await commit(4, 3, { type: "release" });
+  expect((await claim())[0]).toMatchObject({ epoch: 5, status: "compensating" });
+
+  // Failed, and opened again.
+  await commit(5, 4, { ...FAILED, compensation: "compensated" });
+  const event = { type: "run_retried", op: null } as const;
+  await store.reopenRunIfFailed({ run: { runId: `${RUN}1` }, eventCount: 5, event });
+  expect((await claim())[0]).toMatchObject({ eventCount: 6, compensation: null, error: null, endedAt: null });
+
+  // Its worker died; then it is tried alone.
+  clock.ms += 60_001;
+  await store.sweepWorkers(SWEEP);
+  const other = `${WORKER.slice(0, -1)}b`;
+  await register(other);
+  expect((await claim(other, true))[0]).toMatchObject({ deaths: 1, suspect: true, alone: true, heldBy: other });
+});
+
+test("a claim answers the run that another one continues as", async () => {
+  await start(run(1), false);
+  await claim();
+  await commit(1, 0, { type: "continue", next: { ...run(2), id: "id-1" }, carried: [] });
+  expect((await claim())[0]).toMatchObject({ firstRunId: `${RUN}1`, continuedFrom: `${RUN}1`, continuedAs: null });
+});
+
+async function register(workerId: string): Promise<void> {
+  const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 60_000 };
+  await store.registerWorker({ workerId, ...worker });
+}
+
+function run(n: number): NewRun {
+  return {
+    ...{
+      namespace: "default",
+      runId: `${RUN}${n}`,
+      id: `id-${n}`,
+      workflow: "w",
+      version: "1",
+      queue: "q",
+      priority: 0,
+    },
+    ...{ input: new Uint8Array([n]), seed: "s", attributes: {} },
+  };
+}
+
+async function start(newRun: NewRun, hold: boolean) {
+  const { outcomes } = await store.startRuns({
+    starts: [{ run: newRun, ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
+    holdBy: { workerId: WORKER, claimId: `${RUN}9` },
+    replaceError: ERROR,
+  });
+  return outcomes[0] as (typeof outcomes)[0];
+}
+
+async function read(runId: string) {
+  const [found] = await store.readRuns({ runs: [{ runId }] });
+  if (!found) throw new Error(`run ${runId} is not there`);
+  return found;
+}
+
+/** One run; answered a second time when it is asked for again. */
+async function claim(workerId = WORKER, solo = false) {
+  claims += 1;
+  const claimId = `01890000-0000-7000-8000-0000000001${String(claims).padStart(2, "0")}`;
+  const handlers = [{ workflow: "w", version: "1" }];
+  const params = { workerId, claimId, namespace: "default", queues: ["q"], handlers, limit: 10, solo };
+  const { runs } = await store.claimRuns({ ...params, again: false });
+  expect(runs).toEqual([await read(runs[0]?.runId ?? "")]);
+  expect((await store.claimRuns({ ...params, again: true })).runs).toEqual(runs);
+  return runs;
+}
+
+async function commit(epoch: number, number: number, transition: Transition): Promise<void> {
+  const event = { seq: number + 1, type: "step_completed", op: "s", at: clock.now() } as const;
+  const nothing = { consumed: number === 0 ? 0 : 1, attributes: null, clearDeadline: false };
+  const one: RunCommit = { runId: `${RUN}1`, epoch, commit: number, events: [event], ...nothing, transition };
+  const { outcomes } = await store.commitRuns({ workerId: WORKER, commits: [one] });
+  expect(outcomes[0]?.outcome).toBe("written");
+}
