@@ -24,6 +24,14 @@ export interface Database {
   close(): void;
 }
 
+/** No bytes, at an address: Node 22 stores an empty array whose memory is at none as null. */
+const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0);
+
+/** A payload as a value, which stays one when it is empty. */
+export function blob(payload: Uint8Array): Uint8Array {
+  return payload.length === 0 ? NO_BYTES : payload;
+}
+
 interface Driver {
   readonly DatabaseSync: new (path: string) => Database;
 }

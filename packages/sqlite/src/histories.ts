@@ -1,6 +1,7 @@
 import type { EventMeta, HistoryEvent, Payload, ReadHistoriesParams } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { eventTypeCode, eventTypeName } from "./codes.ts";
+import { blob } from "./driver.ts";
 import { keyOf } from "./run-state.ts";
 
 const INSERT = "insert into holdfast_events (run_key, seq, type, at, op, meta, payload) values (?, ?, ?, ?, ?, ?, ?)";
@@ -19,7 +20,7 @@ interface StoredEvent {
 export function appendEvent({ sql }: Call, runKey: number, event: HistoryEvent): void {
   const { seq, type, at, op, meta, payload } = event;
   const metaText = meta === undefined ? null : JSON.stringify(meta);
-  sql.execute(INSERT, runKey, seq, eventTypeCode(type), at, op, metaText, payload ?? null);
+  sql.execute(INSERT, runKey, seq, eventTypeCode(type), at, op, metaText, payload === undefined ? null : blob(payload));
 }
 
 export function readHistories(call: Call, params: ReadHistoriesParams): HistoryEvent[][] {

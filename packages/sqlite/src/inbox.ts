@@ -12,6 +12,7 @@ import type {
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode, statusName } from "./codes.ts";
+import { blob } from "./driver.ts";
 import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
 import { uuidText } from "./uuid.ts";
 
@@ -101,7 +102,7 @@ export function appendMessage(
   number: number,
   { kind, name, messageId, payload }: CarriedMessage,
 ): void {
-  sql.execute(INSERT, runKey, number, chainKey, now, kind, name, messageId, payload);
+  sql.execute(INSERT, runKey, number, chainKey, now, kind, name, messageId, blob(payload));
 }
 
 export function unconsumed({ sql }: Call, runKey: number, after: number): Message[] {

@@ -5,7 +5,7 @@
 import type { CompensationOutcome, ErrorRecord, Payload, RunRef, RunStatus } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
-import type { Columns } from "./driver.ts";
+import { blob, type Columns } from "./driver.ts";
 import { sharedUuidBytes, uuidText } from "./uuid.ts";
 
 const STATE = `
@@ -159,7 +159,14 @@ export function endRun(
   if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, now, row.runKey);
   else sql.execute(END, status, now, row.runKey);
   const { continuedAs = null, compensation = null, error, output } = end;
-  sql.execute(INSERT_END, row.runKey, continuedAs, compensation, errorText(error), output);
+  sql.execute(
+    INSERT_END,
+    row.runKey,
+    continuedAs,
+    compensation,
+    errorText(error),
+    output === null ? null : blob(output),
+  );
   const { namespace } = call.catalog.lane(row.laneId);
   const runId = typeof row.runId === "string" ? row.runId.toLowerCase() : uuidText(row.runId);
   call.hints.push({ type: "ended", namespace, runId });

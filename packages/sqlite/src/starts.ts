@@ -9,6 +9,7 @@ import type {
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode } from "./codes.ts";
+import { blob } from "./driver.ts";
 import { readRow } from "./run-rows.ts";
 import {
   announceIfDue,
@@ -131,7 +132,7 @@ export function insertRun(
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
-  sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, run.input);
+  sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, blob(run.input));
   indexAttributes(call, runKey, run.attributes);
   if (!holding) announceIfDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
