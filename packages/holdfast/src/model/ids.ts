@@ -1,6 +1,6 @@
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
-  const bytes = Uint8Array.from(random.subarray(0, 16));
+  const bytes = random.slice(0, 16);
   let time = nowMs;
   for (let i = 5; i >= 0; i--) {
     bytes[i] = time % 256;
@@ -13,9 +13,14 @@ export function uuidV7(nowMs: number, random: Uint8Array): string {
 export function formatUuid(bytes: Uint8Array, version: number): string {
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  let hex = "";
-  for (let i = 0; i < 16; i++) hex += HEX[bytes[i] ?? 0];
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const head = `${hex16(bytes, 0)}${hex16(bytes, 2)}-${hex16(bytes, 4)}`;
+  const middle = `-${hex16(bytes, 6)}-${hex16(bytes, 8)}-`;
+  return `${head}${middle}${hex16(bytes, 10)}${hex16(bytes, 12)}${hex16(bytes, 14)}`;
+}
+
+/** The two bytes from there on, as four digits. */
+function hex16(bytes: Uint8Array, at: number): string {
+  return `${HEX[bytes[at] ?? 0]}${HEX[bytes[at + 1] ?? 0]}`;
 }
 
 const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
