@@ -1,5 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { formatDuration } from "../model/duration.ts";
+import { idempotencyKey } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -7,6 +8,7 @@ import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { StepFunction, StepInfo } from "../replay/step-options.ts";
+import { isPromiseLike } from "./transaction.ts";
 
 export type AttemptResult =
   | { readonly ok: true; readonly value: unknown }
@@ -29,7 +31,6 @@ export interface AttemptOwner {
 export class Attempt implements StepInfo {
   readonly op: Op;
   readonly attempt: number;
-  readonly idempotencyKey: string;
   readonly startedAt: number;
   /** Whether history says that it has started. */
   recorded = false;
@@ -49,11 +50,19 @@ export class Attempt implements StepInfo {
     const work = op.step as StepWork;
     this.op = op;
     this.attempt = work.failedAttempts + 1;
-    this.idempotencyKey = work.idempotencyKey;
     this.#run = run;
     this.#host = host;
     this.startedAt = host.clock.monotonic();
     this.#owner = owner;
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKey(this.#run.runId, this.op.id);
+  }
+
+  /** Whether its result is still to come. */
+  get open(): boolean {
+    return !this.#reported;
   }
 
   /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
@@ -84,10 +93,7 @@ export class Attempt implements StepInfo {
       this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
     const { telemetry, steps } = this.#host;
     if (telemetry?.stepSpan) this.#endSpan = telemetry.stepSpan(this.#about());
-    void holdfastStepFrame(
-      steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn,
-      this,
-    );
+    holdfastStepFrame(steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn, this);
   }
 
   #about(): { runId: string; workflow: string; op: string; attempt: number } {
@@ -150,10 +156,22 @@ export class Attempt implements StepInfo {
 }
 
 // The names of these functions show in asynchronous stacks; see calledInsideStep.
-async function holdfastStepFrame(fn: StepFunction<unknown>, attempt: Attempt): Promise<void> {
+function holdfastStepFrame(fn: StepFunction<unknown>, attempt: Attempt): void {
   let result: AttemptResult;
   try {
-    result = { ok: true, value: await fn(attempt) };
+    const value = fn(attempt);
+    if (isPromiseLike(value)) return void holdfastStepFrameAsync(value, attempt);
+    result = { ok: true, value };
+  } catch (error) {
+    result = { ok: false, error };
+  }
+  attempt.finish(result);
+}
+
+async function holdfastStepFrameAsync(promise: PromiseLike<unknown>, attempt: Attempt): Promise<void> {
+  let result: AttemptResult;
+  try {
+    result = { ok: true, value: await promise };
   } catch (error) {
     result = { ok: false, error };
   }

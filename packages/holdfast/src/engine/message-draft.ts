@@ -4,8 +4,7 @@ import type { Message } from "../model/message.ts";
 import type { OpTable } from "../replay/op-table.ts";
 
 /** An event that waits for its turn; `number` is that of the message it came from. */
-export interface QueuedDraft {
-  readonly event: EventDraft;
+export interface QueuedDraft extends EventDraft {
   readonly number?: number;
 }
 
@@ -13,17 +12,14 @@ export interface QueuedDraft {
 export function messageDraft(message: Message): QueuedDraft {
   const { messageId, number, payload } = message;
   if (message.kind === "cancel") {
-    const reason = message.name === "" ? {} : { reason: message.name };
-    return { number, event: { type: "cancel_requested", op: null, meta: { messageId, ...reason } } };
+    const meta = message.name === "" ? { messageId } : { messageId, reason: message.name };
+    return { type: "cancel_requested", op: null, meta, number };
   }
-  const event: EventDraft = { ...eventOf(message), meta: { messageId } };
-  return { number, event: payload.length === 0 ? event : { ...event, payload } };
-}
-
-function eventOf(message: Message): EventDraft {
-  const { kind, name } = message;
-  if (kind === "signal") return { type: "signal_received", op: name };
-  return { type: "step_completed", op: isOwnOutcome(message) ? name : null };
+  const isSignal = message.kind === "signal";
+  const type = isSignal ? "signal_received" : "step_completed";
+  const op = isSignal || isOwnOutcome(message) ? message.name : null;
+  const meta = { messageId };
+  return payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
 }
 
 /** The successor of a run inherits its inbox, but has nothing to do with what its predecessor's steps have come to. */
@@ -38,14 +34,13 @@ export function ownOutcomes(messages: readonly Message[]): Set<string> | undefin
 }
 
 /** Whether it is what a transaction step of the run has come to, from the inbox. */
-export function isOutcome({ event, number }: QueuedDraft): boolean {
-  return number !== undefined && event.type === "step_completed" && event.op !== null;
+export function isOutcome({ type, op, number }: QueuedDraft): boolean {
+  return number !== undefined && type === "step_completed" && op !== null;
 }
 
 /** The outcome of a transaction step says which attempt it was: what history knows of the failed ones, plus one. */
 export function withAttempt(draft: QueuedDraft, ops: OpTable): EventDraft {
-  const { event } = draft;
-  if (!isOutcome(draft)) return event;
-  const failed = ops.get(event.op)?.step?.failedAttempts ?? 0;
-  return failed === 0 ? event : { ...event, meta: { ...event.meta, attempt: failed + 1 } };
+  if (!isOutcome(draft)) return draft;
+  const failed = ops.get(draft.op)?.step?.failedAttempts ?? 0;
+  return failed === 0 ? draft : { ...draft, meta: { ...draft.meta, attempt: failed + 1 } };
 }

@@ -14,12 +14,11 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
-import { appended } from "../model/short-list.ts";
+import { appended, NONE } from "../model/short-list.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
-import { describeDivergence } from "../replay/divergence.ts";
-import type { MachineParams } from "../replay/machine-params.ts";
-import { replayHistory } from "../replay/replayer.ts";
+import type { Op } from "../replay/op.ts";
+import { explainDivergence } from "../replay/replayer.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
@@ -28,6 +27,7 @@ import type { ExecutorHost } from "./executor-host.ts";
 import { isOutcome, messageDraft, ownOutcomes, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
+import type { Fence } from "./transaction.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** So often a run waits with its end for messages that have just come in; then it ends without them. */
@@ -43,7 +43,6 @@ export class RunExecutor implements TurnTaker, Committable {
   state: "held" | "suspended" | "gone" = "held";
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
-  readonly #machineParams: MachineParams;
   readonly #steps: StepBoard;
   #queue: QueuedDraft[] = [];
   #commit: number;
@@ -52,7 +51,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #queuedMessages: number;
   #durableSeq: number;
   #eventsThisHold = 0;
-  #inFlight: { readonly commit: RunCommit; readonly lastSeq: number } | undefined;
+  #inFlight: RunCommit | undefined;
   #end: Transition | undefined;
   #parkError: ErrorRecord | undefined;
   #wake: Timer | undefined;
@@ -75,21 +74,12 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableConsumed = run.consumed;
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
-    const { codec, log, opsMax } = host;
+    const { codec, log, record, opsMax } = host;
+    const { body, retryRun } = code;
     this.#code = code;
-    const onViolation = (): void => this.#onViolation();
-    this.#machineParams = { run, ...code, codec, log, record: host.record, history, opsMax, onViolation };
-    this.machine = new RunMachine(this.#machineParams);
+    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, opsMax, driver: this });
     this.machine.patches.outcomesAhead = ownOutcomes(messages);
-    this.#steps = new StepBoard(host, this.machine, {
-      push: (event) => this.#push({ event }),
-      mayUse: (op) => op.gate <= this.#durableSeq,
-      yielding: () => this.#yielding(),
-      fence: () => ({ workerId: this.run.heldBy as string, runId: this.runId, epoch: this.run.epoch }),
-      takeOutcome: (message) => host.inbox.hand(this, message),
-      hasConsumed: (message) => message.number <= this.#consumed,
-      lost: () => this.drop(),
-    });
+    this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
@@ -113,7 +103,7 @@ export class RunExecutor implements TurnTaker, Committable {
     for (const message of messages) {
       if (message.number !== this.#queuedMessages + 1) continue;
       this.#queuedMessages = message.number;
-      this.#push(messageDraft(message));
+      this.push(messageDraft(message));
     }
   }
 
@@ -177,12 +167,12 @@ export class RunExecutor implements TurnTaker, Committable {
     if (!machine.started) {
       // Only a run that nobody has ever held: one that was may have done something that wants cleaning up.
       const untouched = this.run.epoch === 1 && !machine.replaying;
-      const cancel = untouched ? this.#queue.find(({ event }) => event.type === "cancel_requested") : undefined;
+      const cancel = untouched ? this.#queue.find(({ type }) => type === "cancel_requested") : undefined;
       if (!cancel) {
         machine.start();
         return true;
       }
-      machine.cancelUnstarted(cancel.event);
+      machine.cancelUnstarted(cancel);
     }
     if (machine.replaying && machine.replayNext()) return true;
     const now = this.#host.storeTime.now();
@@ -191,8 +181,8 @@ export class RunExecutor implements TurnTaker, Committable {
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
-      if (isOutcome(draft)) machine.patches.outcomesAhead?.delete(draft.event.op as string);
-      if (eventRole(draft.event.type) === "note") machine.note(draft.event, now);
+      if (isOutcome(draft)) machine.patches.outcomesAhead?.delete(draft.op as string);
+      if (eventRole(draft.type) === "note") machine.note(draft, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
     if (machine.divergence) this.#parkDivergence();
@@ -220,7 +210,7 @@ export class RunExecutor implements TurnTaker, Committable {
     // Code that is told of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#parkError) return;
     if (!machine.outcome) {
-      for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.#push({ event });
+      for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
       if (!machine.ops.waiting) {
         const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
@@ -236,7 +226,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#scheduleWake(transition);
   }
 
-  #push(draft: QueuedDraft): void {
+  push(draft: QueuedDraft): void {
     this.#queue = appended(this.#queue, draft);
     this.#host.loop.ready(this);
   }
@@ -251,6 +241,20 @@ export class RunExecutor implements TurnTaker, Committable {
     if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
   }
 
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: Op): boolean {
+    return op.gate <= this.#durableSeq;
+  }
+
+  /** Who may write to the run: this worker, under this epoch. */
+  fence(): Fence {
+    return { workerId: this.run.heldBy as string, runId: this.runId, epoch: this.run.epoch };
+  }
+
+  hasConsumed(message: Message): boolean {
+    return message.number <= this.#consumed;
+  }
+
   // Commits -------------------------------------------------------------------------------------------------------------
 
   takeCommit(): RunCommit | undefined {
@@ -259,8 +263,8 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const transition = this.#transition();
-    const events = machine.divergence ? [] : machine.fresh;
-    if (events === machine.fresh) machine.fresh = [];
+    const events = machine.divergence ? NONE : machine.fresh;
+    if (events === machine.fresh) machine.fresh = NONE;
     const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
     machine.freshAttributes = null;
     if (events.length === 0 && !attributes && transition.type === "hold") {
@@ -279,7 +283,7 @@ export class RunExecutor implements TurnTaker, Committable {
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
     };
-    this.#inFlight = { commit, lastSeq: events.at(-1)?.seq ?? this.#durableSeq };
+    this.#inFlight = commit;
     this.#eventsThisHold += events.length;
     return commit;
   }
@@ -308,17 +312,18 @@ export class RunExecutor implements TurnTaker, Committable {
     return suspension(machine, nextDueAt(machine, this.run, this.#steps.idle, 0));
   }
 
-  #yielding(): boolean {
+  /** No new attempt is to start here. */
+  yielding(): boolean {
     return this.#host.draining() || this.#eventsThisHold >= this.#host.eventsPerHoldMax;
   }
 
   /** Whether it may be let go of for others' sake: not between the record of an attempt's start and the attempt. */
   #mayYield(): boolean {
-    return this.#yielding() && !this.#steps.hasPrepared();
+    return this.yielding() && !this.#steps.hasPrepared();
   }
 
   #lettingGo(): boolean {
-    return this.#inFlight !== undefined && this.#inFlight.commit.transition.type !== "hold";
+    return this.#inFlight !== undefined && this.#inFlight.transition.type !== "hold";
   }
 
   committed(outcome: CommitOutcome, messages: readonly Message[]): void {
@@ -327,11 +332,11 @@ export class RunExecutor implements TurnTaker, Committable {
     if (this.state !== "held" || !flight) return;
     if (outcome.outcome === "lost") return this.drop();
     this.#commit += 1;
-    this.#durableSeq = flight.lastSeq;
-    this.#durableConsumed = flight.commit.consumed;
-    if (flight.commit.attributes) this.run = { ...this.run, attributes: flight.commit.attributes };
-    if (flight.commit.events.length > 0) this.#host.progressed(this);
-    const { transition } = flight.commit;
+    const { events, consumed, attributes, transition } = flight;
+    this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
+    this.#durableConsumed = consumed;
+    if (attributes) this.run = { ...this.run, attributes };
+    if (events.length > 0) this.#host.progressed(this);
     if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
     if (transition.type === "end") this.#endsRefused += 1;
     this.takeMessages(messages);
@@ -345,7 +350,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#inFlight = undefined;
     if (this.state !== "held") return;
     // Messages that were moved into events that cannot be written are still in the inbox.
-    this.machine.fresh = [];
+    this.machine.fresh = NONE;
     this.machine.freshAttributes = null;
     this.#consumed = this.#durableConsumed;
     if (this.#parkError) return this.drop();
@@ -371,23 +376,17 @@ export class RunExecutor implements TurnTaker, Committable {
 
   // Parking -------------------------------------------------------------------------------------------------------------
 
-  #onViolation(): void {
+  violated(): void {
     const { violation } = this.machine;
     // In a turn the closing of the turn finds it.
     if (violation && this.state === "held" && !this.machine.inTurn) this.#park(violation);
   }
 
-  /** Says where in the code the two sides part, which takes a second replay that looks, and then parks. */
   #parkDivergence(): void {
     if (this.#explaining) return;
     this.#explaining = true;
-    void replayHistory({ ...this.#machineParams, locate: true }, (callback) =>
-      this.#host.clock.immediate(callback),
-    ).then((machine) => {
-      const divergence = machine.divergence ?? this.machine.divergence;
-      if (divergence)
-        this.#park(new HoldfastError("replay_divergence", describeDivergence(divergence), { data: { ...divergence } }));
-    });
+    const immediate = (callback: () => void): void => this.#host.clock.immediate(callback);
+    void explainDivergence(this.machine, immediate).then((error) => this.#park(error));
   }
 
   #park(error: HoldfastError): void {

@@ -9,39 +9,24 @@ import type { EventDraft } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import { backoffMs } from "../model/retry-policy.ts";
-import { appended } from "../model/short-list.ts";
+import { appended, NONE } from "../model/short-list.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { type Fence, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
-
-export interface StepBoardRun {
-  /** Queues an event of the run. */
-  push(event: EventDraft): void;
-  /** Whether everything that the code had seen when it asked for the op is durable. */
-  mayUse(op: Op): boolean;
-  /** No new attempt is to start here. */
-  yielding(): boolean;
-  /** Who may write to the run: this worker, under this epoch. */
-  fence(): Fence;
-  /** A transaction step has committed, and its outcome is in the inbox. */
-  takeOutcome(message: Message): void;
-  hasConsumed(message: Message): boolean;
-  /** The store says that the run is no longer ours. */
-  lost(): void;
-}
+import type { RunExecutor } from "./run-executor.ts";
+import { LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
 /** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
 export class StepBoard implements AttemptOwner {
   /** Steps that were asked for and are not running: new, gated, or in backoff. Those that are not pending do not count. */
-  idle: Op[] = [];
+  idle: readonly Op[] = NONE;
   #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   readonly #machine: RunMachine;
-  readonly #run: StepBoardRun;
+  readonly #run: RunExecutor;
 
-  constructor(host: ExecutorHost, machine: RunMachine, run: StepBoardRun) {
+  constructor(host: ExecutorHost, machine: RunMachine, run: RunExecutor) {
     this.#host = host;
     this.#machine = machine;
     this.#run = run;
@@ -66,14 +51,15 @@ export class StepBoard implements AttemptOwner {
   takeAsked(): void {
     const { asked } = this.#machine;
     if (asked.length === 0) return;
-    this.#machine.asked = [];
-    for (const op of asked) if (op.pending) this.idle = appended(this.idle, op);
+    this.#machine.asked = NONE;
+    if (this.idle.length === 0) this.idle = asked;
+    else for (const op of asked) this.idle = appended(this.idle, op);
   }
 
   startDue(): void {
     const { idle } = this;
     if (idle.length === 0) return;
-    this.idle = [];
+    this.idle = NONE;
     for (const op of idle) {
       if (!op.pending || this.#failIfCutOff(op)) continue;
       if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
@@ -90,9 +76,12 @@ export class StepBoard implements AttemptOwner {
     const machine = this.#machine;
     if (machine.withdrawn.length === 0 && machine.closing.length === 0) return;
     const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Nobody waits for this step any more.");
-    const withdrawn = new Set(machine.withdrawn.splice(0));
+    const withdrawn = new Set(machine.withdrawn);
+    const { closing } = machine;
+    machine.withdrawn = NONE;
+    machine.closing = NONE;
     for (const attempt of [...this.#attempts]) if (withdrawn.has(attempt.op)) this.#discard(attempt, reason);
-    for (const op of machine.closing.splice(0)) if (op.pending) this.#windUp(op, reason);
+    for (const op of closing) if (op.pending) this.#windUp(op, reason);
   }
 
   /** An attempt whose start is recorded but that does not run here was cut off by a crash. */
@@ -127,10 +116,10 @@ export class StepBoard implements AttemptOwner {
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     attempt.place = this.#attempts.length;
     this.#attempts = appended(this.#attempts, attempt);
-    this.#host.watch.add(attempt);
     const execute =
       typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
     attempt.run(execute);
+    if (attempt.open) this.#host.watch.add(attempt);
   }
 
   noteStarted(attempt: Attempt): void {
@@ -141,7 +130,7 @@ export class StepBoard implements AttemptOwner {
   done(attempt: Attempt, result: AttemptResult): void {
     const { op } = attempt;
     this.#forget(attempt);
-    if (result.ok && result.value === LOST) return this.#run.lost();
+    if (result.ok && result.value === LOST) return this.#run.drop();
     if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
     if (!op.pending) return;
     if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
@@ -158,13 +147,13 @@ export class StepBoard implements AttemptOwner {
     const { op } = attempt;
     if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
     (op.step as StepWork).committed = true;
-    this.#run.takeOutcome(message);
+    this.#host.inbox.hand(this.#run, message);
   }
 
   #complete({ op, attempt }: Attempt, payload: Payload): void {
-    const event: EventDraft = { type: "step_completed", op: op.id };
-    const withPayload = payload.length === 0 ? event : { type: event.type, op: event.op, payload };
-    this.#run.push(attempt === 1 ? withPayload : { ...withPayload, meta: { attempt } });
+    const type = "step_completed";
+    const event: EventDraft = payload.length === 0 ? { type, op: op.id } : { type, op: op.id, payload };
+    this.#run.push(attempt === 1 ? event : { ...event, meta: { attempt } });
   }
 
   #failAttempt(op: Op, attempt: number, error: unknown): void {
@@ -181,7 +170,7 @@ export class StepBoard implements AttemptOwner {
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
     const meta = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
-    this.idle.push(op);
+    this.idle = appended(this.idle, op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 

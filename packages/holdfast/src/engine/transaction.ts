@@ -60,5 +60,6 @@ async function untilUsable(host: ExecutorHost, signal: AbortSignal, failures: nu
 }
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as { then?: unknown }).then === "function";
 }

@@ -3,7 +3,7 @@ import type { OpKind, StepWork } from "./op.ts";
 
 /** What an op is asked for with, beside its kind and name. */
 export interface AskInit {
-  readonly step?: (id: string) => StepWork;
+  readonly step?: StepWork;
   readonly fireAt?: number;
   readonly signalName?: string;
   readonly prefix?: string;

@@ -36,11 +36,10 @@ export class Compensations {
 
   /** For a step that was just asked for. */
   addForStep(name: string, op: Op, undo: Compensation<unknown>): void {
-    const key = op.step?.idempotencyKey as string;
     const entry: Entry = {
       name,
       undo,
-      idempotencyKey: key,
+      idempotencyKey: idempotencyKey(this.#machine.run.runId, op.id),
       op,
       outcome: undefined,
       result: undefined,
@@ -112,13 +111,7 @@ export class Compensations {
     return this.#machine.ask("step", entry.name, shield, {
       prefix: "compensate:",
       unlimited: true,
-      step: (id) =>
-        stepWork(
-          this.#machine.run.runId,
-          id,
-          (info) => undo(result, { outcome, idempotencyKey, signal: info.signal, attempt: info.attempt }),
-          UNDO_OPTIONS,
-        ),
+      step: stepWork(({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }), UNDO_OPTIONS),
     });
   }
 }

@@ -178,9 +178,7 @@ class RunContext implements Context {
     const machine = this.#machine;
     const resolved = options ? resolveStepOptions(options as StepOptions<never>, `step "${name}"`) : DEFAULT_OPTIONS;
     const before = machine.asked.length;
-    const promise = machine.ask("step", name, this.#scope, {
-      step: (id) => stepWork(machine.run.runId, id, fn, resolved),
-    });
+    const promise = machine.ask("step", name, this.#scope, { step: stepWork(fn, resolved) });
     const op = machine.asked[before];
     if (op && options?.compensate)
       machine.compensations.addForStep(name, op, options.compensate as Compensation<unknown>);

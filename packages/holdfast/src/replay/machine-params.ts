@@ -21,9 +21,9 @@ export interface MachineParams {
   /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
   readonly locate?: boolean;
   /** Whether a run that has failed so often is to be tried again as a whole. */
-  readonly retryRun?: (error: unknown, failures: number) => boolean;
-  /** Called when the code breaks M4 while no turn is open. */
-  readonly onViolation?: () => void;
+  readonly retryRun?: ((error: unknown, failures: number) => boolean) | undefined;
+  /** Told when the code has broken M4, or whatever else makes it impossible to replay. */
+  readonly driver?: { violated(): void };
 }
 
 export type Outcome =

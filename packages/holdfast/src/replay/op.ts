@@ -1,4 +1,3 @@
-import { idempotencyKey } from "../model/ids.ts";
 import type { TransactionKind } from "../ports/transact.ts";
 import type { AskInit } from "./ask.ts";
 import type { Scope } from "./scope.ts";
@@ -41,7 +40,6 @@ export interface TransactionWork {
 export interface StepWork {
   readonly fn: StepFunction<unknown> | TransactionWork;
   readonly options: ResolvedStepOptions;
-  readonly idempotencyKey: string;
   /** Executions that are known to have failed. */
   failedAttempts: number;
   /** Whether the start of any attempt is in history; a retry of the run does not change that. */
@@ -62,11 +60,10 @@ export function transactionOf({ fn }: StepWork): TransactionWork | undefined {
   return typeof fn === "function" ? undefined : fn;
 }
 
-export function stepWork(runId: string, op: string, fn: StepWork["fn"], options: ResolvedStepOptions): StepWork {
+export function stepWork(fn: StepWork["fn"], options: ResolvedStepOptions): StepWork {
   return {
     fn,
     options,
-    idempotencyKey: idempotencyKey(runId, op),
     failedAttempts: 0,
     everStarted: false,
     startedAttempt: 0,
@@ -86,14 +83,8 @@ export function newOp(
   init: AskInit,
   location: string | undefined,
 ): Op {
-  let resolve: (value: unknown) => void = ignore;
-  let reject: (error: unknown) => void = ignore;
-  const promise = new Promise<unknown>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  const { signalName } = init;
-  const step = init.step === undefined ? undefined : init.step(id);
+  const promise = new Promise<unknown>(keepSettlers);
+  const { step, signalName } = init;
   const fireAt = undefined;
   return {
     id,
@@ -102,14 +93,23 @@ export function newOp(
     gate: 0,
     askedSeq,
     promise,
-    resolve,
-    reject,
+    resolve: newestResolve,
+    reject: newestReject,
     location,
     pending: true,
     step,
     fireAt,
     signalName,
   };
+}
+
+// A promise calls its executor at once, so that one function can serve all of them.
+let newestResolve: (value: unknown) => void = ignore;
+let newestReject: (error: unknown) => void = ignore;
+
+function keepSettlers(resolve: (value: unknown) => void, reject: (error: unknown) => void): void {
+  newestResolve = resolve;
+  newestReject = reject;
 }
 
 /** Nobody may await it: that must not count as an unhandled rejection. Seen to here, so that the ops that succeed pay nothing. */

@@ -1,3 +1,5 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { type Divergence, describeDivergence } from "./divergence.ts";
 import type { MachineParams } from "./machine-params.ts";
 import { RunMachine } from "./run-machine.ts";
 import { TurnLoop } from "./turn-loop.ts";
@@ -30,4 +32,14 @@ export function replayHistory(params: MachineParams, immediate: (callback: () =>
     };
     loop.ready(taker);
   });
+}
+
+/** Why a run cannot go on whose code and history have parted. Where in the code that is takes a second replay, one that looks. */
+export async function explainDivergence(
+  machine: RunMachine,
+  immediate: (callback: () => void) => void,
+): Promise<HoldfastError> {
+  const second = await replayHistory({ ...machine.params, locate: true }, immediate);
+  const divergence = second.divergence ?? (machine.divergence as Divergence);
+  return new HoldfastError("replay_divergence", describeDivergence(divergence), { data: { ...divergence } });
 }

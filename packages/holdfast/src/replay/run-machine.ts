@@ -16,7 +16,7 @@ import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
-import { appended } from "../model/short-list.ts";
+import { appended, NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
@@ -40,6 +40,7 @@ import { SideEffects } from "./side-effects.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
 
 export class RunMachine {
+  readonly params: MachineParams;
   readonly run: Run;
   readonly codec: Codec;
   readonly log: Logger;
@@ -54,13 +55,13 @@ export class RunMachine {
   readonly context: Context;
 
   /** Events that are not in the store yet, and attributes set by them. */
-  fresh: HistoryEvent[] = [];
+  fresh: readonly HistoryEvent[] = NONE;
   freshAttributes: Attributes | null = null;
   /** Step ops asked for, and ops that the code has stopped waiting for, since the driver last looked. */
-  asked: Op[] = [];
-  withdrawn: Op[] = [];
+  asked: readonly Op[] = NONE;
+  withdrawn: readonly Op[] = NONE;
   /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
-  closing: Op[] = [];
+  closing: readonly Op[] = NONE;
   outcome: Outcome | undefined;
   divergence: Divergence | undefined;
   /** The code did something that cannot be replayed. */
@@ -82,7 +83,6 @@ export class RunMachine {
   turnAt: number;
   currentScope: Scope = this.root;
 
-  readonly #params: MachineParams;
   readonly #cursor: Cursor;
   #lastAt: number;
   /** The event of this turn is from before the run was tried again, but this turn was not taken then. */
@@ -91,7 +91,7 @@ export class RunMachine {
   #random: SeededRandom | undefined;
 
   constructor(params: MachineParams) {
-    this.#params = params;
+    this.params = params;
     this.run = params.run;
     this.codec = params.codec;
     this.log = params.log;
@@ -221,7 +221,7 @@ export class RunMachine {
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
     const canceled = this.undoScope && owner !== this.undoScope ? this.givenUp() : owner.cancellation();
     if (canceled && kind !== "retired") return this.#refuse(canceled);
-    const op = newOp(id, kind, owner, this.seenSeq, init, this.#params.locate ? callSite() : undefined);
+    const op = newOp(id, kind, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
     noteBegun(op, this.#cursor);
     if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
@@ -268,10 +268,10 @@ export class RunMachine {
   withdraw(op: Op, error: unknown): void {
     if (op.step && this.compensations.mustLearn(op)) {
       op.step.closing = true;
-      this.closing.push(op);
+      this.closing = appended(this.closing, op);
     } else {
       this.#release(op);
-      this.withdrawn.push(op);
+      this.withdrawn = appended(this.withdrawn, op);
     }
     rejectOp(op, error);
   }
@@ -280,7 +280,7 @@ export class RunMachine {
 
   async #main(input: unknown): Promise<void> {
     try {
-      const value = await this.#params.body(this.context, input);
+      const value = await this.params.body(this.context, input);
       const output = this.codec.encode(value, `output of workflow "${this.run.workflow}"`);
       this.#finish({ type: "completed", value, output });
     } catch (error) {
@@ -288,7 +288,7 @@ export class RunMachine {
       if (!this.inTurn) return this.#settledOutside(error);
       const forgets = failedOps(error);
       const retried = forgets.length > 0 && !this.root.canceled && !this.#cursor.compensates();
-      if (retried && this.#params.retryRun?.(error, this.retries + 1)) {
+      if (retried && this.params.retryRun?.(error, this.retries + 1)) {
         // Steps under way are not released: what becomes of them is for the next try.
         this.outcome = { type: "retried", error, forgets };
         return;
@@ -303,7 +303,7 @@ export class RunMachine {
     this.outcome = outcome;
     for (const op of this.ops.pending()) {
       this.#release(op);
-      this.withdrawn.push(op);
+      this.withdrawn = appended(this.withdrawn, op);
     }
   }
 
@@ -315,7 +315,7 @@ export class RunMachine {
 
   #violate(error: HoldfastError): void {
     this.violation ??= error;
-    this.#params.onViolation?.();
+    this.params.driver?.violated();
   }
 
   #enter(scope: Scope, at: number): void {

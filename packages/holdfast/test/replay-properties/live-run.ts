@@ -13,6 +13,7 @@ import { toErrorRecord } from "../../src/errors/error-record.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import { shouldRetry } from "../../src/errors/retry-rule.ts";
 import { type EventDraft, eventRole, type HistoryEvent } from "../../src/model/event.ts";
+import { idempotencyKey } from "../../src/model/ids.ts";
 import { backoffMs } from "../../src/model/retry-policy.ts";
 import { silentLogger } from "../../src/ports/logger.ts";
 import type { MachineParams, WorkflowBody } from "../../src/replay/machine-params.ts";
@@ -139,10 +140,14 @@ export class LiveRun implements TurnTaker {
     const attempt = work.failedAttempts + 1;
     this.now = Math.max(this.now, work.retryAt ?? 0);
     this.#noteStart(op);
-    const { idempotencyKey } = work;
     const fn = work.fn as StepFunction<unknown>;
     try {
-      const value = fn({ attempt, signal: NEVER_ABORTED, idempotencyKey, log: silentLogger });
+      const value = fn({
+        attempt,
+        signal: NEVER_ABORTED,
+        idempotencyKey: idempotencyKey(this.machine.run.runId, op.id),
+        log: silentLogger,
+      });
       const event: EventDraft = { type: "step_completed", op: op.id, payload: jsonCodec.encode(value, op.id) };
       this.#push(attempt === 1 ? event : { ...event, meta: { attempt } });
     } catch (error) {
@@ -242,7 +247,8 @@ export class LiveRun implements TurnTaker {
 
   #rest(): void {
     const { machine } = this;
-    this.history.push(...machine.fresh.splice(0));
+    this.history.push(...machine.fresh);
+    machine.fresh = [];
     if (machine.divergence || machine.violation) return this.#done?.();
     if (machine.replaying) return this.#loop.ready(this);
     const { script } = this.#params;

@@ -41,7 +41,7 @@ function describeOutcome(outcome: Outcome): string {
 /** In the order in which they were asked for: cancellation reaches them in that order. */
 function describeOp(op: Op): string {
   const step = op.step
-    ? ` attempts failed ${op.step.failedAttempts}, started ${op.step.startedAttempt}, retry ${op.step.retryAt}, closing ${op.step.closing}, key ${op.step.idempotencyKey}`
+    ? ` attempts failed ${op.step.failedAttempts}, started ${op.step.startedAttempt}, retry ${op.step.retryAt}, closing ${op.step.closing}`
     : "";
   return `pending ${op.kind} ${op.id} due ${op.fireAt} signal ${op.signalName}${step}`;
 }
