@@ -102,7 +102,9 @@ export class ClientCore {
     items: readonly T[],
     send: (items: readonly T[]) => Promise<readonly R[]>,
   ): Promise<readonly R[]> {
-    const results = [...(await send(items))];
+    const answers = await send(items);
+    if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
+    const results = [...answers];
     for (let tries = 1; ; tries++) {
       const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
       if (busy.length === 0) return results;

@@ -74,7 +74,8 @@ export class Client {
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.assertOpen();
-    const run = await newRun(this.#core, this.#known, { workflow, input, options });
+    const made = newRun(this.#core, this.#known, { workflow, input, options });
+    const run = made instanceof Promise ? await made : made;
     const slot = this.#reserveSlot(run);
     let outcome: StartOutcome | undefined;
     try {

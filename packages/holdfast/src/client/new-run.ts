@@ -9,6 +9,7 @@ import {
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { idFault } from "../model/names.ts";
+import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
 import { assertAttributes } from "../replay/context.ts";
@@ -26,8 +27,10 @@ export interface Start {
   readonly options: StartOptions;
 }
 
-/** What is asked for, checked and with ids, ready to be stored. */
-export async function newRun(core: ClientCore, known: KnownWorkflows, start: Start): Promise<NewRun> {
+type NewRunDraft = { -readonly [K in keyof NewRun]: NewRun[K] };
+
+/** What is asked for, checked and with ids, ready to be stored. A promise only where a schema may be one. */
+export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): NewRun | Promise<NewRun> {
   const { workflow, input, options } = start;
   if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
   const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
@@ -36,8 +39,9 @@ export async function newRun(core: ClientCore, known: KnownWorkflows, start: Sta
   if (!definition) requireName(name, "workflow name");
   const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
   const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
-  requireName(queue, "queue name");
-  requireName(version, "version");
+  // Those of a definition were checked when it was made.
+  if (options.queue !== undefined) requireName(queue, "queue name");
+  if (options.version !== undefined) requireName(version, "version");
   const runId = core.newId();
   const id = options.id ?? runId;
   const fault = idFault(id);
@@ -51,22 +55,37 @@ export async function newRun(core: ClientCore, known: KnownWorkflows, start: Sta
   requireOneOf(options.ifClosed, ["return", "start", "fail"], where, "ifClosed");
   const timeoutMs =
     options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
-  const checked = definition?.inputSchema ? await checkInput(definition, input) : input;
-  return {
-    namespace: core.namespace,
+  const { namespace } = core;
+  const run: NewRunDraft = {
+    namespace,
     runId,
     id,
     workflow: name,
     version,
     queue,
     priority,
-    input: core.ports.codec.encode(checked, `input of workflow "${name}"`),
+    input: EMPTY_PAYLOAD,
     seed: runId,
     attributes,
-    ...(options.delay === undefined ? {} : { startDelayMs: requireDuration(options.delay, where, "delay") }),
-    ...(options.startAt === undefined ? {} : { startAt: options.startAt.getTime() }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
+  if (options.delay !== undefined) run.startDelayMs = requireDuration(options.delay, where, "delay");
+  if (options.startAt !== undefined) run.startAt = options.startAt.getTime();
+  if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
+  return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
+}
+
+function withInput(core: ClientCore, run: NewRunDraft, input: unknown): NewRun {
+  run.input = core.ports.codec.encode(input, `input of workflow "${run.workflow}"`);
+  return run;
+}
+
+async function withCheckedInput(
+  core: ClientCore,
+  run: NewRunDraft,
+  definition: AnyWorkflow,
+  input: unknown,
+): Promise<NewRun> {
+  return withInput(core, run, await checkInput(definition, input));
 }
 
 /** Throws when what has that id is not what was to be started. */

@@ -4,7 +4,7 @@
  */
 
 import { uuidV7 } from "../model/ids.ts";
-import type { Message } from "../model/message.ts";
+import { type Message, messagesByRun } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -159,10 +159,8 @@ export class Claimer {
     const { clock, storeTime } = this.#params;
     if (!result.live) return this.#params.onDead();
     if (solo) this.#params.onSoloAnswered(result.runs[0]?.runId);
-    for (const run of result.runs) {
-      const messages = result.messages.filter((message) => message.runId === run.runId);
-      this.#params.onClaimed(run, messages);
-    }
+    const messagesOf = messagesByRun(result.messages);
+    for (const run of result.runs) this.#params.onClaimed(run, messagesOf(run.runId));
     if (result.suspectDue) this.#params.onSuspectDue();
     if (this.#params.mayTakeSuspect()) this.#wanted = true;
     this.#timer?.cancel();

@@ -10,7 +10,7 @@
  *  C4. A run is gathered between turns only, so history always ends at the end of a turn.
  * What it does not own: what a run wants written, and what happens once it is durable (the executor does).
  */
-import type { Message } from "../model/message.ts";
+import { type Message, messagesByRun } from "../model/message.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
@@ -192,10 +192,11 @@ export class Committer {
   }
 
   #answer(batch: readonly Entry[], result: CommitRunsResult): void {
+    const messagesOf = messagesByRun(result.messages);
     batch.forEach((entry, i) => {
       const outcome = result.outcomes[i] as CommitOutcome;
       if (outcome.outcome === "busy") this.#sendAgain(entry);
-      else entry.target.committed(outcome, messagesFor(result, entry.commit.runId));
+      else entry.target.committed(outcome, messagesOf(entry.commit.runId));
     });
   }
 
@@ -241,10 +242,4 @@ export class Committer {
     this.#idleWaiters = [];
     for (const resolve of waiters) resolve();
   }
-}
-
-const NO_MESSAGES: readonly Message[] = [];
-
-function messagesFor(result: CommitRunsResult, runId: string): readonly Message[] {
-  return result.messages.length === 0 ? NO_MESSAGES : result.messages.filter((message) => message.runId === runId);
 }

@@ -1,4 +1,4 @@
-import type { Message } from "../model/message.ts";
+import { type Message, messagesByRun } from "../model/message.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store } from "../ports/store.ts";
@@ -38,8 +38,8 @@ export class InboxReader {
       try {
         const messages = await this.#params.store.readInbox({ runs });
         failures = 0;
-        for (const executor of executors)
-          executor.takeMessages(messages.filter((message) => message.runId === executor.runId));
+        const messagesOf = messagesByRun(messages);
+        for (const executor of executors) executor.takeMessages(messagesOf(executor.runId));
       } catch (error) {
         if (!isTransient(error)) this.#params.log.error({ error: String(error) }, "reading inboxes failed");
         for (const executor of executors) this.#wanted.add(executor);

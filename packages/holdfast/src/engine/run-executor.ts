@@ -41,6 +41,7 @@ export class RunExecutor implements TurnTaker, Committable {
   run: Run;
   /** Where the run stands with this worker; `gone` is final. */
   state: "held" | "suspended" | "gone" = "held";
+  inLine = false;
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;

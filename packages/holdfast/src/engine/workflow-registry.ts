@@ -8,38 +8,31 @@ import type { WorkflowBody } from "../replay/machine-params.ts";
 
 /** Which workflow versions a worker can run. */
 export class WorkflowRegistry {
-  readonly #definitions = new Map<string, AnyWorkflow>();
-  readonly #codes = new Map<string, WorkflowCode>();
+  readonly all: readonly AnyWorkflow[];
+  /** By name, then by version. */
+  readonly #codes = new Map<string, Map<string, WorkflowCode>>();
 
   constructor(workflows: readonly AnyWorkflow[]) {
-    for (const definition of workflows) {
-      const key = keyOf(definition.name, definition.version);
-      const other = this.#definitions.get(key);
-      if (other && other !== definition) {
+    this.all = [...new Set(workflows)];
+    for (const definition of this.all) {
+      const versions = this.#codes.get(definition.name) ?? new Map<string, WorkflowCode>();
+      if (versions.has(definition.version)) {
         throw new HoldfastError(
           "duplicate_workflow",
           `Workflow "${definition.name}" version "${definition.version}" is registered twice with different code. Give one of them another version.`,
         );
       }
-      this.#definitions.set(key, definition);
-      this.#codes.set(key, codeOf(definition));
+      versions.set(definition.version, codeOf(definition));
+      this.#codes.set(definition.name, versions);
     }
   }
 
-  get all(): AnyWorkflow[] {
-    return [...this.#definitions.values()];
-  }
-
   has(name: string, version: string): boolean {
-    return this.#definitions.has(keyOf(name, version));
-  }
-
-  get(name: string, version: string): AnyWorkflow | undefined {
-    return this.#definitions.get(keyOf(name, version));
+    return this.code(name, version) !== undefined;
   }
 
   code(name: string, version: string): WorkflowCode | undefined {
-    return this.#codes.get(keyOf(name, version));
+    return this.#codes.get(name)?.get(version);
   }
 }
 
@@ -78,8 +71,4 @@ function checkedBody(definition: AnyWorkflow, body: WorkflowBody): WorkflowBody 
     if (result.ok) return result.value;
     throw invalidValue("invalid_output", `output of workflow "${definition.name}"`, result.issues);
   };
-}
-
-function keyOf(name: string, version: string): string {
-  return `${name}\n${version}`;
 }

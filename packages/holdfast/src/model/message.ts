@@ -17,3 +17,16 @@ export interface Message {
   /** Store time of the delivery. */
   readonly at: number;
 }
+
+const NO_MESSAGES: readonly Message[] = [];
+
+/** Finds the messages of a run among those of many, in order. */
+export function messagesByRun(messages: readonly Message[]): (runId: string) => readonly Message[] {
+  const byRun = new Map<string, Message[]>();
+  for (const message of messages) {
+    const earlier = byRun.get(message.runId);
+    if (earlier) earlier.push(message);
+    else byRun.set(message.runId, [message]);
+  }
+  return (runId) => byRun.get(runId) ?? NO_MESSAGES;
+}

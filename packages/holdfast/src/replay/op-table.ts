@@ -7,14 +7,15 @@ import { type Divergence, recordedNotAsked } from "./divergence.ts";
 import type { Op } from "./op.ts";
 import { PendingOps } from "./pending-ops.ts";
 
+const NO_TIMERS: ReadonlySet<Op> = new Set();
+
 /** The ops of one run: those that are pending, and how often each name has been asked for. */
 export class OpTable {
-  /** Pending ops with a due time. */
-  readonly timers = new Set<Op>();
   readonly #opsMax: number;
   readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
-  /** Made when first needed: most runs have none. */
+  // Made when first needed: most runs have none.
+  #timers: Set<Op> | undefined;
   #retired: Set<string> | undefined;
   #count = 0;
 
@@ -53,7 +54,17 @@ export class OpTable {
   release(op: Op): void {
     op.pending = false;
     this.#pending.delete(op);
-    if (op.fireAt !== undefined) this.timers.delete(op);
+    if (op.fireAt !== undefined) this.#timers?.delete(op);
+  }
+
+  /** Pending ops with a due time. */
+  get timers(): ReadonlySet<Op> {
+    return this.#timers ?? NO_TIMERS;
+  }
+
+  addTimer(op: Op): void {
+    this.#timers ??= new Set();
+    this.#timers.add(op);
   }
 
   /** A copy, so that the caller may release ops on the way. */

@@ -10,6 +10,7 @@ export function replayHistory(params: MachineParams, immediate: (callback: () =>
   const machine = new RunMachine(params);
   return new Promise((resolve, reject) => {
     const taker = {
+      inLine: false,
       openTurn(): boolean {
         try {
           if (!machine.started) {

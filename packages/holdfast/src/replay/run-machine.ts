@@ -385,7 +385,7 @@ export class RunMachine {
     const event = this.command({ type: "timer_created", op: op.id, meta: { fireAt } });
     // History keeps the time that was promised, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
-    this.ops.timers.add(op);
+    this.ops.addTimer(op);
   }
 
   #release(op: Op): void {

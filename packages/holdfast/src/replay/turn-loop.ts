@@ -9,6 +9,8 @@
  * What it does not own: which event is next (the taker does) and when things are written (the committer does).
  */
 export interface TurnTaker {
+  /** Whether it waits for its turn; for the loop alone, so that it need not keep a set. */
+  inLine: boolean;
   /** Delivers the next event, if there is one; false when there was nothing to deliver. */
   openTurn(): boolean;
   closeTurn(): void;
@@ -26,7 +28,7 @@ export function anyTurnOpen(): boolean {
 
 export class TurnLoop {
   readonly #immediate: (callback: () => void) => void;
-  #ready = new Set<TurnTaker>();
+  #ready: TurnTaker[] = [];
   #open: TurnTaker[] = [];
   #scheduled = false;
 
@@ -36,7 +38,9 @@ export class TurnLoop {
 
   /** The taker has something to deliver; asking twice is asking once. */
   ready(taker: TurnTaker): void {
-    this.#ready.add(taker);
+    if (taker.inLine) return;
+    taker.inLine = true;
+    this.#ready.push(taker);
     if (!this.#scheduled) this.#schedule();
   }
 
@@ -48,10 +52,11 @@ export class TurnLoop {
 
   readonly #tick = (): void => {
     this.#closeAll();
-    if (this.#ready.size === 0) return;
+    if (this.#ready.length === 0) return;
     const takers = this.#ready;
-    this.#ready = new Set();
+    this.#ready = [];
     for (const taker of takers) {
+      taker.inLine = false;
       if (!taker.openTurn()) continue;
       this.#open.push(taker);
       openTurns += 1;
@@ -61,7 +66,7 @@ export class TurnLoop {
   readonly #lastTick = (): void => {
     this.#closeAll();
     this.#scheduled = false;
-    if (this.#ready.size > 0) this.#schedule();
+    if (this.#ready.length > 0) this.#schedule();
   };
 
   #closeAll(): void {

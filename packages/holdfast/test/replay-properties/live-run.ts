@@ -72,6 +72,7 @@ export function machineParams(
 }
 
 export class LiveRun implements TurnTaker {
+  inLine = false;
   readonly machine: RunMachine;
   readonly history: HistoryEvent[];
   readonly cuts: Cut[] = [];
