@@ -57,7 +57,9 @@ export class Batcher<T, R> {
     try {
       const items = batch.map((waiting) => waiting.item);
       const results = await untilAnswered(this.#params, () => send(items), giveUp);
-      for (const [i, waiting] of batch.entries()) waiting.resolve(results[i] as R);
+      batch.forEach((waiting, i) => {
+        waiting.resolve(results[i] as R);
+      });
     } catch (error) {
       // A refused item must not take its neighbours along.
       if (batch.length > 1 && !isTransient(error)) for (const waiting of batch) await this.#send([waiting]);

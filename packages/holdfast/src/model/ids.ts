@@ -1,26 +1,33 @@
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
-  const bytes = random.slice(0, 16);
-  let time = nowMs;
-  for (let i = 5; i >= 0; i--) {
-    bytes[i] = time % 256;
-    time = Math.floor(time / 256);
-  }
-  return formatUuid(bytes, 7);
+  const low = Math.floor(nowMs) % 0x10000;
+  const middle = Math.floor(nowMs / 0x10000) % 0x10000;
+  const high = Math.floor(nowMs / 0x100000000) % 0x10000;
+  return `${hex16(high)}${hex16(middle)}-${hex16(low)}-${uuidEnd(random, 7)}`;
 }
 
-/** Stamps version and variant into sixteen bytes and prints them as a UUID. */
+/** Sixteen bytes as a UUID, with version and variant stamped in. */
 export function formatUuid(bytes: Uint8Array, version: number): string {
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const head = `${hex16(bytes, 0)}${hex16(bytes, 2)}-${hex16(bytes, 4)}`;
-  const middle = `-${hex16(bytes, 6)}-${hex16(bytes, 8)}-`;
-  return `${head}${middle}${hex16(bytes, 10)}${hex16(bytes, 12)}${hex16(bytes, 14)}`;
+  return `${hex16At(bytes, 0)}${hex16At(bytes, 2)}-${hex16At(bytes, 4)}-${uuidEnd(bytes, version)}`;
 }
 
-/** The two bytes from there on, as four digits. */
-function hex16(bytes: Uint8Array, at: number): string {
-  return `${HEX[bytes[at] ?? 0]}${HEX[bytes[at + 1] ?? 0]}`;
+/** What comes behind the first six of sixteen bytes. */
+function uuidEnd(bytes: Uint8Array, version: number): string {
+  const third = (word(bytes, 6) & 0x0fff) | (version << 12);
+  const fourth = (word(bytes, 8) & 0x3fff) | 0x8000;
+  return `${hex16(third)}-${hex16(fourth)}-${hex16At(bytes, 10)}${hex16At(bytes, 12)}${hex16At(bytes, 14)}`;
+}
+
+function hex16At(bytes: Uint8Array, at: number): string {
+  return hex16(word(bytes, at));
+}
+
+function word(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}
+
+function hex16(value: number): string {
+  return `${HEX[value >> 8]}${HEX[value & 0xff]}`;
 }
 
 const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
