@@ -33,6 +33,12 @@ describe("plain JSON", () => {
     },
   );
 
+  it("keeps values apart that are written one after the other, short and long", () => {
+    const values = Array.from({ length: 2_000 }, (_, i) => ({ i, text: "ü€𝄞".repeat(i % 200) }));
+    const encoded = values.map((value) => jsonCodec.encode(value, "value"));
+    expect(encoded.map((payload) => jsonCodec.decode(payload))).toStrictEqual(values);
+  });
+
   it("keeps half surrogate pairs, NUL and every other character", () => {
     const odd = '\ud800 \udc00 \u0000 \u2028 𝄞 ü "$hf"';
     expect(roundTrip({ [odd]: odd })).toStrictEqual({ [odd]: odd });

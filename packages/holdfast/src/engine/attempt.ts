@@ -34,8 +34,8 @@ export class Attempt implements StepInfo {
   readonly startedAt: number;
   /** Whether history says that it has started. */
   recorded = false;
-  /** Where it stands among the attempts of its run. */
-  place = 0;
+  /** Where it stands among the attempts of its run that are under way; -1 when it does not. */
+  place = -1;
   readonly #owner: AttemptOwner;
   readonly #run: Run;
   readonly #host: AttemptHost;

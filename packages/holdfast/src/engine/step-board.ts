@@ -114,12 +114,13 @@ export class StepBoard implements AttemptOwner {
     // like a run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    attempt.place = this.#attempts.length;
-    this.#attempts = appended(this.#attempts, attempt);
     const execute =
       typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
     attempt.run(execute);
-    if (attempt.open) this.#host.watch.add(attempt);
+    if (!attempt.open) return;
+    attempt.place = this.#attempts.length;
+    this.#attempts = appended(this.#attempts, attempt);
+    this.#host.watch.add(attempt);
   }
 
   noteStarted(attempt: Attempt): void {
@@ -205,6 +206,7 @@ export class StepBoard implements AttemptOwner {
 
   /** The last one takes its place. */
   #forget(attempt: Attempt): void {
+    if (attempt.place < 0) return;
     this.#host.watch.delete(attempt);
     const last = this.#attempts.pop();
     if (!last || last === attempt) return;

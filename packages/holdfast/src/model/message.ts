@@ -22,6 +22,7 @@ const NO_MESSAGES: readonly Message[] = [];
 
 /** Finds the messages of a run among those of many, in order. */
 export function messagesByRun(messages: readonly Message[]): (runId: string) => readonly Message[] {
+  if (messages.length === 0) return () => NO_MESSAGES;
   const byRun = new Map<string, Message[]>();
   for (const message of messages) {
     const earlier = byRun.get(message.runId);

@@ -80,8 +80,26 @@ describe("a step", () => {
         .catch((error: Error) => `${error.name}: ${error.message}`);
       return [sync, async, thrown];
     });
+    const fleet = openFleet();
+    await fleet.forgetful({ workflows: [both] });
+    const plain = await fleet.client().start(both);
+    expect(await fleet.result(plain)).toEqual([1, 2, "RangeError: too far"]);
+    // The test engine stands between the step and its caller.
     const t = await openEngine(both);
     expect(await t.run(both)).toEqual([1, 2, "RangeError: too far"]);
+  });
+
+  test("may return anything that can be awaited, a function with a then included", async () => {
+    const promise = Promise.resolve(1);
+    const then = promise.then.bind(promise);
+    const posing = (target: object) => new Proxy(target, { get: () => then }) as PromiseLike<number>;
+    const both = workflow("both", async (ctx) => [
+      await ctx.step("object", () => posing({})),
+      await ctx.step("function", () => posing(() => {})),
+    ]);
+    const fleet = openFleet();
+    await fleet.forgetful({ workflows: [both] });
+    expect(await fleet.result(await fleet.client().start(both))).toEqual([1, 1]);
   });
 
   test("of a name that was used before is told apart by its number", async () => {
