@@ -3,18 +3,19 @@ import type { Random } from "../ports/random.ts";
 
 /** Asking the system costs much more than the bytes: it is asked for many at once. */
 const POOL_BYTES = 4096;
-const pool = new Uint8Array(POOL_BYTES);
-let used = POOL_BYTES;
+let pool = new Uint8Array(0);
+let used = 0;
 
 export const systemRandom: Random = {
   next: () => Math.random(),
   bytes(length) {
     if (length > POOL_BYTES) return randomFillSync(new Uint8Array(length));
-    if (used + length > POOL_BYTES) {
-      randomFillSync(pool);
+    if (used + length > pool.length) {
+      // A new one each time: whoever was given a part of the old one may keep it.
+      pool = randomFillSync(new Uint8Array(POOL_BYTES));
       used = 0;
     }
     used += length;
-    return pool.slice(used - length, used);
+    return pool.subarray(used - length, used);
   },
 };

@@ -1,36 +1,37 @@
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
-  const low = Math.floor(nowMs) % 0x10000;
-  const middle = Math.floor(nowMs / 0x10000) % 0x10000;
-  const high = Math.floor(nowMs / 0x100000000) % 0x10000;
-  return `${hex16(high)}${hex16(middle)}-${hex16(low)}-${uuidEnd(random, 7)}`;
+  let time = Math.floor(nowMs);
+  for (let i = 5; i >= 0; i--) {
+    print(i, time % 256);
+    time = Math.floor(time / 256);
+  }
+  return printed(random, 7);
 }
 
 /** Sixteen bytes as a UUID, with version and variant stamped in. */
 export function formatUuid(bytes: Uint8Array, version: number): string {
-  return `${hex16At(bytes, 0)}${hex16At(bytes, 2)}-${hex16At(bytes, 4)}-${uuidEnd(bytes, version)}`;
+  for (let i = 0; i < 6; i++) print(i, bytes[i] ?? 0);
+  return printed(bytes, version);
 }
 
-/** What comes behind the first six of sixteen bytes. */
-function uuidEnd(bytes: Uint8Array, version: number): string {
-  const third = (word(bytes, 6) & 0x0fff) | (version << 12);
-  const fourth = (word(bytes, 8) & 0x3fff) | 0x8000;
-  return `${hex16(third)}-${hex16(fourth)}-${hex16At(bytes, 10)}${hex16At(bytes, 12)}${hex16At(bytes, 14)}`;
+// The characters of the UUID that is being printed. Pieces of text put together would be five times its size in garbage.
+const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const characters = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (character) => character.charCodeAt(0));
+
+function print(position: number, byte: number): void {
+  const place = PLACES[position] as number;
+  characters[place] = DIGITS[byte >> 4] as number;
+  characters[place + 1] = DIGITS[byte & 0x0f] as number;
 }
 
-function hex16At(bytes: Uint8Array, at: number): string {
-  return hex16(word(bytes, at));
+/** Adds what comes behind the first six bytes. */
+function printed(bytes: Uint8Array, version: number): string {
+  for (let i = 7; i < 16; i++) print(i, bytes[i] ?? 0);
+  print(6, ((bytes[6] ?? 0) & 0x0f) | (version << 4));
+  print(8, ((bytes[8] ?? 0) & 0x3f) | 0x80);
+  return String.fromCharCode(...characters);
 }
-
-function word(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-}
-
-function hex16(value: number): string {
-  return `${HEX[value >> 8]}${HEX[value & 0xff]}`;
-}
-
-const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
 
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
