@@ -55,12 +55,12 @@ async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engin
 function workflowsFor(hooks: Hooks) {
   return {
     seq: workflow("seq", async (ctx, { id, arg }: Input) => {
-      for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, () => hooks.step(id, i));
+      for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
       hooks.finished(id);
       return arg;
     }),
     fan: workflow("fan", async (ctx, { id, arg }: Input) => {
-      await Promise.all(Array.from({ length: arg }, (_, i) => ctx.step(`s${i}`, () => hooks.step(id, i))));
+      await Promise.all(Array.from({ length: arg }, (_, i) => ctx.step(`s${i}`, async () => hooks.step(id, i))));
       hooks.finished(id);
       return arg;
     }),

@@ -5,6 +5,7 @@ import type {
   CompensationOutcome,
   ErrorRecord,
   Message,
+  MessageKind,
   Payload,
   Run,
   RunStatus,
@@ -12,7 +13,6 @@ import type {
 import * as binary from "./binary-array.ts";
 import { jsonOf } from "./codes.ts";
 import type { Row } from "./driver.ts";
-import { messagesOf } from "./run-rows.ts";
 
 /** The parameters of claim_runs, in its order. */
 export function claimValues(params: ClaimRunsParams): unknown[] {
@@ -39,8 +39,8 @@ export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): Clai
   const lanes = stand?.lanes as Readonly<Record<number, Lane>>;
   for (const row of rows) {
     if (row.run_id === null) continue;
-    runs.push(claimedRun(params, row, lanes[row.lane_id as number] as Lane));
-    if (row.m_number !== null) messages.push(...messagesOf(row, () => row.run_id as string));
+    if (row.run_id !== runs.at(-1)?.runId) runs.push(claimedRun(params, row, lanes[row.lane_id as number] as Lane));
+    if (row.m_number !== null) messages.push(messageIn(row));
   }
   return {
     live: stand?.live as boolean,
@@ -49,6 +49,18 @@ export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): Clai
     now: stand?.now as number,
     nextDueAt: stand?.next_due_at as number | null,
     suspectDue: stand?.suspect_due as boolean,
+  };
+}
+
+function messageIn(row: Row): Message {
+  return {
+    runId: row.run_id as string,
+    number: row.m_number as number,
+    kind: row.m_kind as MessageKind,
+    name: row.m_name as string,
+    messageId: row.m_id as string,
+    payload: row.m_payload as Payload,
+    at: row.m_at as number,
   };
 }
 

@@ -31,6 +31,13 @@ interface StartItem {
   readonly holdBy: string | undefined;
 }
 
+interface StartGroup {
+  readonly items: StartItem[];
+  readonly ids: Set<string>;
+  /** Who is to hold those that are to be held. */
+  workerId: string | undefined;
+}
+
 /** What a client and its run handles share. */
 export class ClientCore {
   readonly ports: PortsBundle;
@@ -57,24 +64,23 @@ export class ClientCore {
     });
   }
 
-  /** One call for each worker that is to hold some of the runs, and for each repetition of an id. */
+  /** One call for all, unless several workers are to hold some of the runs, or an id is there more than once. */
   async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
-    const groups = new Map<string, { items: StartItem[]; ids: Set<string> }>();
+    const groups: StartGroup[] = [];
     for (const item of items) {
-      let key = item.holdBy ?? "";
-      while (groups.get(key)?.ids.has(item.start.run.id)) key += "+";
-      const group = groups.get(key) ?? { items: [], ids: new Set() };
-      groups.set(key, group);
+      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), workerId: undefined };
+      if (group.items.length === 0) groups.push(group);
       group.items.push(item);
       group.ids.add(item.start.run.id);
+      group.workerId ??= item.holdBy;
     }
     const outcomes = new Map<StartItem, StartOutcome>();
-    for (const group of groups.values()) {
-      const workerId = group.items[0]?.holdBy;
+    for (const group of groups) {
+      const { workerId } = group;
       const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
       const starts = group.items.map((item) => item.start);
       const result = await this.ports.store.startRuns({ starts, holdBy, replaceError: REPLACED });
-      if (groups.size === 1) return result.outcomes;
+      if (groups.length === 1) return result.outcomes;
       group.items.forEach((item, i) => {
         outcomes.set(item, result.outcomes[i] as StartOutcome);
       });
@@ -162,4 +168,8 @@ export class ClientCore {
     this.#closed = true;
     this.waiter.close();
   }
+}
+
+function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {
+  return !ids.has(start.run.id) && (workerId === undefined || holdBy === undefined || workerId === holdBy);
 }

@@ -2,18 +2,24 @@
 -- have no control characters. The same lines go to the caller, who tells his own process.
 
 -- Groups run ids under what they have in common: `e <namespace> <run>,<run>…`, in lines that fit into a notification.
-create function hint_lines(p_type text, p_common text[], p_run uuid[]) returns text[] language sql stable as $$
-  select coalesce(array_agg(x.line), '{}') from (
-    select p_type || E'\t' || k.common || E'\t' || string_agg(k.run_id::text, ',') as line
+-- (In plpgsql, here and below: a function in SQL that cannot be inlined is parsed and planned anew by every call.)
+create function hint_lines(p_type text, p_common text[], p_run uuid[]) returns text[] language plpgsql stable as $$
+begin
+  return array(
+    select p_type || E'\t' || k.common || E'\t' || string_agg(k.run_id::text, ',')
       from (select t.common, t.run_id, (row_number() over (partition by t.common) - 1) / 150 as part
               from unnest(p_common, p_run) as t(common, run_id) where t.common is not null) k
-     group by k.common, k.part) x $$;
+     group by k.common, k.part);
+end $$;
 
 -- Queues in which one of these runs is due and not held.
-create function due_lines(p_run uuid[], p_now bigint) returns text[] language sql stable set enable_seqscan = off as $$
-  select coalesce(array_agg(distinct E'd\t' || l.namespace || E'\t' || l.queue), '{}')
-    from runs r join lanes l using (lane_id)
-   where r.run_id = any (p_run) and r.available_at <= p_now $$;
+create function due_lines(p_run uuid[], p_now bigint) returns text[] language plpgsql stable set enable_seqscan = off as $$
+begin
+  return array(
+    select distinct E'd\t' || l.namespace || E'\t' || l.queue
+      from runs r join lanes l using (lane_id)
+     where r.run_id = any (p_run) and r.available_at <= p_now);
+end $$;
 
 -- One notification for all of it, or as few as fit: at most 7999 bytes each. The channel is named like the schema.
 create function send_hints(p_lines text[], p_notify boolean) returns text language plpgsql volatile as $$

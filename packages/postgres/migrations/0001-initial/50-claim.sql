@@ -1,6 +1,7 @@
 -- Takes due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
 -- The last row of the answer says how things stand and names the lanes, the others are the runs: what the caller knows by
--- himself (the worker, the claim, that the run waits for nothing and has not ended) is not among their columns.
+-- himself (the worker, the claim, that the run waits for nothing and has not ended) is not among their columns. A run with
+-- several messages has a row for each; its input is in the first.
 create function claim_runs(
   p_worker uuid, p_claim uuid, p_again boolean, p_namespace text, p_queues text[],
   p_workflows text[], p_versions text[], p_limit int, p_solo boolean)
@@ -9,7 +10,7 @@ returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb,
   compensation text, input bytea, error bytea,
-  m_number int[], m_kind text[], m_name text[], m_id text[], m_payload bytea[], m_at bigint[])
+  m_number int, m_kind text, m_name text, m_id text, m_payload bytea, m_at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -75,24 +76,21 @@ begin
       select t.* from taken t
       union all
       select r.* from runs r where cardinality(v_rows) = 0 and r.run_id = any (v_ids)
-    ), messages as (
-      select m.run_id, array_agg(m.number) as number, array_agg(m.kind) as kind, array_agg(m.name) as name,
-             array_agg(m.message_id) as id, array_agg(m.payload) as payload, array_agg(m.at) as at
-        from (select x.* from ours o join inbox x on x.run_id = o.run_id and x.number > o.consumed
-               where o.delivered > o.consumed order by x.run_id, x.number) m
-       group by m.run_id
     )
     select null::boolean, null::bigint, null::bigint, null::boolean, null::json,
            o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
-           o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation, s.input, o.error,
-           m.number, m.kind, m.name, m.id, m.payload, m.at
+           o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation,
+           case when coalesce(m.number = o.consumed + 1, true) then s.input end, o.error,
+           m.number, m.kind, m.name, m.message_id, m.payload, m.at
       from unnest(v_ids) with ordinality as t(run_id, i)
       join ours o using (run_id)
       join run_starts s using (run_id)
       left join run_attributes a using (run_id)
-      left join messages m using (run_id)
-     order by t.i;
+      left join lateral (select x.* from inbox x
+                          where x.run_id = case when o.delivered > o.consumed then o.run_id end and x.number > o.consumed
+                          order by x.number) m on true
+     order by t.i, m.number;
   -- Left because of the limit or of strangers' locks: there is more to take now.
   if exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
                select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
