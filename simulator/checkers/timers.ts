@@ -25,14 +25,18 @@ function inHistory({ run, history }: RunEvidence): Found[] {
   });
 }
 
-/** The record says when a timer was due; the store's clock says when it really had it. */
+/** The store's clock says when it really had the record of a timer, whatever time the worker believed it was. */
 function inTheStore({ commits = [] }: Evidence): Found[] {
   const found: Found[] = [];
+  const due = new Map<string, number>();
   for (const { runId, events, applied, storeAt } of commits) {
     if (!applied) continue;
-    for (const { type, op, at } of events) {
-      if (type === "timer_fired" && at > storeAt + ESTIMATE_MS)
-        found.push({ runId, text: `timer "${op}", due at ${at}, was written at ${storeAt}` });
+    for (const { type, op, meta } of events) {
+      const timer = `${runId} ${op}`;
+      if (type === "timer_created") due.set(timer, meta?.fireAt ?? 0);
+      const dueAt = due.get(timer) ?? 0;
+      if (type === "timer_fired" && dueAt > storeAt + ESTIMATE_MS)
+        found.push({ runId, text: `timer "${op}", due at ${dueAt}, was written at ${storeAt}` });
     }
   }
   return found;

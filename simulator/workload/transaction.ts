@@ -25,7 +25,7 @@ export const transaction: OpKind<TransactionNode> = {
   run({ plan, attempts, timeoutMs }, site) {
     const seen = seenAt(site);
     const { runId } = site.ctx.info;
-    const fn = (tx: MemoryTransaction, info: StepInfo): Promise<string> => {
+    const fn = (tx: MemoryTransaction, info: StepInfo): Promise<string> | string => {
       tx.onCommit(() => site.stage.commit(runId, plan.op));
       return site.stage.perform(runId, plan, info, seen);
     };
