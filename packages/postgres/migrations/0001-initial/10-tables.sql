@@ -71,8 +71,9 @@ create table run_starts (
   seed           text not null,
   input          bytea not null
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
-create index run_starts_id on run_starts (namespace, id, created_at desc);
-create index run_starts_lane on run_starts (lane_id, created_at desc, run_id desc);
+create index run_starts_id on run_starts (namespace, id, created_at);
+-- Ascending, and read backwards: what is created last goes to the end of an index, where inserting is cheapest.
+create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 
 create table run_attributes (run_id uuid primary key, attributes jsonb not null);
 create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
@@ -87,7 +88,7 @@ create table open_ids (
   primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
-create index open_ids_list on open_ids (namespace, created_at desc, run_id desc);
+create index open_ids_list on open_ids (namespace, created_at, run_id);
 
 create table events (
   run_no  bigint not null,
