@@ -8,22 +8,31 @@ const NULL_LENGTH = -1;
 const OID = { bool: 16, bytea: 17, char: 18, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, uuid: 2950 } as const;
 
 type Write<T> = (out: Buffer, value: T, offset: number) => void;
+/** An array of what each item has, or of the items. It may be asked for twice: what is costly to make is to be made before. */
+type ToArray<T> = <I = T | null>(items: readonly I[], pick?: (item: I) => T | null) => Buffer;
 
 /** Arrays whose elements all have the same length. */
-function fixed<T>(oid: number, length: number, write: Write<T>): (values: readonly (T | null)[]) => Buffer {
-  return (values) => {
-    const nulls = values.reduce((count: number, value) => (value === null ? count + 1 : count), 0);
-    const out = begin(oid, values.length, nulls > 0, values.length * 4 + (values.length - nulls) * length);
+function fixed<T>(oid: number, length: number, write: Write<T>): ToArray<T> {
+  return (items, pick = itself) => {
+    const out = Buffer.allocUnsafe(HEADER_BYTES + items.length * (4 + length));
     let offset = HEADER_BYTES;
-    for (const value of values) {
-      out.writeInt32BE(value === null ? NULL_LENGTH : length, offset);
-      offset += 4;
-      if (value === null) continue;
+    let hasNulls = false;
+    for (const item of items) {
+      const value = pick(item);
+      offset = out.writeInt32BE(value === null ? NULL_LENGTH : length, offset);
+      if (value === null) {
+        hasNulls = true;
+        continue;
+      }
       write(out, value, offset);
       offset += length;
     }
-    return out;
+    return finished(out, oid, items.length, hasNulls, offset);
   };
+}
+
+function itself<T>(item: unknown): T {
+  return item as T;
 }
 
 export const boolArray = fixed<boolean>(OID.bool, 1, (out, value, offset) => out.writeUInt8(value ? 1 : 0, offset));
@@ -58,8 +67,14 @@ function nibble(code: number): number {
 }
 
 /** A text that is no UUID becomes null, which matches nothing. */
-export function uuidArray(values: readonly (string | null)[]): Buffer {
-  return uuids(values.map((value) => (value !== null && isUuid(value) ? value : null)));
+export function uuidArray<I = string | null>(
+  items: readonly I[],
+  pick: (item: I) => string | null = itself,
+): Buffer {
+  return uuids(items, (item) => {
+    const value = pick(item);
+    return value !== null && isUuid(value) ? value : null;
+  });
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -68,57 +83,57 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-export function textArray(values: readonly (string | null)[]): Buffer {
-  return byteArray(
-    OID.text,
-    values,
-    (value) => Buffer.byteLength(value),
-    (out, value, offset) => out.write(value, offset),
-  );
-}
+export const textArray: ToArray<string> = (items, pick = itself) => {
+  let room = HEADER_BYTES + items.length * 4;
+  // No character takes more than three bytes for each of its UTF-16 units.
+  for (const item of items) room += 3 * (pick(item)?.length ?? 0);
+  return lengthened(OID.text, room, items, pick, (out, value, offset) => out.write(value, offset));
+};
 
-export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
-  return byteArray(
-    OID.bytea,
-    values,
-    (value) => value.length,
-    (out, value, offset) => out.set(value, offset),
-  );
-}
+export const byteaArray: ToArray<Uint8Array> = (items, pick = itself) => {
+  let room = HEADER_BYTES + items.length * 4;
+  for (const item of items) room += pick(item)?.length ?? 0;
+  return lengthened(OID.bytea, room, items, pick, (out, value, offset) => {
+    out.set(value, offset);
+    return value.length;
+  });
+};
 
 /** For a column that is mostly without values: nothing instead of nulls only. A subscript finds a null either way, and so does `unnest` beside longer arrays. */
-export function sparse<T>(toArray: (values: readonly (T | null)[]) => Buffer, values: readonly (T | null)[]): Buffer {
-  return toArray(values.every((value) => value === null) ? [] : values);
-}
-
-function byteArray<T>(
-  oid: number,
-  values: readonly (T | null)[],
-  lengthOf: (value: T) => number,
-  write: Write<T>,
+export function sparse<T, I = T | null>(
+  toArray: ToArray<T>,
+  items: readonly I[],
+  pick: (item: I) => T | null = itself,
 ): Buffer {
-  const lengths = values.map((value) => (value === null ? NULL_LENGTH : lengthOf(value)));
-  const bytes = lengths.reduce((sum, length) => sum + 4 + Math.max(0, length), 0);
-  const out = begin(oid, values.length, lengths.includes(NULL_LENGTH), bytes);
-  let offset = HEADER_BYTES;
-  for (let i = 0; i < values.length; i++) {
-    const length = lengths[i] as number;
-    out.writeInt32BE(length, offset);
-    offset += 4;
-    if (length > 0) write(out, values[i] as T, offset);
-    offset += Math.max(0, length);
-  }
-  return out;
+  return toArray(items.every((item) => pick(item) === null) ? [] : items, pick);
 }
 
-function begin(oid: number, count: number, hasNulls: boolean, bytes: number): Buffer {
-  const dimensions = count === 0 ? 0 : 1;
-  const out = Buffer.allocUnsafe(dimensions === 0 ? 12 : HEADER_BYTES + bytes);
-  out.writeInt32BE(dimensions, 0);
+/** Arrays whose elements have any length: writing one answers how many bytes it took. */
+function lengthened<T, I>(
+  oid: number,
+  room: number,
+  items: readonly I[],
+  pick: (item: I) => T | null,
+  write: (out: Buffer, value: T, offset: number) => number,
+): Buffer {
+  const out = Buffer.allocUnsafe(room);
+  let offset = HEADER_BYTES;
+  let hasNulls = false;
+  for (const item of items) {
+    const value = pick(item);
+    if (value === null) hasNulls = true;
+    const length = value === null ? NULL_LENGTH : write(out, value, offset + 4);
+    offset = out.writeInt32BE(length, offset) + Math.max(0, length);
+  }
+  return finished(out, oid, items.length, hasNulls, offset);
+}
+
+function finished(out: Buffer, oid: number, count: number, hasNulls: boolean, end: number): Buffer {
+  out.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions
   out.writeInt32BE(hasNulls ? 1 : 0, 4);
   out.writeInt32BE(oid, 8);
-  if (dimensions === 0) return out;
+  if (count === 0) return out.subarray(0, 12);
   out.writeInt32BE(count, 12);
   out.writeInt32BE(1, 16); // the first subscript
-  return out;
+  return out.subarray(0, end);
 }

@@ -22,8 +22,8 @@ export function claimValues(params: ClaimRunsParams): unknown[] {
     params.again,
     params.namespace,
     binary.textArray(params.queues),
-    binary.textArray(params.handlers.map((handler) => handler.workflow)),
-    binary.textArray(params.handlers.map((handler) => handler.version)),
+    binary.textArray(params.handlers, (handler) => handler.workflow),
+    binary.textArray(params.handlers, (handler) => handler.version),
     params.limit,
     params.solo,
   ];

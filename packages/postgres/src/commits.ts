@@ -28,21 +28,19 @@ export function commitValues({ workerId, commits }: CommitRunsParams, skip: bool
 function runValues(commits: readonly RunCommit[]): unknown[] {
   const transitions = commits.map((commit) => commit.transition);
   return [
-    binary.uuidArray(commits.map((commit) => commit.runId)),
-    binary.int4Array(commits.map((commit) => commit.epoch)),
-    binary.int4Array(commits.map((commit) => commit.commit)),
-    binary.int4Array(commits.map((commit) => commit.consumed)),
-    binary.int4Array(commits.map((commit) => commit.events[0]?.seq ?? 0)),
-    binary.int4Array(commits.map((commit) => commit.events.length)),
-    binary.charArray(transitions.map(kindOf)),
-    binary.textArray(transitions.map(statusOf)),
-    binary.sparse(
-      binary.timeArray,
-      transitions.map((transition) => (transition.type === "suspend" ? transition.availableAt : null)),
+    binary.uuidArray(commits, (commit) => commit.runId),
+    binary.int4Array(commits, (commit) => commit.epoch),
+    binary.int4Array(commits, (commit) => commit.commit),
+    binary.int4Array(commits, (commit) => commit.consumed),
+    binary.int4Array(commits, (commit) => commit.events[0]?.seq ?? 0),
+    binary.int4Array(commits, (commit) => commit.events.length),
+    binary.charArray(transitions, kindOf),
+    binary.textArray(transitions, statusOf),
+    binary.sparse(binary.timeArray, transitions, (transition) =>
+      transition.type === "suspend" ? transition.availableAt : null,
     ),
-    binary.sparse(
-      binary.textArray,
-      transitions.map((transition) => (transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null)),
+    binary.sparse(binary.textArray, transitions, (transition) =>
+      transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
     ),
   ];
 }
@@ -70,42 +68,33 @@ function eventValues(commits: readonly RunCommit[]): unknown[] {
   const events = withPosition(commits, (commit) => commit.events);
   return [
     positions(events),
-    binary.int4Array(events.map(([, event]) => event.seq)),
-    binary.int2Array(events.map(([, event]) => eventTypeCode(event.type))),
-    binary.textArray(events.map(([, event]) => event.op)),
-    binary.timeArray(events.map(([, event]) => event.at)),
-    binary.byteaArray(events.map(([, event]) => event.payload ?? null)),
+    binary.int4Array(events, ([, event]) => event.seq),
+    binary.int2Array(events, ([, event]) => eventTypeCode(event.type)),
+    binary.textArray(events, ([, event]) => event.op),
+    binary.timeArray(events, ([, event]) => event.at),
+    binary.byteaArray(events, ([, event]) => event.payload ?? null),
     binary.sparse(
       binary.byteaArray,
-      events.map(([, event]) => (event.meta === undefined ? null : jsonBytes(event.meta))),
+      events.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta))),
     ),
   ];
 }
 
 /** What becomes of those that end, park or continue; nothing for the others. */
 function endValues(commits: readonly RunCommit[]): unknown[] {
-  const errors = commits.map(({ transition }) =>
-    transition.type === "end" || transition.type === "park" ? transition.error : null,
-  );
   const ends = commits.map(({ transition }) => (transition.type === "end" ? transition : null));
+  const errors = commits.map(({ transition }) => {
+    const error = transition.type === "end" || transition.type === "park" ? transition.error : null;
+    return error === null ? null : jsonBytes(error);
+  });
   return [
-    binary.sparse(
-      binary.byteaArray,
-      ends.map((end) => end?.output ?? null),
+    binary.sparse(binary.byteaArray, ends, (end) => end?.output ?? null),
+    binary.sparse(binary.byteaArray, errors),
+    binary.sparse(binary.textArray, ends, (end) => end?.compensation ?? null),
+    binary.sparse(binary.uuidArray, commits, ({ transition }) =>
+      transition.type === "continue" ? transition.next.runId : null,
     ),
-    binary.sparse(
-      binary.byteaArray,
-      errors.map((error) => (error === null ? null : jsonBytes(error))),
-    ),
-    binary.sparse(
-      binary.textArray,
-      ends.map((end) => end?.compensation ?? null),
-    ),
-    binary.sparse(
-      binary.uuidArray,
-      commits.map(({ transition }) => (transition.type === "continue" ? transition.next.runId : null)),
-    ),
-    binary.boolArray(commits.map((commit) => commit.clearDeadline)),
+    binary.boolArray(commits, (commit) => commit.clearDeadline),
   ];
 }
 
@@ -120,41 +109,32 @@ function continuationValues(commits: readonly RunCommit[]): unknown[] {
   const carried = continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const));
   return [
     positions(continued),
-    binary.uuidArray(next.map((run) => run.runId)),
-    binary.textArray(next.map((run) => run.queue)),
-    binary.textArray(next.map((run) => run.workflow)),
-    binary.textArray(next.map((run) => run.version)),
-    binary.int4Array(next.map((run) => run.priority)),
+    binary.uuidArray(next, (run) => run.runId),
+    binary.textArray(next, (run) => run.queue),
+    binary.textArray(next, (run) => run.workflow),
+    binary.textArray(next, (run) => run.version),
+    binary.int4Array(next, (run) => run.priority),
     ...dataValues(next),
     positions(carried),
-    binary.textArray(carried.map(([, message]) => message.kind)),
-    binary.textArray(carried.map(([, message]) => message.name)),
-    binary.textArray(carried.map(([, message]) => message.messageId)),
-    binary.byteaArray(carried.map(([, message]) => message.payload)),
+    binary.textArray(carried, ([, message]) => message.kind),
+    binary.textArray(carried, ([, message]) => message.name),
+    binary.textArray(carried, ([, message]) => message.messageId),
+    binary.byteaArray(carried, ([, message]) => message.payload),
   ];
 }
 
 /** Seed, input, attributes, and the times of new runs. */
 export function dataValues(runs: readonly NewRun[]): unknown[] {
   return [
-    binary.textArray(runs.map((run) => run.seed)),
-    binary.byteaArray(runs.map((run) => run.input)),
+    binary.textArray(runs, (run) => run.seed),
+    binary.byteaArray(runs, (run) => run.input),
     binary.sparse(
       binary.textArray,
       runs.map((run) => (isEmpty(run.attributes) ? null : JSON.stringify(run.attributes))),
     ),
-    binary.sparse(
-      binary.timeArray,
-      runs.map((run) => run.startAt ?? null),
-    ),
-    binary.sparse(
-      binary.timeArray,
-      runs.map((run) => run.startDelayMs ?? null),
-    ),
-    binary.sparse(
-      binary.timeArray,
-      runs.map((run) => run.timeoutMs ?? null),
-    ),
+    binary.sparse(binary.timeArray, runs, (run) => run.startAt ?? null),
+    binary.sparse(binary.timeArray, runs, (run) => run.startDelayMs ?? null),
+    binary.sparse(binary.timeArray, runs, (run) => run.timeoutMs ?? null),
   ];
 }
 
@@ -171,7 +151,7 @@ function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) 
 }
 
 function positions(items: readonly (readonly [number, unknown])[]): Buffer {
-  return binary.int4Array(items.map(([i]) => i));
+  return binary.int4Array(items, ([i]) => i);
 }
 
 const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = { w: "written", l: "lost", b: "busy" };

@@ -20,18 +20,18 @@ export function startValues(params: StartRunsParams, races: boolean, notify: boo
   const wrong = runs.find((run) => !binary.isUuid(run.runId));
   if (wrong) throw new HoldfastError("invariant_broken", `PostgreSQL store: the run id "${wrong.runId}" is not a UUID`);
   return [
-    binary.uuidArray(runs.map((run) => run.runId)),
-    binary.textArray(runs.map((run) => run.namespace)),
-    binary.textArray(runs.map((run) => run.id)),
-    binary.textArray(runs.map((run) => run.workflow)),
-    binary.textArray(runs.map((run) => run.version)),
-    binary.textArray(runs.map((run) => run.queue)),
-    binary.int4Array(runs.map((run) => run.priority)),
+    binary.uuidArray(runs, (run) => run.runId),
+    binary.textArray(runs, (run) => run.namespace),
+    binary.textArray(runs, (run) => run.id),
+    binary.textArray(runs, (run) => run.workflow),
+    binary.textArray(runs, (run) => run.version),
+    binary.textArray(runs, (run) => run.queue),
+    binary.int4Array(runs, (run) => run.priority),
     ...dataValues(runs),
-    binary.textArray(starts.map((start) => start.ifRunning)),
-    binary.textArray(starts.map((start) => start.ifClosed)),
-    binary.boolArray(starts.map((start) => start.hold)),
-    binary.float8Array(starts.map((start) => start.pick)),
+    binary.textArray(starts, (start) => start.ifRunning),
+    binary.textArray(starts, (start) => start.ifClosed),
+    binary.boolArray(starts, (start) => start.hold),
+    binary.float8Array(starts, (start) => start.pick),
     holdBy?.workerId ?? null,
     holdBy?.claimId ?? null,
     jsonBytes(replaceError),
@@ -51,7 +51,7 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
         run: runRowOf(row.run as Row),
       };
   }
-  for (const [i, run] of freshRows(params, made, now)) outcomes[i] = { outcome: "created", run };
+  addFresh(outcomes, params, made, now);
   // Lost the race for its id in every round: as good as locked.
   params.starts.forEach((start, i) => {
     outcomes[i] ??= { outcome: "busy", run: notCreated(start.run, now) };
@@ -60,13 +60,13 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
 }
 
 /** Runs that this call has created: everything about them is known here, except for what the store decided. */
-function* freshRows({ starts, holdBy }: StartRunsParams, made: Row, now: number): Iterable<[number, RunRow]> {
+function addFresh(outcomes: StartOutcome[], { starts, holdBy }: StartRunsParams, made: Row, now: number): void {
   const positions = numbers(made.made);
   const created = numbers(made.created_at);
   const available = numbers(made.available_at);
   const versions = made.version as readonly string[] | null;
-  for (const [k, position] of positions.entries()) {
-    const i = position - 1;
+  for (let k = 0; k < positions.length; k++) {
+    const i = (positions[k] as number) - 1;
     const { run } = starts[i] as StartRun;
     const createdAt = created[k] as number;
     const holder = (made.held as string)[k] === "t" ? holdBy : null;
@@ -78,7 +78,7 @@ function* freshRows({ starts, holdBy }: StartRunsParams, made: Row, now: number)
       holder,
       now,
     };
-    yield [i, newRow(run, decided)];
+    outcomes[i] = { outcome: "created", run: newRow(run, decided) };
   }
 }
 

@@ -95,8 +95,8 @@ export class PostgresStore implements port.Store {
 
   async readInbox({ runs }: port.ReadInboxParams): Promise<readonly port.Message[]> {
     const rows = await this.#pool.run(this.#calls.readInbox, [
-      binary.uuidArray(runs.map((run) => run.runId)),
-      binary.int4Array(runs.map((run) => run.after)),
+      binary.uuidArray(runs, (run) => run.runId),
+      binary.int4Array(runs, (run) => run.after),
     ]);
     return rows.map(messageOf);
   }
@@ -104,8 +104,8 @@ export class PostgresStore implements port.Store {
   async readHistories(params: port.ReadHistoriesParams): Promise<readonly (readonly port.HistoryEvent[])[]> {
     const { runs, limitPerRun } = params;
     const rows = await this.#pool.run(this.#calls.readHistories, [
-      binary.uuidArray(runs.map((run) => run.runId)),
-      binary.int4Array(runs.map((run) => run.afterSeq)),
+      binary.uuidArray(runs, (run) => run.runId),
+      binary.int4Array(runs, (run) => run.afterSeq),
       limitPerRun,
     ]);
     const histories: port.HistoryEvent[][] = runs.map(() => []);
@@ -151,9 +151,9 @@ export class PostgresStore implements port.Store {
     const { namespace, versions } = params;
     const rows = await this.#write(this.#calls.registerVersions, [
       namespace,
-      binary.textArray(versions.map((version) => version.workflow)),
-      binary.textArray(versions.map((version) => version.version)),
-      binary.textArray(versions.map((version) => version.hash)),
+      binary.textArray(versions, (version) => version.workflow),
+      binary.textArray(versions, (version) => version.version),
+      binary.textArray(versions, (version) => version.hash),
     ]);
     const before: (port.VersionRow | null)[] = versions.map(() => null);
     for (const row of rows) before[(row.i as number) - 1] = row.version === null ? null : versionOf(row);
@@ -209,8 +209,8 @@ export class PostgresStore implements port.Store {
   async releaseRunsIfHeld({ workerId, runs }: port.ReleaseRunsParams): Promise<{ readonly released: number }> {
     const row = await this.#writeOne(this.#calls.release, [
       workerId,
-      binary.uuidArray(runs.map((run) => run.runId)),
-      binary.int4Array(runs.map((run) => run.epoch)),
+      binary.uuidArray(runs, (run) => run.runId),
+      binary.int4Array(runs, (run) => run.epoch),
       this.#notify,
     ]);
     return { released: row.o_released as number };
@@ -284,10 +284,10 @@ export class PostgresStore implements port.Store {
 function deliverValues({ messages, inboxMax }: port.DeliverMessagesParams, notify: boolean): unknown[] {
   return [
     ...refValues(messages.map((message) => message.to)),
-    binary.textArray(messages.map((message) => message.kind)),
-    binary.textArray(messages.map((message) => message.name)),
-    binary.textArray(messages.map((message) => message.messageId)),
-    binary.byteaArray(messages.map((message) => message.payload)),
+    binary.textArray(messages, (message) => message.kind),
+    binary.textArray(messages, (message) => message.name),
+    binary.textArray(messages, (message) => message.messageId),
+    binary.byteaArray(messages, (message) => message.payload),
     inboxMax,
     notify,
   ];
@@ -300,9 +300,9 @@ function deliverResult(rows: readonly Row[]): port.DeliverMessagesResult {
 /** Runs by their run ids, or by namespace and id. */
 function refValues(refs: readonly port.RunRef[]): unknown[] {
   return [
-    binary.uuidArray(refs.map((ref) => ("runId" in ref ? ref.runId : null))),
-    binary.textArray(refs.map((ref) => ("runId" in ref ? null : ref.namespace))),
-    binary.textArray(refs.map((ref) => ("runId" in ref ? null : ref.id))),
+    binary.uuidArray(refs, (ref) => ("runId" in ref ? ref.runId : null)),
+    binary.textArray(refs, (ref) => ("runId" in ref ? null : ref.namespace)),
+    binary.textArray(refs, (ref) => ("runId" in ref ? null : ref.id)),
   ];
 }
 

@@ -52,7 +52,7 @@ function lives(from: number): readonly (readonly [call: string, values: readonly
   });
   const claim = { workerId: worker, again: false, ...where, limit: RUNS, solo: false };
   const starts = numbers.map((n) => aStart(newRun(n), { pick: 0.5 }));
-  const texts = (text: (n: number) => string) => binary.textArray(numbers.map(text));
+  const texts = (text: (n: number) => string) => binary.textArray(numbers, text);
   const messages = [
     ...[binary.uuidArray(numbers.map(() => null)), texts(() => LANE.namespace), texts((n) => newRun(n).id)],
     ...[texts(() => "signal"), texts(() => "go"), texts((n) => `message ${n}`)],
