@@ -67,10 +67,7 @@ function nibble(code: number): number {
 }
 
 /** A text that is no UUID becomes null, which matches nothing. */
-export function uuidArray<I = string | null>(
-  items: readonly I[],
-  pick: (item: I) => string | null = itself,
-): Buffer {
+export function uuidArray<I = string | null>(items: readonly I[], pick: (item: I) => string | null = itself): Buffer {
   return uuids(items, (item) => {
     const value = pick(item);
     return value !== null && isUuid(value) ? value : null;
