@@ -1,6 +1,8 @@
 /**
  * A few connections, shared: calls are pipelined, so several may be under way on one connection. A call takes an idle
- * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy.
+ * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy. Among
+ * equals it takes one that has made this call before: the server's plans for it belong to the connection, and making them takes
+ * longer than most calls.
  */
 import {
   type Client,
@@ -29,6 +31,8 @@ export interface PoolParams {
 
 interface Slot {
   readonly client: Promise<Client>;
+  /** The calls that it has been used for. */
+  readonly calls: Set<string>;
   inFlight: number;
 }
 
@@ -55,7 +59,8 @@ export class Pool {
   async run(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const context = { where: this.#params.where, call: statement.name };
     if (this.#closed) throw callError(new Error("the store is closed"), { ...context, harmless: true });
-    const slot = this.#take();
+    const slot = this.#take(statement.name);
+    slot.calls.add(statement.name);
     slot.inFlight += 1;
     let sent = false;
     try {
@@ -84,16 +89,16 @@ export class Pool {
     await Promise.all(slots.map((slot) => slot.client.then(endClient).catch(() => {})));
   }
 
-  #take(): Slot {
+  #take(call: string): Slot {
     let best: Slot | undefined;
-    for (const slot of this.#slots) if (!best || slot.inFlight < best.inFlight) best = slot;
+    for (const slot of this.#slots) if (!best || isBetter(slot, best, call)) best = slot;
     if (best && (best.inFlight === 0 || this.#slots.size >= this.#params.settings.connectionsMax)) return best;
     return this.#open();
   }
 
   #open(): Slot {
     const client = newClient(this.#params.settings, this.#params.purpose);
-    const slot: Slot = { client: client.connect().then(() => client), inFlight: 0 };
+    const slot: Slot = { client: client.connect().then(() => client), calls: new Set(), inFlight: 0 };
     this.#slots.add(slot);
     slot.client.then(
       () => {
@@ -123,4 +128,9 @@ export class Pool {
     if ([...this.#slots].some((slot) => slot.inFlight > 0)) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
+}
+
+function isBetter(slot: Slot, than: Slot, call: string): boolean {
+  if (slot.inFlight !== than.inFlight) return slot.inFlight < than.inFlight;
+  return slot.calls.has(call) && !than.calls.has(call);
 }

@@ -30,6 +30,16 @@ test("a store opens no more connections than its URL allows, and one to listen, 
   expect(open).toHaveLength(3);
 });
 
+test("a call goes to the connection that has its plans, if that one is free", async () => {
+  const { store } = await database.open({ parameters: { connections: "2" } });
+  const workers = () => store.listWorkers({ namespace: "default" });
+  const versions = () => store.listVersions({ namespace: "default" });
+  await Promise.all([workers(), versions()]);
+  for (const call of [versions, workers, versions, versions]) await call();
+  const last = (await connections()).map(({ query }) => /\.(workers w|versions) where/.exec(query)?.[1]);
+  expect(last.filter((table) => table !== undefined).sort()).toEqual(["versions", "workers w"]);
+});
+
 test("a store that is closed leaves no connection, also when it was about to listen again", async () => {
   const clock = new VirtualClock();
   let lost = (): void => {};
