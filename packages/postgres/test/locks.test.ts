@@ -47,6 +47,31 @@ describe("a stranger's open transaction that has locked a run", () => {
     expect(histories.map((events) => events.length)).toEqual([1, 1, 1]);
   });
 
+  test("comes and goes: messages of one call to that run are delivered in their order, or all of them are busy", async () => {
+    const { store } = await database.open();
+    await start(store, [newRun(10)]);
+    let going = true;
+    const toggling = (async () => {
+      while (going) {
+        await lock(10);
+        await stranger.query("rollback");
+      }
+    })();
+    for (let round = 0; round < 60; round++) {
+      const messages = Array.from({ length: 200 }, (_, i) => ({
+        to: { runId: idOf(10) },
+        kind: "signal" as const,
+        name: "go",
+        messageId: `${round}-${i}`,
+        payload: new Uint8Array(0),
+      }));
+      const { outcomes } = await store.deliverMessages({ messages, inboxMax: 100_000 });
+      expect(new Set(outcomes.map(({ outcome }) => outcome)).size).toBe(1);
+    }
+    going = false;
+    await toggling;
+  });
+
   test("makes messages, terminations and replacements of that run busy, and leaves the others", async () => {
     const { store } = await database.open();
     await start(store, [newRun(10), newRun(11)]);

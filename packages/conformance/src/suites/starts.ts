@@ -60,6 +60,14 @@ export const starts: Suite = {
       expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
     },
 
+    "a run id that is there under another id is answered by the run that has it": async (t) => {
+      const run = t.newRun({ id: "a" });
+      await t.startMany([run]);
+      const [again] = await t.startMany([{ ...run, id: "b" }]);
+      expect(again).toMatchObject({ outcome: "created", run: { runId: run.runId, id: "a" } });
+      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+    },
+
     "a repeated start finds its own run whatever has become of it, whatever the policies": async (t) => {
       const holder = await t.held({ id: "a" });
       await holder.commit(end(), { events: 2 });

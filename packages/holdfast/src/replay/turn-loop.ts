@@ -55,8 +55,9 @@ export class TurnLoop {
     if (this.#ready.length === 0) return;
     const takers = this.#ready;
     this.#ready = [];
+    // All of them first: should one throw after all, the others can still get in line again.
+    for (const taker of takers) taker.inLine = false;
     for (const taker of takers) {
-      taker.inLine = false;
       if (!taker.openTurn()) continue;
       this.#open.push(taker);
       openTurns += 1;

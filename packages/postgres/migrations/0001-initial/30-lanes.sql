@@ -1,5 +1,6 @@
 -- The lanes of runs that are about to be created, made where they are missing. Called before any other lock is taken.
--- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once.
+-- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once. A run that is gone has no
+-- namespace, and gets a null in its place.
 create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[])
 returns int[] language plpgsql volatile set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -15,13 +16,13 @@ begin
         left join lanes l using (namespace, queue, workflow, version, priority)
     )
     select array_agg(k.lane_id order by a.i) into v_ids
-      from asked a join kinds k using (namespace, queue, workflow, version, priority);
+      from asked a left join kinds k using (namespace, queue, workflow, version, priority);
     exit when array_position(v_ids, null) is null;
     insert into lanes (namespace, queue, workflow, version, priority)
     select distinct n.namespace, n.queue, n.workflow, n.version, n.priority
       from unnest(v_ids, p_namespace, p_queue, p_workflow, p_version, p_priority)
            as n(lane_id, namespace, queue, workflow, version, priority)
-     where n.lane_id is null order by 1, 2, 3, 4, 5
+     where n.lane_id is null and n.namespace is not null order by 1, 2, 3, 4, 5
     on conflict do nothing;
   end loop;
   return v_ids;

@@ -75,7 +75,8 @@ begin
     ), ours as materialized (
       select t.* from taken t
       union all
-      select r.* from runs r where cardinality(v_rows) = 0 and r.run_id = any (v_ids)
+      select r.* from runs r
+       where cardinality(v_rows) = 0 and r.run_id = any (v_ids) and r.held_by = p_worker and r.claim_id = p_claim
     )
     select null::boolean, null::bigint, null::bigint, null::boolean, null::json,
            o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,

@@ -60,7 +60,7 @@ begin
                           where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
                           order by s.created_at desc limit 1) last on true
       left join lateral (select r.run_id from runs r
-                          where r.run_id = case when last.run_id is not null then p_run[k.i] end limit 1) own on true
+                          where r.run_id = case when p_races or last.run_id is not null then p_run[k.i] end limit 1) own on true
       left join lateral (select o.run_id from open_ids o where o.namespace = p_namespace[k.i]
                             and o.id = case when last.run_id is not null then p_id[k.i] end limit 1) op on true;
     -- 3. End what is replaced and hand its id over.

@@ -28,13 +28,17 @@ begin
                order by s.created_at desc limit 1) end
       from generate_subscripts(p_message, 1) k(i) order by k.i);
   for v_round in 1..2 loop
-    select array_agg(k.i), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
+    -- Each run is locked once, for all of its messages: they are delivered in their order, or are all busy.
+    select array_agg(p.i::int), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
            array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
       into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
-      from (select t.i, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
+      from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
                    r.delivered, r.consumed
-              from unnest(v_target) with ordinality as t(run_id, i) join runs r on r.run_id = t.run_id
-               for no key update of r skip locked) k;
+              from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
+                     group by t.run_id) g
+              join runs r on r.run_id = g.run_id
+               for no key update of r skip locked) k
+     cross join lateral unnest(k.positions) as p(i);
     exit when v_round = 2 or not exists (select 1 from unnest(l_next) n(run_id) where n.run_id is not null);
     v_target := array(
       select coalesce((select x.run_id from run_starts s
