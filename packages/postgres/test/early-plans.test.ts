@@ -15,7 +15,7 @@ import { TestDatabase } from "./test-database.ts";
 const RUNS = 20;
 const OTHERS = 10_000;
 /** Index entries that a call may read for each of its runs; a wrong plan reads thousands. */
-const ENTRIES_PER_RUN_MAX = 15;
+const ENTRIES_PER_RUN_MAX = 50;
 const worker = idOf(1);
 const handlers = [{ workflow: LANE.workflow, version: LANE.version }];
 const where = { namespace: LANE.namespace, queues: [LANE.queue], handlers };

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
 
 test("a run that is gone has no lane, and leaves the lanes of its neighbours in their places", async () => {
   const database = await TestDatabase.create();
   const { store } = await database.open();
-  await register(store, idOf(1));
+  await store.close();
+  await database.sql(`set search_path = "${database.schema}"`);
   const lanesOf = async (namespaces: readonly (string | null)[], workflows: readonly string[]) => {
     const same = (value: unknown) => workflows.map(() => value);
     const [row] = await database.sql(`select ${database.name("lanes_of")}($1, $2, $3, $4, $5) as lanes`, [
