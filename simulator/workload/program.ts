@@ -65,7 +65,12 @@ export interface Stage {
   readonly generation: number;
   /** Whether steps that are retired are gone. */
   readonly retires: boolean;
-  perform(runId: string, plan: EffectPlan, info: Pick<StepInfo, "attempt" | "signal">, seen: Seen): Promise<string> | string;
+  perform(
+    runId: string,
+    plan: EffectPlan,
+    info: Pick<StepInfo, "attempt" | "signal">,
+    seen: Seen,
+  ): Promise<string> | string;
   /** A transaction of that op has committed. */
   commit(runId: string, op: string): void;
   /** How a transaction step is asked for. */
