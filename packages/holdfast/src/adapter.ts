@@ -16,6 +16,7 @@ export * from "./model/worker-row.ts";
 export type * from "./ports/clock.ts";
 export type * from "./ports/codec.ts";
 export type { Logger } from "./ports/logger.ts";
+export { type NewRunDecisions, newRunRow } from "./ports/new-run-row.ts";
 export type * from "./ports/notifier.ts";
 export type * from "./ports/open-store.ts";
 export type * from "./ports/random.ts";

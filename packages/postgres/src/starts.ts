@@ -1,6 +1,7 @@
 import {
   HoldfastError,
   type NewRun,
+  newRunRow,
   type RunRow,
   type StartOutcome,
   type StartRun,
@@ -70,7 +71,7 @@ function addFresh(outcomes: StartOutcome[], { starts, holdBy }: StartRunsParams,
     const { run } = starts[i] as StartRun;
     const createdAt = created[k] as number;
     const holder = (made.held as string)[k] === "t" ? holdBy : null;
-    const decided: Decided = {
+    const decided = {
       version: versions?.[i] ?? run.version,
       createdAt,
       deadlineAt: run.timeoutMs === undefined ? null : createdAt + Math.ceil(run.timeoutMs),
@@ -78,7 +79,7 @@ function addFresh(outcomes: StartOutcome[], { starts, holdBy }: StartRunsParams,
       holder,
       now,
     };
-    outcomes[i] = { outcome: "created", run: newRow(run, decided) };
+    outcomes[i] = { outcome: "created", run: newRunRow(run, decided) };
   }
 }
 
@@ -89,47 +90,5 @@ function numbers(list: unknown): number[] {
 
 function notCreated(run: NewRun, createdAt: number): RunRow {
   const { version } = run;
-  return newRow(run, { version, createdAt, deadlineAt: null, availableAt: null, holder: null, now: createdAt });
-}
-
-interface Decided extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {
-  readonly holder: StartRunsParams["holdBy"];
-  readonly now: number;
-}
-
-/** Field by field: spreads of so many are slow, and this happens once per start. */
-function newRow(run: NewRun, { version, createdAt, deadlineAt, availableAt, holder, now }: Decided): RunRow {
-  return {
-    namespace: run.namespace,
-    runId: run.runId,
-    id: run.id,
-    firstRunId: run.runId,
-    workflow: run.workflow,
-    version,
-    queue: run.queue,
-    priority: run.priority,
-    seed: run.seed,
-    status: holder ? "running" : "pending",
-    epoch: holder ? 1 : 0,
-    commit: 0,
-    heldBy: holder ? holder.workerId : null,
-    claimId: holder ? holder.claimId : null,
-    availableAt,
-    eventCount: 0,
-    delivered: 0,
-    consumed: 0,
-    deaths: 0,
-    aloneDeaths: 0,
-    alone: false,
-    suspect: false,
-    createdAt,
-    startedAt: holder ? now : null,
-    endedAt: null,
-    deadlineAt,
-    attributes: run.attributes,
-    waitingFor: [],
-    compensation: null,
-    continuedFrom: null,
-    continuedAs: null,
-  };
+  return newRunRow(run, { version, createdAt, deadlineAt: null, availableAt: null, holder: null, now: createdAt });
 }

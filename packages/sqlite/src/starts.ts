@@ -1,11 +1,12 @@
-import type {
-  Attributes,
-  NewRun,
-  RunRow,
-  StartOutcome,
-  StartRun,
-  StartRunsParams,
-  StartRunsResult,
+import {
+  type Attributes,
+  type NewRun,
+  type NewRunDecisions,
+  newRunRow,
+  type StartOutcome,
+  type StartRun,
+  type StartRunsParams,
+  type StartRunsResult,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode } from "./codes.ts";
@@ -86,9 +87,14 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
   }
   const version = versions.of(start);
   const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
-  if (inserted) return { outcome: "created", run: newRow(call, run, version, inserted) };
+  if (inserted) return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted)) };
   // Its run id belongs to a run of another id.
   return { outcome: "created", run: readRow(call, keyOf(call, { runId: run.runId }) as number) };
+}
+
+function decisions({ now }: Call, version: string, inserted: Inserted): NewRunDecisions {
+  const { createdAt, deadlineAt, dueAt, holding } = inserted;
+  return { version, createdAt, deadlineAt, availableAt: holding ? null : dueAt, holder: holding?.texts ?? null, now };
 }
 
 interface InsertOptions {
@@ -136,45 +142,6 @@ export function insertRun(
   indexAttributes(call, runKey, run.attributes);
   if (!holding) announceIfDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
-}
-
-/** What was just inserted, without reading it. Field by field: spreads of so many are slow. */
-function newRow(call: Call, run: NewRun, version: string, inserted: Inserted): RunRow {
-  const { createdAt, deadlineAt, dueAt, holding } = inserted;
-  const runId = run.runId.toLowerCase();
-  return {
-    namespace: run.namespace,
-    runId,
-    id: run.id,
-    firstRunId: runId,
-    workflow: run.workflow,
-    version,
-    queue: run.queue,
-    priority: run.priority,
-    seed: run.seed,
-    status: holding ? "running" : "pending",
-    epoch: holding ? 1 : 0,
-    commit: 0,
-    heldBy: holding ? holding.texts.workerId : null,
-    claimId: holding ? holding.texts.claimId : null,
-    availableAt: holding ? null : dueAt,
-    eventCount: 0,
-    delivered: 0,
-    consumed: 0,
-    deaths: 0,
-    aloneDeaths: 0,
-    alone: false,
-    suspect: false,
-    createdAt,
-    startedAt: holding ? call.now : null,
-    endedAt: null,
-    deadlineAt,
-    attributes: run.attributes,
-    waitingFor: [],
-    compensation: null,
-    continuedFrom: null,
-    continuedAs: null,
-  };
 }
 
 /** From the run itself: the first one may have been purged. */

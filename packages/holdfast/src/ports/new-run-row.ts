@@ -1,0 +1,52 @@
+import type { NewRun, RunRow } from "../model/run.ts";
+import type { StartRunsParams } from "./store.ts";
+
+/** What a store has decided about a run that it has just created. */
+export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {
+  /** Who holds it from the beginning, and since when. */
+  readonly holder: StartRunsParams["holdBy"];
+  readonly now: number;
+}
+
+/**
+ * The row of a run that has just been created, without reading it. Field by field: spreads of so many are slow, and this happens
+ * once per start.
+ */
+export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
+  const { version, createdAt, deadlineAt, availableAt, holder, now } = decisions;
+  // As it is read back: stores keep the bytes of a UUID, not its letters.
+  const runId = run.runId.toLowerCase();
+  return {
+    namespace: run.namespace,
+    runId,
+    id: run.id,
+    firstRunId: runId,
+    workflow: run.workflow,
+    version,
+    queue: run.queue,
+    priority: run.priority,
+    seed: run.seed,
+    status: holder ? "running" : "pending",
+    epoch: holder ? 1 : 0,
+    commit: 0,
+    heldBy: holder ? holder.workerId : null,
+    claimId: holder ? holder.claimId : null,
+    availableAt,
+    eventCount: 0,
+    delivered: 0,
+    consumed: 0,
+    deaths: 0,
+    aloneDeaths: 0,
+    alone: false,
+    suspect: false,
+    createdAt,
+    startedAt: holder ? now : null,
+    endedAt: null,
+    deadlineAt,
+    attributes: run.attributes,
+    waitingFor: [],
+    compensation: null,
+    continuedFrom: null,
+    continuedAs: null,
+  };
+}
