@@ -1,6 +1,7 @@
 /**
  * npm run bench [-- workload … | peers [peer … workload …] | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
+ *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that others may use before a measurement is made again)  --minutes 20 (after which none is)
  * `peers` measures the peers beside us, `--publish` writes bench/results/latest.json and docs/PERFORMANCE.md from it, `report`
  * writes the page again from what was published.
@@ -10,6 +11,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { definitionOf, OWN, PEERS } from "./engines/definitions.ts";
+import { earlier } from "./engines/earlier.ts";
 import type { EngineDefinition } from "./lab/engine.ts";
 import { type RoundsResult, runRounds } from "./lab/rounds.ts";
 import { Stores } from "./lab/stores.ts";
@@ -19,7 +21,7 @@ import { Medians } from "./report/medians.ts";
 import { writePage } from "./report/page.ts";
 import type { Results } from "./report/results.ts";
 import { machine, versions } from "./report/surroundings.ts";
-import { goalTable, plainTable, workloadTable } from "./report/table.ts";
+import { againstTable, goalTable, plainTable, workloadTable } from "./report/table.ts";
 import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
@@ -33,6 +35,7 @@ const HELP = `npm run bench [-- workload … | peers [peer … workload …] | r
   --repeat 3                 interleaved repetitions
   --size normal              tiny, normal or full
   --set runs=500             a parameter of a workload
+  --against HEAD~1           the same beside another commit, interleaved, and how many times it we are
   --json file                write the results
   --publish                  write bench/results/latest.json, and docs/PERFORMANCE.md from it
   --others 0.25              cores that others may use before a measurement is made again
@@ -50,6 +53,7 @@ const { values, positionals } = readArguments({
     publish: { type: "boolean", default: false },
     others: { type: "string", default: "0.25" },
     minutes: { type: "string", default: "20" },
+    against: { type: "string" },
     set: { type: "string", multiple: true, default: [] },
   },
 });
@@ -74,8 +78,12 @@ async function bench(): Promise<void> {
   const workloads = named.filter((name) => !peers.includes(name)).map(workloadOf);
   const stores = values.store.split(",");
   const own = OWN.filter((name) => stores.some((store) => name.endsWith(store)));
+  const compared = own.filter((name) => name.startsWith("holdfast-"));
+  const against = values.against === undefined ? [] : await earlier(values.against, compared);
   const names = [...own, ...(withPeers && peers.length === 0 ? PEERS : peers)];
-  const definitions = await Promise.all(names.map(definitionOf));
+  const present = await Promise.all(names.map(definitionOf));
+  // Each beside its earlier self: the machine is not the same from one minute to the next.
+  const definitions = present.flatMap((one) => [one, ...against.filter(({ name }) => name.startsWith(`${one.name}@`))]);
   if (!["tiny", "normal", "full"].includes(values.size)) throw new Error(`--size ${values.size}: tiny, normal or full`);
   const size = values.size as SizeName;
   for (const { title, settings } of definitions) console.error(`${title}: ${settings}`);
@@ -124,6 +132,8 @@ function report(results: Results): void {
   }
   const judged = verdicts(results, medians).filter(({ met }) => met !== undefined);
   console.log(`\nGoals\n${plainTable(goalTable(judged))}`);
+  const against = againstTable(WORKLOADS, results, medians);
+  if (against.length > 1) console.log(`\nNow, beside the earlier commit\n${plainTable(against)}`);
   if (values.publish) writePage(results);
 }
 

@@ -55,6 +55,8 @@ export interface EngineDefinition {
   /** What is not its default, for the reader of the figures. */
   readonly settings: string;
   readonly workloads: readonly string[];
+  /** Where the tree of another commit stands, whose processes are measured; its name there is what stands before the `@`. */
+  readonly tree?: string;
   /** What an engine cannot do at full size, or what would take it too long. */
   readonly sizes?: Readonly<Record<string, Size>>;
   prepare?(folder: string, workload: string): Promise<OwnServer>;

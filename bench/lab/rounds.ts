@@ -43,6 +43,8 @@ export async function runRounds(
       if (definitions.length === 0) continue;
       const figures = await probe(params.stores, PROBE_MS[params.size]);
       probes.push({ workload: workload.name, round, figures });
+      // In turns, so that it is not always the same one that comes first.
+      if (round % 2 === 0) definitions.reverse();
       for (const definition of definitions) measurements.push(await measured(params, workload, definition, round));
       onRound({ probes, measurements });
     }

@@ -35,7 +35,9 @@ export class Seat {
     const log = openSync(logFile, "a");
     const peer = definition.kind === "engine" || definition.kind === "queue";
     const loader = ["--import", "tsx", ...(sources ? ["--conditions=holdfast-source"] : [])];
-    const args = ["--no-warnings", "--expose-gc", ...(peer ? [] : loader), CHILD, JSON.stringify(job)];
+    const child = definition.tree ? path.join(definition.tree, "bench", "lab", "child.ts") : CHILD;
+    const named = { ...job, engine: job.engine.replace(/@.*/, "") };
+    const args = ["--no-warnings", "--expose-gc", ...(peer ? [] : loader), child, JSON.stringify(named)];
     const env = { ...process.env, NODE_ENV: "production", NODE_OPTIONS: "" };
     this.#child = spawn(peer ? peerNode() : process.execPath, args, { stdio: ["ignore", log, log, "ipc"], env });
     closeSync(log);

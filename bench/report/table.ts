@@ -44,6 +44,25 @@ function isPeer({ engines }: Results, engine: string): boolean {
   return engines[engine]?.kind === "engine" || engines[engine]?.kind === "queue";
 }
 
+/** Every figure of an engine beside that of the same engine at another commit: the median of the ratios inside each round. */
+export function againstTable(workloads: readonly Workload[], { engines }: Results, medians: Medians): Table {
+  const pairs = Object.keys(engines).flatMap((before) => {
+    const now = before.replace(/@.*/, "");
+    return now === before ? [] : [{ now, before }];
+  });
+  const rows = workloads.flatMap(({ name, shown }) =>
+    pairs.flatMap(({ now, before }) =>
+      shown.flatMap(({ figure, title, digits, better }) => {
+        const ratio = medians.ratio(name, figure, now, before);
+        if (ratio === undefined) return [];
+        const [ours, theirs] = [now, before].map((engine) => figureText(medians.value(name, engine, figure), digits));
+        return [[`${name}, ${engines[now]?.title}: ${title}`, ours ?? "", theirs ?? "", ratio.toFixed(3), better]];
+      }),
+    ),
+  );
+  return [["", "now", "earlier", "ratio", "better"], ...rows];
+}
+
 export function goalTable(verdicts: readonly Verdict[]): Table {
   const rows = verdicts.map(({ text, target, figure, unit, met }) => [
     text,
