@@ -19,6 +19,15 @@ test("a title is read with the groups around it, also of tests that are made fro
   ]);
 });
 
+test("a title that is a template is read as it is written", () => {
+  const text = `
+    describe(\`on \${store}\`, () => {
+      test("nothing is lost", () => {});
+    });
+  `;
+  expect(testTitles({ path: "sample.test.ts", text })).toEqual([`on \${store} › nothing is lost`]);
+});
+
 test("the cases of a suite of the store contract are titles too, with its noun before them", () => {
   const text = `
     export const claims: Suite = {

@@ -11,19 +11,19 @@ export function testTitles(source: Source): string[] {
   const titles: string[] = [];
   walk(parseSource(source).program, (node, ancestors) => {
     titles.push(...caseTitles(node));
-    const own = titleOf(node, TESTS);
+    const own = titleOf(node, TESTS, source);
     if (own === undefined) return;
-    const groups = ancestors.flatMap((ancestor) => titleOf(ancestor, GROUPS) ?? []);
+    const groups = ancestors.flatMap((ancestor) => titleOf(ancestor, GROUPS, source) ?? []);
     titles.push([...groups, own].join(TITLE_SEPARATOR));
   });
   return titles;
 }
 
-/** Of `test("title", …)`, and of `test.each(table)("title", …)` as it is written, with its placeholders. */
-function titleOf(node: SyntaxNode, functions: readonly string[]): string | undefined {
+/** Of `test("title", …)`, and of `test.each(table)("title", …)` and templates as they are written, with their placeholders. */
+function titleOf(node: SyntaxNode, functions: readonly string[], { text }: Source): string | undefined {
   if (node.type !== "CallExpression" || !Array.isArray(node.arguments)) return undefined;
   const [first] = node.arguments as SyntaxNode[];
-  const title = first?.type === "Literal" ? nameOf(first) : undefined;
+  const title = first?.type === "TemplateLiteral" ? text.slice(first.start + 1, first.end - 1) : literalOf(first);
   return title !== undefined && functions.includes(rootOf(node.callee) ?? "") ? title : undefined;
 }
 
