@@ -26,10 +26,10 @@ import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
-import { failedOps } from "./failed-ops.ts";
+import { alsoForgetting, failedOps } from "./failed-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
-import { applyNote, noteBegun } from "./notes.ts";
+import { applyNote, forgetFailure, noteBegun } from "./notes.ts";
 import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
@@ -150,9 +150,11 @@ export class RunMachine {
 
   /** Recorded events that this code need not account for. */
   #passedOver(event: HistoryEvent): boolean {
-    if (this.#cursor.isForgotten(event) || this.#cursor.isTaken(event)) return true;
+    if (this.#cursor.isForgotten(event)) return forgetFailure(this.ops, event);
+    if (this.#cursor.isTaken(event)) return true;
     // Steps that were under way when the run was to be tried again: their records are for the next try.
-    if (this.outcome?.type === "retried" && this.ops.get(event.op)) return true;
+    const underWay = this.outcome?.type === "retried" ? this.ops.get(event.op) : undefined;
+    if (underWay) return this.#endedForRetry(underWay, event);
     const looseSince = this.#cursor.looseSince(event);
     // What was recorded for this try may also have ended it: the rest was recorded without it.
     if (this.outcome && looseSince !== undefined) return true;
@@ -174,7 +176,14 @@ export class RunMachine {
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
     if (op && !isMessage(draft)) this.#release(op);
+    if (op) this.#endedForRetry(op, event);
     return false;
+  }
+
+  /** What was under way when the run was to be tried again has come to an end. */
+  #endedForRetry(op: Op, event: HistoryEvent): true {
+    if (this.outcome?.type === "retried") this.outcome = alsoForgetting(this.outcome, op, event);
+    return true;
   }
 
   /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
@@ -251,6 +260,11 @@ export class RunMachine {
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
+  }
+
+  /** Whether an attempt of the step may have begun before this worker took the run. */
+  mayHaveBegun(op: Op): boolean {
+    return this.#cursor.mayHaveBegun(op.id);
   }
 
   /** Why the code of a run that has failed or was canceled may do no more. */
@@ -362,7 +376,8 @@ export class RunMachine {
       op.resolve(result);
     } else if (event.type === "step_failed") {
       const record = event.meta?.error;
-      this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
+      if (event.meta?.neverBegan) this.compensations.neverBegan(op);
+      else this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
       rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
     } else op.resolve(undefined);
     return true;
