@@ -75,10 +75,11 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableConsumed = run.consumed;
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
-    const { codec, log, record, opsMax } = host;
+    const { codec, log, record, opsMax, failForgotten } = host;
     const { body, retryRun } = code;
     this.#code = code;
-    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, opsMax, driver: this });
+    const limits = { opsMax, failForgotten };
+    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, ...limits, driver: this });
     this.machine.patches.outcomesAhead = ownOutcomes(messages);
     this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);

@@ -27,6 +27,7 @@ import { type Context, ContinueAsNew, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
 import { alsoForgetting, failedOps } from "./failed-ops.ts";
+import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote, forgetFailure, noteBegun } from "./notes.ts";
@@ -63,6 +64,8 @@ export class RunMachine {
   /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
   closing: readonly Op[] = NONE;
   outcome: Outcome | undefined;
+  /** What the function had left pending when it returned. */
+  forgotten: readonly Op[] = NONE;
   divergence: Divergence | undefined;
   /** The code did something that cannot be replayed. */
   violation: HoldfastError | undefined;
@@ -314,8 +317,12 @@ export class RunMachine {
 
   #finish(outcome: Outcome): void {
     if (!this.inTurn) return this.#settledOutside(undefined);
+    const pending = this.ops.pending();
     this.outcome = outcome;
-    for (const op of this.ops.pending()) {
+    if (outcome.type === "completed") this.forgotten = forgottenOps(pending);
+    if (this.forgotten.length > 0 && this.params.failForgotten)
+      this.outcome = { type: "failed", error: forgottenError(this.run, this.forgotten), compensation: null };
+    for (const op of pending) {
       this.#release(op);
       this.withdrawn = appended(this.withdrawn, op);
     }
