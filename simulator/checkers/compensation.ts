@@ -28,8 +28,9 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
   const fault = (text: string): void => void found.push({ runId, text });
   if (effects.length > 0 && (status === "completed" || status === "continued"))
     fault(`it ${status}, but "${effects[0]?.op}" was executed`);
+  const idle = new Set(history.filter((event) => event.meta?.neverBegan).map((event) => event.op));
   const begun = history
-    .filter((event) => event.type === "step_started" && !event.op?.startsWith(UNDO))
+    .filter((event) => event.type === "step_started" && !event.op?.startsWith(UNDO) && !idle.has(event.op))
     .map((event) => event.op as string);
   const undone = history
     .filter((event) => event.op?.startsWith(UNDO) && event.type === "step_completed")

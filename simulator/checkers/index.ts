@@ -21,6 +21,7 @@ import { rowIsFold } from "./row-is-fold.ts";
 import { signals } from "./signals.ts";
 import { timers } from "./timers.ts";
 import { transactions } from "./transactions.ts";
+import { undoneAsDone } from "./undone-as-done.ts";
 import { wakeUps } from "./wake-ups.ts";
 import { withinLease } from "./within-lease.ts";
 
@@ -38,6 +39,7 @@ export const CHECKERS: readonly Checker[] = [
   wakeUps,
   canceledMeansCanceled,
   compensation,
+  undoneAsDone,
   rowIsFold,
   outputs,
   acknowledged,

@@ -30,6 +30,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     caughtBy: "completed-once",
   },
   {
+    name: "takes a step for begun whose start is recorded, although the run was given up before it",
+    file: "engine/step-board.ts",
+    find: "this.#fail(op, work.failedAttempts, reason, { neverBegan: this.#neverBegan(op) });",
+    replace: "this.#fail(op, work.failedAttempts, reason);",
+    caughtBy: "undone-as-done",
+  },
+  {
     name: "keeps the runs that it held when it was declared dead",
     file: "engine/worker.ts",
     find: "    this.#lease.end();\n    this.#held.dropAll();\n    this.#claimer.abandon();\n    this.#committer.abandon();\n    this.#solo.reset();\n    await",

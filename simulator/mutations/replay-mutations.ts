@@ -25,16 +25,23 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   {
     name: "undoes in the order in which things were done",
     file: "replay/compensations.ts",
-    find: "for (const entry of begun.reverse()) {",
-    replace: "for (const entry of begun) {",
+    find: "for (const entry of undone.reverse()) {",
+    replace: "for (const entry of undone) {",
     caughtBy: "compensation",
   },
   {
     name: "undoes what never began",
     file: "replay/compensations.ts",
-    find: "const begun = this.#entries.filter((entry) => entry.outcome !== undefined || entry.op?.step?.everStarted);",
-    replace: "const begun = [...this.#entries];",
+    find: "return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);",
+    replace: "return true;",
     caughtBy: "compensation",
+  },
+  {
+    name: "does not undo what a crash has cut off",
+    file: "replay/compensations.ts",
+    find: "return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);",
+    replace: 'return !neverBegan && outcome !== undefined && outcome !== "unknown";',
+    caughtBy: "undone-as-done",
   },
   {
     name: "loses signals that nobody has received when it continues as new",

@@ -33,6 +33,8 @@ export interface ExecutorHost {
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
   readonly opsMax: number;
+  /** A function that returns while ops are pending has failed; else there is a warning. */
+  readonly failForgotten: boolean;
   /** How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own. */
   readonly windUpMs: number;
   /** After this many events in one hold a run is given back, so that others get their turn. */

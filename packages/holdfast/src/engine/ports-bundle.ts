@@ -20,6 +20,8 @@ export interface PortsBundle {
   readonly commitsInFlightMax?: number;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;
+  /** What becomes of a run whose function returns while ops are pending: a warning, unless a test asks for a failure. */
+  readonly onForgotten?: "fail" | "warn";
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */
   readonly redact?: (text: string) => string;

@@ -1,3 +1,4 @@
+import { describeForgotten, forgottenIds } from "../replay/forgotten-ops.ts";
 import type { Leaving } from "./executor-host.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import type { RunEnds } from "./run-ends.ts";
@@ -15,6 +16,9 @@ export function reportLeaving(executor: RunExecutor, leaving: Leaving, ports: Po
     const { status, output, error } = transition;
     ends.publish({ runId, status, output, error, continuedAs: null });
     telemetry?.count("runs_ended", 1, { workflow, status });
+    const { forgotten } = executor.machine;
+    if (forgotten.length > 0 && status === "completed")
+      ports.log.warn({ runId, id: run.id, workflow, ops: forgottenIds(forgotten) }, describeForgotten(run, forgotten));
   } else if (transition.type === "continue") {
     ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
     telemetry?.count("runs_ended", 1, { workflow, status: "continued" });

@@ -75,10 +75,11 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableConsumed = run.consumed;
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
-    const { codec, log, record, opsMax } = host;
+    const { codec, log, record, opsMax, failForgotten } = host;
     const { body, retryRun } = code;
     this.#code = code;
-    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, opsMax, driver: this });
+    const limits = { opsMax, failForgotten };
+    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, ...limits, driver: this });
     this.machine.patches.outcomesAhead = ownOutcomes(messages);
     this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);
@@ -218,8 +219,8 @@ export class RunExecutor implements TurnTaker, Committable {
         return this.#park(new HoldfastError("foreign_await", message));
       }
       this.#steps.startDue();
-      if (this.#queue.length > 0) return;
-    }
+    } else if (machine.outcome.type === "retried") this.#steps.startPrepared();
+    if (this.#queue.length > 0) return;
     if (this.#inFlight) return;
     const transition = this.#transition();
     if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
@@ -298,7 +299,7 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn || machine.replaying || !machine.started || (this.#queue.length > 0 && !neverCalled))
       return hold;
     if (machine.outcome?.type === "retried") {
-      if (this.#steps.running > 0) return hold;
+      if (this.#steps.running > 0 || this.#steps.hasPrepared()) return hold;
       this.#retry ??= retryTransition(machine, machine.outcome, this.#code, this.#host);
       return this.#retry;
     }

@@ -5,7 +5,7 @@
 import { classifyError } from "../errors/classify.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
-import type { EventDraft } from "../model/event.ts";
+import type { EventDraft, EventMeta } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import { backoffMs } from "../model/retry-policy.ts";
@@ -67,6 +67,17 @@ export class StepBoard implements AttemptOwner {
     }
   }
 
+  /** The code has ended, and what is under way is for the next try: so is what history says has started. */
+  startPrepared(): void {
+    const { idle } = this;
+    if (!this.hasPrepared()) return;
+    this.idle = NONE;
+    for (const op of idle) {
+      if (op.pending && isPrepared(op.step as StepWork) && this.#mayStart(op)) this.#start(op);
+      else this.idle = appended(this.idle, op);
+    }
+  }
+
   /** Everything here stops, and nothing of it will be heard of again. */
   discardAll(reason: unknown): void {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
@@ -92,7 +103,7 @@ export class StepBoard implements AttemptOwner {
     const unknown = transactionOf(work) === undefined;
     const effect = unknown ? "whether it took effect is unknown" : "it has not happened";
     const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; ${effect}.`;
-    this.#fail(op, attempt, new HoldfastError("step_crashed", message), unknown);
+    this.#fail(op, attempt, new HoldfastError("step_crashed", message), { unknown });
     return true;
   }
 
@@ -139,7 +150,7 @@ export class StepBoard implements AttemptOwner {
       this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not repeated.
-      this.#fail(op, attempt.attempt, error, false);
+      this.#fail(op, attempt.attempt, error);
     }
   }
 
@@ -164,7 +175,9 @@ export class StepBoard implements AttemptOwner {
     const { retry, retryIf } = work.options;
     if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
       // An attempt that ran out of time may still take effect: nobody knows.
-      return this.#fail(op, attempt, error, isHoldfastError(error, "step_timeout") && !transactionOf(work));
+      return this.#fail(op, attempt, error, {
+        unknown: isHoldfastError(error, "step_timeout") && !transactionOf(work),
+      });
     }
     const delayMs = Math.max(
       retryAfterMs ?? 0,
@@ -175,9 +188,14 @@ export class StepBoard implements AttemptOwner {
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
-  #fail(op: Op, attempts: number, error: unknown, unknown: boolean): void {
+  #fail(op: Op, attempts: number, error: unknown, known: { unknown?: boolean; neverBegan?: boolean } = {}): void {
     const record = this.#host.record(error, { attempts, op: op.id });
-    const meta = { attempt: attempts, error: record, ...(unknown ? { unknown } : {}) };
+    const meta: EventMeta = {
+      attempt: attempts,
+      error: record,
+      ...(known.unknown ? { unknown: true } : {}),
+      ...(known.neverBegan ? { neverBegan: true } : {}),
+    };
     this.#run.push({ type: "step_failed", op: op.id, meta });
   }
 
@@ -191,12 +209,18 @@ export class StepBoard implements AttemptOwner {
       attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
         const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
         this.#discard(attempt, error);
-        this.#fail(op, attempt.attempt, error, true);
+        this.#fail(op, attempt.attempt, error, { unknown: true });
       });
     } else if (!work.committed && !wasCutOff(work)) {
       this.idle = this.idle.filter((other) => other !== op);
-      this.#fail(op, work.failedAttempts, reason, false);
+      this.#fail(op, work.failedAttempts, reason, { neverBegan: this.#neverBegan(op) });
     }
+  }
+
+  /** Of a step that does not run: the only start that is recorded is the one that this process has prepared, if any. */
+  #neverBegan(op: Op): boolean {
+    const work = op.step as StepWork;
+    return work.failedAttempts === 0 && isPrepared(work) && !this.#machine.mayHaveBegun(op);
   }
 
   #discard(attempt: Attempt, reason: unknown): void {

@@ -385,6 +385,7 @@ export class Worker {
       telemetry: ports.telemetry,
       record: (error, about) => toErrorRecord(error, ports.redact ? { ...about, redact: ports.redact } : about),
       opsMax,
+      failForgotten: ports.onForgotten === "fail",
       windUpMs,
       eventsPerHoldMax,
       draining: () => this.#state === "draining",

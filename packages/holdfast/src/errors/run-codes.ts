@@ -186,6 +186,13 @@ export const RUN_CODES = {
     summary: "The workflow waits for something that is not durable and so can never be replayed.",
     advice: "Await only what ctx returns; put all other waiting inside ctx.step().",
   },
+  forgotten_await: {
+    group: "workflow_execution",
+    caller: "bug",
+    kind: "BadRequest",
+    summary: "The workflow function returned while ops were pending (found by the test engine or crashEverywhere).",
+    advice: 'Await every op; use ctx.race where some may lose; or test with onForgotten: "warn".',
+  },
   compensation_failed: {
     group: "compensation",
     caller: "inspect",

@@ -49,6 +49,8 @@ export interface EventMeta {
   readonly attributes?: Attributes;
   /** The attempt was cut off (crash, or it did not stop in time): nobody knows whether it took effect. */
   readonly unknown?: boolean;
+  /** No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`). */
+  readonly neverBegan?: true;
   /** Ops whose failure is forgotten, so that they are tried again (`run_retried`). */
   readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */

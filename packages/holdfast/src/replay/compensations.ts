@@ -13,6 +13,8 @@ interface Entry {
   /** The step it undoes; none for `ctx.compensate`. */
   readonly op: Op | undefined;
   outcome: CompensationInfo["outcome"] | undefined;
+  /** Its start is recorded, but it did not come to that. */
+  neverBegan?: true;
   result: unknown;
   onSettled: (() => void) | undefined;
 }
@@ -74,17 +76,27 @@ export class Compensations {
     entry.onSettled?.();
   }
 
+  /** The run, or the part of it, was given up before the step could begin. */
+  neverBegan(op: Op): void {
+    const entry = this.#byOp?.get(op);
+    if (!entry) return;
+    entry.neverBegan = true;
+    entry.onSettled?.();
+  }
+
   async run(): Promise<CompensationOutcome | null> {
     const machine = this.#machine;
-    // A recorded outcome is proof enough: the compensation may have been added to the code after the step was done.
-    const begun = this.#entries.filter((entry) => entry.outcome !== undefined || entry.op?.step?.everStarted);
+    const begun = this.#entries.filter(hasBegun);
     if (begun.length === 0) return null;
     machine.compensating = true;
     const shield = new Scope(machine.root, true);
     machine.undoScope = shield;
     await this.#windUp(begun);
     let failures = 0;
-    for (const entry of begun.reverse()) {
+    // Of some it has turned out by now that they had not begun after all.
+    const undone = begun.filter(hasBegun);
+    if (undone.length === 0) return null;
+    for (const entry of undone.reverse()) {
       await this.#undo(entry, entry.outcome ?? "unknown", shield).catch(() => {
         failures += 1;
       });
@@ -114,4 +126,9 @@ export class Compensations {
       step: stepWork(({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }), UNDO_OPTIONS),
     });
   }
+}
+
+/** A recorded outcome is proof enough: the compensation may have been added to the code after the step was done. */
+function hasBegun({ outcome, neverBegan, op }: Entry): boolean {
+  return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);
 }

@@ -59,6 +59,18 @@ export class Cursor {
     return !this.#events.some(({ seq, meta }) => seq > begun.seq && meta?.forgets?.includes(op));
   }
 
+  /** Whether some recorded attempt of the op may have begun. A start counts, unless its end says that it never began. */
+  mayHaveBegun(op: string): boolean {
+    let started = false;
+    for (const event of this.#events) {
+      if (event.op !== op) continue;
+      if (event.type === "step_started") started = true;
+      else if (event.type === "step_failed" && event.meta?.neverBegan) started = false;
+      else if (event.type.startsWith("step_")) return true;
+    }
+    return started;
+  }
+
   #forget(retry: HistoryEvent): void {
     for (const op of retry.meta?.forgets ?? []) {
       const failed = (event: HistoryEvent): boolean =>

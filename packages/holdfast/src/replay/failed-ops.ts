@@ -1,4 +1,9 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { HistoryEvent } from "../model/event.ts";
+import type { Outcome } from "./machine-params.ts";
+import type { Op } from "./op.ts";
+
+type Retried = Extract<Outcome, { type: "retried" }>;
 
 const DEPTH_MAX = 5;
 
@@ -13,4 +18,10 @@ export function failedOps(error: unknown, depth = 0): string[] {
     isHoldfastError(error, "step_failed") && typeof op === "string" && recordedCode !== "step_crashed" ? [op] : [];
   const members = Array.isArray(errors) ? errors.flatMap((member) => failedOps(member, depth + 1)) : [];
   return [...new Set([...own, ...failedOps(cause, depth + 1), ...members])];
+}
+
+/** A step that was aborted because of the failure for which the run is tried again is to be tried again as well. */
+export function alsoForgetting(outcome: Retried, { id, step }: Op, { type, meta }: HistoryEvent): Retried {
+  if (type !== "step_failed" || !step?.closing || meta?.unknown) return outcome;
+  return { ...outcome, forgets: [...outcome.forgets, id] };
 }

@@ -20,6 +20,8 @@ export interface MachineParams {
   readonly opsMax: number;
   /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
   readonly locate?: boolean;
+  /** A function that returns while ops are pending has failed. */
+  readonly failForgotten?: boolean;
   /** Whether a run that has failed so often is to be tried again as a whole. */
   readonly retryRun?: ((error: unknown, failures: number) => boolean) | undefined;
   /** Told when the code has broken M4, or whatever else makes it impossible to replay. */

@@ -36,6 +36,13 @@ function applyRetry(ops: OpTable, event: HistoryEvent): undefined {
   }
 }
 
+/** A failure is taken back. Of a step that has never begun so is its start. */
+export function forgetFailure(ops: OpTable, { op: id, meta }: HistoryEvent): true {
+  const step = ops.get(id)?.step;
+  if (step && meta?.neverBegan) step.everStarted = false;
+  return true;
+}
+
 /** What may happen only once and has begun in an earlier try of the run counts as cut off: nobody waits for that try any more. */
 export function noteBegun({ id, step }: Op, cursor: Cursor): void {
   if (step?.options.onCrash !== "fail" || !cursor.hasBegun(id)) return;

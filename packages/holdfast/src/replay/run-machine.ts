@@ -26,10 +26,11 @@ import { Compensations } from "./compensations.ts";
 import { type Context, ContinueAsNew, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
-import { failedOps } from "./failed-ops.ts";
+import { alsoForgetting, failedOps } from "./failed-ops.ts";
+import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
 import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
-import { applyNote, noteBegun } from "./notes.ts";
+import { applyNote, forgetFailure, noteBegun } from "./notes.ts";
 import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { Patches } from "./patches.ts";
@@ -63,6 +64,8 @@ export class RunMachine {
   /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
   closing: readonly Op[] = NONE;
   outcome: Outcome | undefined;
+  /** What the function had left pending when it returned. */
+  forgotten: readonly Op[] = NONE;
   divergence: Divergence | undefined;
   /** The code did something that cannot be replayed. */
   violation: HoldfastError | undefined;
@@ -150,9 +153,11 @@ export class RunMachine {
 
   /** Recorded events that this code need not account for. */
   #passedOver(event: HistoryEvent): boolean {
-    if (this.#cursor.isForgotten(event) || this.#cursor.isTaken(event)) return true;
+    if (this.#cursor.isForgotten(event)) return forgetFailure(this.ops, event);
+    if (this.#cursor.isTaken(event)) return true;
     // Steps that were under way when the run was to be tried again: their records are for the next try.
-    if (this.outcome?.type === "retried" && this.ops.get(event.op)) return true;
+    const underWay = this.outcome?.type === "retried" ? this.ops.get(event.op) : undefined;
+    if (underWay) return this.#endedForRetry(underWay, event);
     const looseSince = this.#cursor.looseSince(event);
     // What was recorded for this try may also have ended it: the rest was recorded without it.
     if (this.outcome && looseSince !== undefined) return true;
@@ -174,7 +179,14 @@ export class RunMachine {
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
     if (op && !isMessage(draft)) this.#release(op);
+    if (op) this.#endedForRetry(op, event);
     return false;
+  }
+
+  /** What was under way when the run was to be tried again has come to an end. */
+  #endedForRetry(op: Op, event: HistoryEvent): true {
+    if (this.outcome?.type === "retried") this.outcome = alsoForgetting(this.outcome, op, event);
+    return true;
   }
 
   /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
@@ -253,6 +265,11 @@ export class RunMachine {
     return undefined;
   }
 
+  /** Whether an attempt of the step may have begun before this worker took the run. */
+  mayHaveBegun(op: Op): boolean {
+    return this.#cursor.mayHaveBegun(op.id);
+  }
+
   /** Why the code of a run that has failed or was canceled may do no more. */
   givenUp(): Error {
     return this.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
@@ -300,8 +317,12 @@ export class RunMachine {
 
   #finish(outcome: Outcome): void {
     if (!this.inTurn) return this.#settledOutside(undefined);
+    const pending = this.ops.pending();
     this.outcome = outcome;
-    for (const op of this.ops.pending()) {
+    if (outcome.type === "completed") this.forgotten = forgottenOps(pending);
+    if (this.forgotten.length > 0 && this.params.failForgotten)
+      this.outcome = { type: "failed", error: forgottenError(this.run, this.forgotten), compensation: null };
+    for (const op of pending) {
       this.#release(op);
       this.withdrawn = appended(this.withdrawn, op);
     }
@@ -362,7 +383,8 @@ export class RunMachine {
       op.resolve(result);
     } else if (event.type === "step_failed") {
       const record = event.meta?.error;
-      this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
+      if (event.meta?.neverBegan) this.compensations.neverBegan(op);
+      else this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
       rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
     } else op.resolve(undefined);
     return true;

@@ -2,10 +2,11 @@ import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { silentLogger } from "../ports/logger.ts";
+import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -24,6 +25,8 @@ export interface CrashEverywhereOptions {
   /** Called when the run waits and nothing else happens: send it the signals that it needs. */
   readonly whenWaiting?: (client: Client, id: string) => Promise<void>;
   readonly seed?: number;
+  /** A workflow that returns while ops are pending is a mistake (default), or there is only a warning. */
+  readonly onForgotten?: "fail" | "warn";
 }
 
 export interface CrashReport {
@@ -71,6 +74,7 @@ interface CrashPoint {
 interface Observed {
   readonly output: unknown;
   readonly outcome: string;
+  readonly error?: unknown;
   readonly world: string;
   readonly commits: number;
   readonly died: boolean;
@@ -97,7 +101,8 @@ async function runOnce(
     return point !== undefined && commits === point.commit && moment === point.moment;
   };
   options.effects?.reset();
-  const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger };
+  const { onForgotten = "fail" } = options;
+  const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger, onForgotten };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
   const doomed = new Client({ ...base, ...mortal, steps: steps.of(life) }, "default", async () => {}, FOREVER_MS);
   const heir = new Client(
@@ -116,6 +121,10 @@ async function runOnce(
   await startWorker(doomed, workflow);
   await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
   const observed = await clock.until(resultOf(heir));
+  if (isHoldfastError(observed.error, "run_failed")) {
+    const explained = await withForgotten(observed.error, store, [workflow]);
+    if (explained !== observed.error) throw explained;
+  }
   await clock.until(heir.close());
   const died = life.dead;
   if (!died) await clock.until(doomed.close());
@@ -128,7 +137,7 @@ async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void>
   await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
 }
 
-function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome">> {
+function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome" | "error">> {
   const told = (error: HoldfastError): string =>
     `${error.code}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
   return client
@@ -136,7 +145,7 @@ function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome">>
     .result()
     .then(
       (output) => ({ output, outcome: "completed" }),
-      (error: HoldfastError) => ({ output: undefined, outcome: told(error) }),
+      (error: HoldfastError) => ({ output: undefined, outcome: told(error), error }),
     );
 }
 

@@ -14,6 +14,7 @@ import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -27,6 +28,8 @@ export interface TestEngineOptions {
   readonly limits?: Partial<Limits>;
   readonly telemetry?: Telemetry;
   readonly redact?: (text: string) => string;
+  /** A workflow that returns while ops are pending fails (default), or completes with a warning, as it does in production. */
+  readonly onForgotten?: "fail" | "warn";
 }
 
 /** Answers in place of a step. */
@@ -60,11 +63,13 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     limits,
     store,
     notifier,
+    onForgotten: options.onForgotten ?? "fail",
     steps: mockingSteps(clock, mocks),
     ...(options.telemetry ? { telemetry: options.telemetry } : {}),
     ...(options.redact ? { redact: options.redact } : {}),
   };
-  const client = new TestClient(ports, clock);
+  const explain = (error: unknown): Promise<unknown> => withForgotten(error, store, options.workflows);
+  const client = new TestClient(ports, clock, explain);
   // Nobody else is there: without leases and second looks nothing but the workflow's own timers moves time.
   const worker = client.worker({
     workflows: options.workflows,
@@ -83,33 +88,40 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   };
 }
 
+/** Says more about why a run has failed. */
+type Explain = (error: unknown) => Promise<unknown>;
+
 class TestClient extends Client {
   readonly #clock: VirtualClock;
+  readonly #explain: Explain;
 
-  constructor(ports: PortsBundle, clock: VirtualClock) {
+  constructor(ports: PortsBundle, clock: VirtualClock, explain: Explain) {
     super(ports, "default", async () => {}, FOREVER_MS);
     this.#clock = clock;
+    this.#explain = explain;
   }
 
   protected override makeHandle(core: ClientCore, id: string, run: StartedRun | undefined): RunHandle {
-    return new TestRunHandle(core, id, run, this.#clock);
+    return new TestRunHandle(core, id, run, this.#clock, this.#explain);
   }
 }
 
 /** Whoever waits for a result moves the clock. */
 class TestRunHandle extends RunHandle {
   readonly #clock: VirtualClock;
+  readonly #explain: Explain;
 
-  constructor(core: ClientCore, id: string, run: StartedRun | undefined, clock: VirtualClock) {
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined, clock: VirtualClock, explain: Explain) {
     super(core, id, run);
     this.#clock = clock;
+    this.#explain = explain;
   }
 
   override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
     try {
       return await this.#clock.until(super.result(options));
     } catch (error) {
-      if (!isHoldfastError(error, "result_timeout") || options.timeout !== undefined) throw error;
+      if (!isHoldfastError(error, "result_timeout") || options.timeout !== undefined) throw await this.#explain(error);
       throw await this.#neverEnds(error);
     }
   }

@@ -1,0 +1,30 @@
+import { jsonCodec } from "../codec/json-codec.ts";
+import type { AnyWorkflow } from "../define/definitions.ts";
+import { systemClock } from "../engine/system-clock.ts";
+import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { MemoryStore } from "../memory/memory-store.ts";
+import { silentLogger } from "../ports/logger.ts";
+import { forgottenError } from "../replay/forgotten-ops.ts";
+import type { WorkflowBody } from "../replay/machine-params.ts";
+import { replayHistory } from "../replay/replayer.ts";
+
+/**
+ * What a run has failed with; one whose function returned while ops were pending says so itself, and where in the code they
+ * were asked for. That takes a second replay, one that looks.
+ */
+export async function withForgotten(
+  error: unknown,
+  store: MemoryStore,
+  workflows: readonly AnyWorkflow[],
+): Promise<unknown> {
+  if (!isHoldfastError(error, "run_failed")) return error;
+  const { recordedCode } = (error.cause ?? {}) as { readonly recordedCode?: unknown };
+  const run = store.state.runs.get(error.data["runId"] as string);
+  const definition = workflows.find(({ name, version }) => name === run?.workflow && version === run.version);
+  if (recordedCode !== "forgotten_await" || !run || !definition) return error;
+  const history = store.state.events.get(run.runId) ?? [];
+  const body = definition.fn as WorkflowBody;
+  const params = { run, body, history, codec: jsonCodec, log: silentLogger, opsMax: Number.POSITIVE_INFINITY };
+  const machine = await replayHistory({ ...params, locate: true }, (callback) => systemClock.immediate(callback));
+  return forgottenError(run, machine.forgotten, error);
+}

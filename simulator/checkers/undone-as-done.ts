@@ -1,0 +1,74 @@
+import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
+import type { Checker, CommitRecord, Effect, Found, RunEvidence } from "../evidence.ts";
+import { voidEvents } from "../void-events.ts";
+
+const UNDO = "compensate:";
+
+/**
+ * Effects against compensations, by what has really happened: a compensation runs only for a step whose function was called, or
+ * when a worker was lost between the record of its start and that; and no effect of a run that failed goes without one.
+ */
+export const undoneAsDone: Checker = {
+  name: "undone-as-done",
+  needs: ["effects", "commits"],
+  check({ runs, effects = [], commits = [] }) {
+    const effectsOf = byRun(effects);
+    const commitsOf = byRun(commits);
+    return runs.flatMap((one) => {
+      const { runId } = one.run;
+      return checkRun(one, effectsOf.get(runId) ?? [], commitsOf.get(runId) ?? []);
+    });
+  },
+};
+
+function byRun<T extends { readonly runId: string }>(all: readonly T[]): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const group = groups.get(one.runId);
+    if (group) group.push(one);
+    else groups.set(one.runId, [one]);
+  }
+  return groups;
+}
+
+function checkRun(
+  { run, history }: RunEvidence,
+  effects: readonly Effect[],
+  commits: readonly CommitRecord[],
+): Found[] {
+  const { runId, status } = run;
+  const found: Found[] = [];
+  const called = new Set(effects.map(({ op }) => op));
+  for (const undo of called) {
+    const op = undo.slice(UNDO.length);
+    // Those by hand have no step of their own.
+    if (!undo.startsWith(UNDO) || op.startsWith("u") || called.has(op)) continue;
+    if (!changedHands(op, commits))
+      found.push({ runId, text: `"${op}" was undone, but its function was never called` });
+  }
+  if (status !== "failed" && status !== "canceled" && status !== "timed_out") return found;
+  const gone = voidEvents(history);
+  const began = (op: string): boolean => history.some((event) => isStart(event, op) && !gone.has(event));
+  const undone = new Set(history.filter(isEnd).map(({ op }) => op));
+  // What was done in a try that was taken back belongs to the next try, which may not come to it.
+  for (const op of called)
+    if (op.startsWith("c") && !op.startsWith(UNDO) && began(op) && !undone.has(UNDO + op))
+      found.push({ runId, text: `the run is ${status}, but what "${op}" has done was not undone` });
+  return found;
+}
+
+/** Whether another worker, or the same one anew, had the run between the record of the start and that of the end. */
+function changedHands(op: string, commits: readonly CommitRecord[]): boolean {
+  const taken = commits.filter((commit) => commit.applied);
+  const start = taken.findLast(({ events }) => events.some((event) => isStart(event, op)));
+  const end = taken.findLast(({ events }) => events.some((event) => event.op === op && isEnd(event)));
+  return start !== undefined && end !== undefined && end.epoch > start.epoch;
+}
+
+function isStart({ type, op: about }: HistoryEvent, op: string): boolean {
+  return type === "step_started" && about === op;
+}
+
+function isEnd({ type }: HistoryEvent): boolean {
+  return type === "step_completed" || type === "step_failed";
+}
