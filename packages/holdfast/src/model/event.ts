@@ -43,6 +43,8 @@ export interface EventMeta {
   readonly messageId?: string;
   /** Where the run's randomness comes from (`run_started`). */
   readonly seed?: string;
+  /** Which run it is (`run_started`): what `ctx.info` says of it, so that a saved history can be replayed elsewhere. */
+  readonly run?: RunIdentity;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
   /** The search attributes that were set. */
@@ -53,6 +55,15 @@ export interface EventMeta {
   readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
+}
+
+export interface RunIdentity {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly id: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
 }
 
 export interface HistoryEvent {
