@@ -34,6 +34,11 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventMeta {
   /** Which execution of the op this is about, counted from 1; absent means 1. */
   readonly attempt?: number;
+  /**
+   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of an
+   * attempt that is how long it took; a start that is written down late says how late.
+   */
+  readonly ms?: number;
   readonly error?: ErrorRecord;
   /** When the next attempt is due (`step_attempt_failed`). */
   readonly retryAt?: number;
