@@ -7,7 +7,7 @@ const confirm = signal<{ by: string }>("confirm");
 const booking = workflow("booking", async (ctx, input: { room: string }) => {
   for (let reminders = 0; reminders < 2; reminders++) {
     const confirmation = await ctx.receive(confirm, { timeout: "500ms" });
-    if (confirmation) {
+    if (confirmation !== undefined) {
       await ctx.sleep("until-the-stay", "100ms");
       return `${input.room}: confirmed by ${confirmation.by} after ${reminders} reminder(s)`;
     }

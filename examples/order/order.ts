@@ -22,7 +22,7 @@ export const order = workflow("order", async (ctx, input: Order) => {
 
   ctx.log.info({}, `waits for approval, at most ${APPROVAL_TIMEOUT}`);
   const approval = await ctx.receive(approve, { timeout: APPROVAL_TIMEOUT });
-  if (!approval) throw new Error("nobody approved the order");
+  if (approval === undefined) throw new Error("nobody approved the order");
 
   ctx.log.info({}, `approved by ${approval.by}; sleeps for ${COOL_OFF}`);
   await ctx.sleep("cool-off", COOL_OFF);

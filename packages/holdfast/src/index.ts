@@ -12,6 +12,7 @@ export { jsonCodec } from "./codec/json-codec.ts";
 export {
   type InputOf,
   type OutputOf,
+  type Received,
   signal,
   type WorkflowDefinition,
   type WorkflowFunction,

@@ -258,6 +258,23 @@ describe("inTransaction", () => {
     expect(await balances()).toEqual({ ann: 55, bob: 5 });
   });
 
+  test("sends a signal without payload, which gives true, also in a run that another one continues as", async () => {
+    const mixed = signal<unknown>("mixed");
+    const relay = workflow("relay", async (ctx, seen: unknown[]): Promise<unknown[]> => {
+      const all = [...seen, await ctx.receive(mixed)];
+      return all.length === 4 ? all : ctx.continueAsNew(all);
+    });
+    const client = await newClient();
+    await app.query("begin");
+    const run = await inTransaction(client, app).start(relay, [], { id: "relay" });
+    const handle = inTransaction(client, app).get("relay");
+    await handle.signal(mixed);
+    for (const payload of [null, false, undefined]) await handle.signal(mixed, payload);
+    await app.query("commit");
+    await startWorker(client, relay);
+    expect(await run.result()).toEqual([true, null, false, true]);
+  });
+
   test("is refused without an open transaction, and says when the transaction has failed", async () => {
     const client = await newClient();
     await expect(inTransaction(client, app).start(transfer, 1)).rejects.toThrow("no transaction is open");

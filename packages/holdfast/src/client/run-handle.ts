@@ -138,13 +138,14 @@ export class RunHandle<T = unknown> {
     return foldSteps(run, events, this.#core.ports.codec);
   }
 
-  /** Resolves when the signal is durable. The same `id` twice is one signal. */
+  /** Resolves when the signal is durable. The same `id` twice is one signal. Without a payload, `true` is received. */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
     const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
     const { codec } = this.#core.ports;
-    const empty = payload === undefined || payload === null;
-    const encoded = empty ? EMPTY_PAYLOAD : codec.encode(payload, `payload of signal "${signal.name}"`);
+    // A signal without payload says that it has come. Nothing at all would look like a timeout.
+    const said = payload === undefined ? true : payload;
+    const encoded = codec.encode(said, `payload of signal "${signal.name}"`);
     await this.#deliver({ kind: "signal", name: signal.name, payload: encoded }, options?.id);
   }
 
@@ -251,7 +252,7 @@ async function checkedPayload(name: string, schema: StandardSchemaV1, payload: u
   throw invalidValue("invalid_signal", `payload of signal "${name}"`, result.issues);
 }
 
-/** A payload is asked for unless the signal has none. */
-export type SignalArguments<P> = null extends P
+/** A payload is asked for unless the signal may go without one. */
+export type SignalArguments<P> = undefined extends P
   ? [payload?: P, options?: { readonly id?: string }]
   : [payload: P, options?: { readonly id?: string }];

@@ -67,6 +67,7 @@ export interface StepView {
   readonly attempts: number;
   readonly output?: unknown;
   readonly error?: ErrorRecord;
+  /** From the start of its first attempt to the end of its last. */
   readonly startedAt?: Date;
   readonly endedAt?: Date;
   readonly dueAt?: Date;
@@ -145,7 +146,8 @@ function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Code
   const attempts = event.meta?.attempt ?? Math.max(1, before?.attempts ?? 0);
   const output = event.payload === undefined ? {} : { output: codec.decode(event.payload) };
   const error = event.meta?.error === undefined ? {} : { error: event.meta.error };
-  const step: StepView = { startedAt: at, ...before, op, kind: "step", attempts, status: "running" };
+  const startedAt = firstStart(before, event);
+  const step: StepView = { ...before, startedAt, op, kind: "step", attempts, status: "running" };
   switch (event.type) {
     case "step_started":
       return step;
@@ -178,6 +180,12 @@ function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Code
     default:
       return before;
   }
+}
+
+/** The event may have been written down when the attempt had been running for a while, or was over. */
+function firstStart(before: StepView | undefined, { at, meta }: HistoryEvent): Date {
+  const began = at - (meta?.ms ?? 0);
+  return before?.startedAt && before.startedAt.getTime() <= began ? before.startedAt : new Date(began);
 }
 
 function date(ms: number | null): Date | null {

@@ -99,12 +99,18 @@ export function workflow(
   };
 }
 
-/** A typed name for messages that a workflow receives; with a schema, payloads are checked before they are sent. */
-export function signal<T = null>(name: string): SignalDefinition<T>;
+/** What is received of a signal that is sent as `T`: without a payload, `true`. */
+export type Received<T> = unknown extends T ? T : undefined extends T ? Exclude<T, void> | true : T;
+
+/**
+ * A typed name for messages that a workflow receives; with a schema, payloads are checked before they are sent. Without a type
+ * it has no payload, and receiving it gives `true`.
+ */
+export function signal<T = undefined>(name: string): SignalDefinition<Received<T>, T>;
 export function signal<S extends StandardSchemaV1>(
   name: string,
   schema: S,
-): SignalDefinition<SchemaOutput<S>, SchemaInput<S>>;
+): SignalDefinition<Received<SchemaOutput<S>>, SchemaInput<S>>;
 export function signal(name: string, schema?: StandardSchemaV1): SignalDefinition {
   requireName(name, "signal name");
   return { kind: "signal", name, ...(schema === undefined ? {} : { schema }) };

@@ -65,6 +65,11 @@ export class Attempt implements StepInfo {
     return !this.#reported;
   }
 
+  /** How long it has been running, in whole milliseconds. */
+  get ms(): number {
+    return Math.floor(this.#host.clock.monotonic() - this.startedAt);
+  }
+
   /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
   get log(): Logger {
     const about = { runId: this.#run.runId, op: this.op.id, attempt: this.attempt };

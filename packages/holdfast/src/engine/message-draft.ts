@@ -1,4 +1,4 @@
-import type { EventDraft } from "../model/event.ts";
+import type { EventDraft, EventMeta } from "../model/event.ts";
 import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { OpTable } from "../replay/op-table.ts";
@@ -38,9 +38,19 @@ export function isOutcome({ type, op, number }: QueuedDraft): boolean {
   return number !== undefined && type === "step_completed" && op !== null;
 }
 
-/** The outcome of a transaction step says which attempt it was: what history knows of the failed ones, plus one. */
+/**
+ * The outcome of a transaction step says which attempt it was (what history knows of the failed ones, plus one), and how long it
+ * took, unless it was another process that made it.
+ */
 export function withAttempt(draft: QueuedDraft, ops: OpTable): EventDraft {
   if (!isOutcome(draft)) return draft;
-  const failed = ops.get(draft.op)?.step?.failedAttempts ?? 0;
-  return failed === 0 ? draft : { ...draft, meta: { ...draft.meta, attempt: failed + 1 } };
+  const { failedAttempts = 0, committedMs = 0 } = ops.get(draft.op)?.step ?? {};
+  const about = attemptMeta(failedAttempts + 1, committedMs);
+  return about === undefined ? draft : { ...draft, meta: { ...draft.meta, ...about } };
+}
+
+/** What an event says of an attempt: nothing of a first one that took no time, which is what most are. */
+export function attemptMeta(attempt: number, ms: number): Pick<EventMeta, "attempt" | "ms"> | undefined {
+  if (ms < 1) return attempt === 1 ? undefined : { attempt };
+  return attempt === 1 ? { ms } : { attempt, ms };
 }

@@ -14,8 +14,16 @@ import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { attemptMeta } from "./message-draft.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+
+/** What is known of a step that has failed for good. */
+interface FailureFacts {
+  readonly unknown?: boolean;
+  readonly neverBegan?: boolean;
+  readonly ms?: number;
+}
 
 /** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
 export class StepBoard implements AttemptOwner {
@@ -136,7 +144,7 @@ export class StepBoard implements AttemptOwner {
 
   noteStarted(attempt: Attempt): void {
     attempt.recorded = true;
-    this.#run.push(startedDraft(attempt.op, attempt.attempt));
+    this.#run.push(startedDraft(attempt.op, attempt.attempt, attempt.ms));
   }
 
   done(attempt: Attempt, result: AttemptResult): void {
@@ -145,12 +153,12 @@ export class StepBoard implements AttemptOwner {
     if (result.ok && result.value === LOST) return this.#run.drop();
     if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
     if (!op.pending) return;
-    if (!result.ok) return this.#failAttempt(op, attempt.attempt, result.error);
+    if (!result.ok) return this.#failAttempt(attempt, result.error);
     try {
       this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not repeated.
-      this.#fail(op, attempt.attempt, error);
+      this.#fail(op, attempt.attempt, error, { ms: attempt.ms });
     }
   }
 
@@ -158,43 +166,47 @@ export class StepBoard implements AttemptOwner {
   #recorded(attempt: Attempt, message: Message): void {
     const { op } = attempt;
     if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
-    (op.step as StepWork).committed = true;
+    (op.step as StepWork).committedMs = attempt.ms;
     this.#host.inbox.hand(this.#run, message);
   }
 
-  #complete({ op, attempt }: Attempt, payload: Payload): void {
+  #complete({ op, attempt, ms }: Attempt, payload: Payload): void {
     const type = "step_completed";
     const event: EventDraft = payload.length === 0 ? { type, op: op.id } : { type, op: op.id, payload };
-    this.#run.push(attempt === 1 ? event : { ...event, meta: { attempt } });
+    const meta = attemptMeta(attempt, ms);
+    this.#run.push(meta === undefined ? event : { ...event, meta });
   }
 
-  #failAttempt(op: Op, attempt: number, error: unknown): void {
+  #failAttempt({ op, attempt, ms }: Attempt, error: unknown): void {
     const work = op.step as StepWork;
     const now = this.#host.storeTime.now();
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;
     if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
       // An attempt that ran out of time may still take effect: nobody knows.
-      return this.#fail(op, attempt, error, {
-        unknown: isHoldfastError(error, "step_timeout") && !transactionOf(work),
-      });
+      const unknown = isHoldfastError(error, "step_timeout") && !transactionOf(work);
+      return this.#fail(op, attempt, error, { unknown, ms });
     }
     const delayMs = Math.max(
       retryAfterMs ?? 0,
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
-    const meta = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
+    const about = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
+    const meta = ms < 1 ? about : { ...about, ms };
     this.idle = appended(this.idle, op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
-  #fail(op: Op, attempts: number, error: unknown, known: { unknown?: boolean; neverBegan?: boolean } = {}): void {
+  /** `ms` is how long the last attempt took, where that is known. */
+  #fail(op: Op, attempts: number, error: unknown, known: FailureFacts = {}): void {
     const record = this.#host.record(error, { attempts, op: op.id });
+    const { unknown, neverBegan, ms = 0 } = known;
     const meta: EventMeta = {
       attempt: attempts,
       error: record,
-      ...(known.unknown ? { unknown: true } : {}),
-      ...(known.neverBegan ? { neverBegan: true } : {}),
+      ...(unknown ? { unknown } : {}),
+      ...(neverBegan ? { neverBegan } : {}),
+      ...(ms < 1 ? {} : { ms }),
     };
     this.#run.push({ type: "step_failed", op: op.id, meta });
   }
@@ -209,9 +221,9 @@ export class StepBoard implements AttemptOwner {
       attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
         const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
         this.#discard(attempt, error);
-        this.#fail(op, attempt.attempt, error, { unknown: true });
+        this.#fail(op, attempt.attempt, error, { unknown: true, ms: attempt.ms });
       });
-    } else if (!work.committed && !wasCutOff(work)) {
+    } else if (work.committedMs === undefined && !wasCutOff(work)) {
       this.idle = this.idle.filter((other) => other !== op);
       this.#fail(op, work.failedAttempts, reason, { neverBegan: this.#neverBegan(op) });
     }
@@ -255,6 +267,7 @@ function isDue(op: Op, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean 
   return retryAt === undefined || retryAt <= storeTime.now();
 }
 
-function startedDraft(op: Op, attempt: number): EventDraft {
-  return { type: "step_started", op: op.id, ...(attempt === 1 ? {} : { meta: { attempt } }) };
+function startedDraft(op: Op, attempt: number, ms = 0): EventDraft {
+  const meta = attemptMeta(attempt, ms);
+  return { type: "step_started", op: op.id, ...(meta === undefined ? {} : { meta }) };
 }

@@ -34,6 +34,11 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export interface EventMeta {
   /** Which execution of the op this is about, counted from 1; absent means 1. */
   readonly attempt?: number;
+  /**
+   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of an
+   * attempt that is how long it took; a start that is written down late says how late.
+   */
+  readonly ms?: number;
   readonly error?: ErrorRecord;
   /** When the next attempt is due (`step_attempt_failed`). */
   readonly retryAt?: number;
@@ -43,6 +48,8 @@ export interface EventMeta {
   readonly messageId?: string;
   /** Where the run's randomness comes from (`run_started`). */
   readonly seed?: string;
+  /** Which run it is (`run_started`): what `ctx.info` says of it, so that a saved history can be replayed elsewhere. */
+  readonly run?: RunIdentity;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
   /** The search attributes that were set. */
@@ -55,6 +62,15 @@ export interface EventMeta {
   readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
+}
+
+export interface RunIdentity {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly id: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
 }
 
 export interface HistoryEvent {

@@ -143,13 +143,14 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
 
 /** seq 0 of every history is the run row itself. */
 export function startEvent(run: Run): HistoryEvent {
+  const { namespace, runId, id, workflow, version, queue } = run;
   return {
     seq: 0,
     type: "run_started",
     op: null,
     at: run.startedAt ?? run.createdAt,
     payload: run.input,
-    meta: { seed: run.seed },
+    meta: { seed: run.seed, run: { namespace, runId, id, workflow, version, queue } },
   };
 }
 

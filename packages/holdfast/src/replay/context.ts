@@ -5,6 +5,7 @@ import type { Attributes } from "../model/event.ts";
 import { nameFault, valueFault } from "../model/names.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Logger } from "../ports/logger.ts";
+import { bindWhenRead } from "./bound-methods.ts";
 import {
   type Branch,
   type Branches,
@@ -51,7 +52,10 @@ export interface RunInfo {
   readonly historyLength: number;
 }
 
-/** What workflow code may use. Everything here gives the same answers on every replay. */
+/**
+ * What workflow code may use. Everything here gives the same answers on every replay. It may be taken apart:
+ * `async ({ step, sleep }) => …`.
+ */
 export interface Context {
   readonly info: RunInfo;
   /** Silent during replay, so that a line is written once. */
@@ -121,10 +125,19 @@ class RunContext implements Context {
   readonly #machine: RunMachine;
   readonly #scope: Scope;
   #log: Logger | undefined;
+  #info: RunInfo | undefined;
+  #bound: unknown[] | undefined;
 
   constructor(machine: RunMachine, scope: Scope) {
     this.#machine = machine;
     this.#scope = scope;
+  }
+
+  static {
+    bindWhenRead(RunContext.prototype, (ctx) => {
+      ctx.#bound ??= [];
+      return ctx.#bound;
+    });
   }
 
   /** Made when first asked for: most runs never write a line. */
@@ -134,8 +147,8 @@ class RunContext implements Context {
   }
 
   get info(): RunInfo {
-    const { runId, id, workflow, version, namespace, queue } = this.#machine.run;
-    return { runId, id, workflow, version, namespace, queue, historyLength: this.#machine.seenSeq };
+    this.#info ??= infoOf(this.#machine);
+    return this.#info;
   }
 
   get abortSignal(): AbortSignal {
@@ -298,6 +311,22 @@ class RunContext implements Context {
     const { codec, run } = this.#machine;
     throw new ContinueAsNew(codec.encode(input, `input of the run that continues "${run.id}"`));
   }
+}
+
+/** Plain data, but for the length of the history: code that has taken ctx apart wants to see it grow. */
+function infoOf(machine: RunMachine): RunInfo {
+  const { runId, id, workflow, version, namespace, queue } = machine.run;
+  return {
+    runId,
+    id,
+    workflow,
+    version,
+    namespace,
+    queue,
+    get historyLength() {
+      return machine.seenSeq;
+    },
+  };
 }
 
 /** Calls a function whose ops belong to a scope of their own, and closes the scope when it has settled. */

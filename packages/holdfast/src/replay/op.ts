@@ -51,8 +51,11 @@ export interface StepWork {
   retryAt: number | undefined;
   /** The run is being wound up: no new attempt; an attempt in flight is aborted and its outcome recorded. */
   closing: boolean;
-  /** A transaction that has committed: its outcome is in the inbox, possibly behind messages that are still to be read. */
-  committed: boolean;
+  /**
+   * How long a transaction took that has committed: its outcome is in the inbox, possibly behind messages that are still to be
+   * read. Undefined for one that has not.
+   */
+  committedMs: number | undefined;
 }
 
 /** Undefined for a step of the usual kind. */
@@ -70,7 +73,7 @@ export function stepWork(fn: StepWork["fn"], options: ResolvedStepOptions): Step
     preparedAttempt: 0,
     retryAt: undefined,
     closing: false,
-    committed: false,
+    committedMs: undefined,
   };
 }
 

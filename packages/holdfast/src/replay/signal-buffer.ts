@@ -39,7 +39,10 @@ export class SignalBuffer {
     return (this.#signals?.get(name)?.length ?? 0) > 0;
   }
 
-  /** The oldest signal of that name, for somebody in that scope. One that was sent without a payload is null. */
+  /**
+   * The oldest signal of that name, for somebody in that scope. One without payload is sent as `true`. One that is empty was
+   * stored by an earlier version, for which that was null: whoever has seen it must see the same again.
+   */
   take(name: string, codec: Codec, scope: Scope): unknown {
     const signals = this.#signals?.get(name);
     const signal = signals?.shift();

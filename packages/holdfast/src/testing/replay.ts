@@ -3,7 +3,7 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { HistoryEvent } from "../model/event.ts";
+import type { HistoryEvent, RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { describeDivergence } from "../replay/divergence.ts";
@@ -38,7 +38,7 @@ export async function replay<D extends AnyWorkflow>(
     .slice(1)
     .filter((event) => !ENDS.has(event.type))
     .map(recordedEvent);
-  const run = runOf(workflow, start, identity.runId ?? "00000000-0000-7000-8000-000000000000", events.length);
+  const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
   const machine = await replayHistory(
     {
       run,
@@ -88,18 +88,24 @@ function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   };
 }
 
-function runOf(workflow: AnyWorkflow, start: RecordedHistory[number], runId: string, eventCount: number): Run {
+/** What the history says; one that was saved by an earlier version says no more than the seed, which was the run id. */
+function identityOf(
+  { name, version, queue }: AnyWorkflow,
+  { run, seed }: RecordedHistory[number],
+  told: string | undefined,
+): RunIdentity {
+  if (run) return { ...run, runId: told ?? run.runId };
+  const runId = told ?? seed ?? "00000000-0000-7000-8000-000000000000";
+  return { namespace: "default", runId, id: runId, workflow: name, version, queue };
+}
+
+function runOf(start: RecordedHistory[number], identity: RunIdentity, eventCount: number): Run {
   const at = ms(start.at);
   return {
-    namespace: "default",
-    runId,
-    id: runId,
-    firstRunId: runId,
-    workflow: workflow.name,
-    version: workflow.version,
-    queue: workflow.queue,
+    ...identity,
+    firstRunId: identity.runId,
     priority: 0,
-    seed: start.seed ?? runId,
+    seed: start.seed ?? identity.runId,
     status: "running",
     epoch: 1,
     commit: 0,

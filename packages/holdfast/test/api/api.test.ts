@@ -109,7 +109,7 @@ describe("define", () => {
       const three = await ctx.receive(checked);
       const four = await ctx.receive(plain, { timeout: "1s" });
       expectTypeOf(one).toEqualTypeOf<{ by: string }>();
-      expectTypeOf(two).toEqualTypeOf<null>();
+      expectTypeOf(two).toEqualTypeOf<true>();
       expectTypeOf(three).toEqualTypeOf<{ n: number }>();
       expectTypeOf(four).toEqualTypeOf<{ by: string } | undefined>();
       return [one.by, two, three.n, four?.by];
@@ -119,7 +119,36 @@ describe("define", () => {
     await run.signal(plain, { by: "ann" }, { id: "s-1" });
     await run.signal(empty);
     await run.signal(checked, { n: 5 });
-    expect(await run.result()).toEqual(["ann", null, 5, undefined]);
+    expect(await run.result()).toEqual(["ann", true, 5, undefined]);
+  });
+
+  test("a signal that may be sent without a payload is typed as what is received then: true", async () => {
+    const plain = signal<undefined>("plain");
+    const nothing = signal<void>("nothing");
+    const maybe = signal<{ by: string } | undefined>("maybe");
+    const nullable = signal<{ by: string } | null>("nullable");
+    const checked = signal("checked", z.object({ n: z.number() }).optional());
+    const all = workflow("all", async (ctx) => {
+      const one = await ctx.receive(plain);
+      const two = await ctx.receive(nothing);
+      const three = await ctx.receive(maybe);
+      const four = await ctx.receive(nullable);
+      const five = await ctx.receive(checked, { timeout: "1s" });
+      expectTypeOf(one).toEqualTypeOf<true>();
+      expectTypeOf(two).toEqualTypeOf<true>();
+      expectTypeOf(three).toEqualTypeOf<{ by: string } | true>();
+      expectTypeOf(four).toEqualTypeOf<{ by: string } | null>();
+      expectTypeOf(five).toEqualTypeOf<{ n: number } | true | undefined>();
+      return [one, two, three, four, five];
+    });
+    const t = await openEngine(all);
+    const run = await t.client.start(all);
+    await run.signal(plain);
+    await run.signal(nothing, undefined, { id: "n-1" });
+    await run.signal(maybe);
+    await run.signal(nullable, null);
+    await run.signal(checked);
+    expect(await run.result()).toEqual([true, true, true, null, true]);
   });
 
   test("durations, retry and retryIf take every form of the page", async () => {

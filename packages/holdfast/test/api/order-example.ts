@@ -34,7 +34,7 @@ export const order = workflow("order", async (ctx, input: { id: string; cents: n
   });
 
   const ok = await ctx.receive(approve, { timeout: "3 days" }); // undefined when it times out
-  if (!ok) throw new Error("not approved"); // refunds, durably
+  if (ok === undefined) throw new Error("not approved"); // refunds, durably
 
   await ctx.sleep("cool-off", "1 day");
   const [label, mail] = await Promise.all([

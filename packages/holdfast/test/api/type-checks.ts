@@ -47,6 +47,10 @@ export async function signalsThatDoNotCompile(hf: Client): Promise<void> {
   await run.signal(approve, { by: 5 });
   // @ts-expect-error this signal has no payload
   await run.signal(ping, { by: "ann" });
+  // @ts-expect-error nor is null its payload: what is received would be null, and not true
+  await run.signal(ping, null);
+  // @ts-expect-error a payload that may be null is sent as null, not left out
+  await run.signal(signal<{ by: string } | null>("nullable"));
   // @ts-expect-error a signal is a definition, not a text
   await run.signal("approve", { by: "ann" });
 }
@@ -66,6 +70,8 @@ export async function codeThatDoesNotCompile(ctx: Context): Promise<void> {
   await ctx.sleep("nap", 1000);
   // @ts-expect-error with a timeout the signal may not have come
   (await ctx.receive(approve, { timeout: "1h" })).by;
+  // @ts-expect-error a signal without payload gives true
+  (await ctx.receive(ping)).by;
   // @ts-expect-error branches are functions, not promises
   await ctx.parallel({ a: ctx.step("a", () => 1) });
   const both = await ctx.parallel({ a: () => 1, b: async () => "text" });

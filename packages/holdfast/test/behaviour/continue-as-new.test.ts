@@ -40,6 +40,20 @@ describe("ctx.continueAsNew", () => {
     expect(await run.result()).toBe(11_111);
   });
 
+  test("hands on what a signal says, nothing at all included", async () => {
+    const mixed = signal<unknown>("mixed");
+    const relay = workflow("relay", async (ctx, seen: unknown[]): Promise<unknown[]> => {
+      await ctx.sleep("late", "1h");
+      const all = [...seen, await ctx.receive(mixed)];
+      return all.length === 4 ? all : ctx.continueAsNew(all);
+    });
+    const t = await openEngine(relay);
+    const run = await t.client.start(relay, [], { id: "relay" });
+    await run.signal(mixed);
+    for (const payload of [null, false, undefined]) await run.signal(mixed, payload);
+    expect(await run.result()).toEqual([true, null, false, true]);
+  });
+
   test("keeps attributes, queue, priority, version and timeout, and starts with an empty history", async () => {
     const chain = workflow(
       { name: "chain", version: "3", queue: "q", priority: 4, timeout: "1h" },

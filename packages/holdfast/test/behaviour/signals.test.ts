@@ -1,4 +1,5 @@
 import { signal, workflow } from "holdfast";
+import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "./fleet.ts";
 
@@ -43,13 +44,46 @@ describe("a signal", () => {
     expect(await fleet.result(run)).toEqual({ ok: { by: "ann" }, at: new Date(fleet.clock.now()) });
   });
 
-  test("without payload gives null", async () => {
-    const wait = workflow("wait", async (ctx) => [await ctx.receive(ping), await ctx.receive(ping)]);
+  test("without payload gives true, so that nobody takes it for a timeout", async () => {
+    const wait = workflow("wait", async (ctx) => [
+      await ctx.receive(ping),
+      await ctx.receive(ping, { timeout: "1h" }),
+      await ctx.receive(ping, { timeout: "1h" }),
+    ]);
     const t = await openEngine(wait);
     const run = await t.client.start(wait);
     await run.signal(ping);
-    await run.signal(ping, null);
-    expect(await run.result()).toEqual([null, null]);
+    await run.signal(ping, undefined, { id: "p-1" });
+    expect(await run.result()).toEqual([true, true, undefined]);
+    const received = (await run.history()).filter(({ type }) => type === "signal_received");
+    expect(received.map(({ value }) => value)).toEqual([true, true]);
+    expect(await replay(wait, JSON.parse(JSON.stringify(await run.history())))).toEqual({
+      output: [true, true, undefined],
+    });
+  });
+
+  test.each([[null], [false], [0], [""], [[]], [{}]])("with the payload %j gives exactly that", async (payload) => {
+    const any = signal<unknown>("any");
+    const wait = workflow("wait", (ctx) => ctx.receive(any, { timeout: "1h" }));
+    const t = await openEngine(wait);
+    const run = await t.client.start(wait);
+    await run.signal(any, payload);
+    expect(await run.result()).toStrictEqual(payload);
+  });
+
+  test("that an earlier version has stored as nothing is still null: code that has seen it goes the same way", async () => {
+    const decide = workflow("decide", async (ctx) => {
+      const approval = await ctx.receive(ping, { timeout: "1h" });
+      return approval ? ctx.step("send", () => "sent") : ctx.step("refund", () => "refunded");
+    });
+    const at = new Date(0);
+    const history = [
+      { seq: 0, type: "run_started", category: "workflow", op: null, at },
+      { seq: 1, type: "timer_created", category: "timer", op: "receive:ping", at, fireAt: new Date(3_600_000) },
+      { seq: 2, type: "signal_received", category: "signal", op: "ping", at, messageId: "m-1" },
+      { seq: 3, type: "step_completed", category: "step", op: "refund", at, value: "refunded" },
+    ] as const;
+    expect(await replay(decide, history)).toEqual({ output: "refunded" });
   });
 
   test("sent twice with the same id is one signal; without an id it is two", async () => {
