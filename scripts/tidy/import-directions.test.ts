@@ -120,6 +120,14 @@ describe("in the conformance suites", () => {
     expect(check("packages/conformance/src/fixture.ts", text)).toEqual([expect.stringContaining("may import only")]);
   });
 
+  test("those of the client see what users see", () => {
+    const text = `import { connect } from "holdfast";`;
+    expect(check("packages/conformance/src/client/closing.ts", text)).toEqual([]);
+    expect(check("packages/conformance/src/client/closing.ts", `import pg from "pg";`)).toEqual([
+      expect.stringContaining("may import only"),
+    ]);
+  });
+
   test("an adapter's tests load them, its sources do not", () => {
     const text = `import { storeConformance } from "@holdfast/conformance";`;
     expect(check("packages/sqlite/test/conformance.test.ts", text)).toEqual([]);

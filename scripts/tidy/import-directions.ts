@@ -43,6 +43,9 @@ const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
 };
 
+/** The suites of the client: unlike those of the store, they see what users see. */
+const CLIENT_SUITES = "packages/conformance/src/client/";
+
 /** Where servers for tests are started: by `npm test`, and by tests that need one to themselves. */
 const TEST_SERVERS = "scripts/test-servers.mjs";
 
@@ -87,7 +90,9 @@ function wrongPackageImport(file: string, packageName: string, imported: Importe
   if (packageName === "holdfast") return wrongImportInCore(file, imported);
   if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
   const allowed = TEST_SUPPORT[packageName];
-  return allowed === undefined ? undefined : wrongImportInTestSupport(packageName, allowed, imported);
+  if (allowed === undefined) return undefined;
+  const more = file.startsWith(CLIENT_SUITES) ? ["holdfast"] : [];
+  return wrongImportInTestSupport(packageName, [...allowed, ...more], imported);
 }
 
 function wrongImportInCore(file: string, imported: ImportedModule): string | undefined {

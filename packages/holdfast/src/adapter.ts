@@ -5,10 +5,19 @@ export { systemPorts } from "./engine/system-ports.ts";
 export { ERROR_CODES } from "./errors/codes.ts";
 export { toErrorRecord } from "./errors/error-record.ts";
 export { HoldfastError, isHoldfastError } from "./errors/holdfast-error.ts";
+export {
+  hasCredentials,
+  readServerUrl,
+  type ServerUrl,
+  secretsOf,
+  shownUrl,
+  withoutSecrets,
+} from "./errors/shown-url.ts";
 export type * from "./model/error-record.ts";
 export * from "./model/event.ts";
 export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export * from "./model/message.ts";
+export { nearestName } from "./model/nearest-name.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";
 export * from "./model/version-row.ts";

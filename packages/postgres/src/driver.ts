@@ -137,10 +137,13 @@ export async function endClient(client: Client): Promise<void> {
   await client.end().catch(() => {});
 }
 
-/** `user@host:port/database`, never the password. */
-export function placeOf(client: Client): string {
+/** `host:port/database as user`, never the password, nor what may be one. */
+export function placeOf(client: Client, secrets: readonly string[]): string {
   const host = client.host.includes("/") ? `socket ${client.host}` : client.host;
-  return `${host}:${client.port}/${client.database ?? ""} as ${client.user ?? ""}`;
+  const shown = (name: string | undefined): string => (name === undefined || secrets.includes(name) ? "" : name);
+  const user = shown(client.user);
+  // Without a database in the URL the driver takes the one that is named like the user.
+  return `${host}:${client.port}/${shown(client.database)}${user && ` as ${user}`}`;
 }
 
 /** Which process of the server serves this client. */

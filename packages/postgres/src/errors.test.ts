@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { callError, isLockConflict, openError, spoilsConnection } from "./errors.ts";
 
@@ -78,8 +79,15 @@ describe("while a store is opened", () => {
     [fromServer("53300"), "store_unavailable", "Try again"],
     [fromServer("57P03"), "store_unavailable", "Try again"],
   ])("%s is said so that a person can act (%s)", (error, code, advice) => {
-    const opened = openError(error, "db:5432/app as ann", "holdfast");
+    const opened = openError(error, "db:5432/app as ann", { schema: "holdfast", secrets: [] });
     expect(opened).toMatchObject({ code, message: expect.stringContaining(advice) });
     expect(opened.message).toMatch(/^PostgreSQL at db:5432\/app as ann: /);
+  });
+
+  test("a server that repeats a secret as the name of a user is not repeated", () => {
+    const told = Object.assign(new Error('role "sesame" does not exist'), { code: "28000", severity: "FATAL" });
+    const opened = openError(told, "db:5432/", { schema: "holdfast", secrets: ["sesame"] });
+    expect(opened.message).toContain('role "[hidden]" does not exist');
+    expect(inspect(opened, { depth: 9, showHidden: true })).not.toContain("sesame");
   });
 });

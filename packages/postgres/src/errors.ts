@@ -5,7 +5,8 @@
  * While the store is in use only bad data is `store_refused`: that parks a run. A lost permission, a dropped schema, a changed
  * password are somebody's mistake that can be undone, so they count as an outage, and workers keep what they have.
  */
-import { HoldfastError, isHoldfastError } from "holdfast/adapter";
+import { HoldfastError, isHoldfastError, withoutSecrets } from "holdfast/adapter";
+import type { Settings } from "./settings.ts";
 
 /** Classes of SQLSTATE: data exception, integrity constraint violation, program limit exceeded. */
 const BAD_DATA = /^(?:22|23|54)/;
@@ -78,12 +79,19 @@ export function sqlStateOf(error: unknown): string | undefined {
 }
 
 /** What kept a store from being opened: here a person reads the message, so it says what to do. */
-export function openError(error: unknown, where: string, schema: string): HoldfastError {
+export function openError(
+  error: unknown,
+  where: string,
+  { schema, secrets }: Pick<Settings, "schema" | "secrets">,
+): HoldfastError {
   if (isHoldfastError(error)) return error;
-  const { state, code, message } = failureOf(error);
+  const { state, code, message: told } = failureOf(error);
+  const message = withoutSecrets(told, secrets);
+  // A server repeats the name of the user, which in a mangled URL is the password.
+  const cause = message === told ? error : Object.assign(new Error(message), { code });
   const failed = (kind: "store_unavailable" | "store_refused", text: string): HoldfastError =>
     new HoldfastError(kind, `PostgreSQL at ${where}: ${text}`, {
-      cause: error,
+      cause,
       data: { where, schema, ...(state === undefined ? {} : { sqlState: state }) },
     });
   if (state === undefined) return failed("store_unavailable", unreachable(code, message));

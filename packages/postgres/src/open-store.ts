@@ -17,14 +17,14 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   const { clock, random, log } = options;
   const settings = readSettings(url, options);
   const client = newClient(settings, { patient: true });
-  const where = placeOf(client);
+  const where = placeOf(client, settings.secrets);
   let purpose: ClientPurpose;
   try {
     await client.connect();
     purpose = await examine(client, settings, where);
     await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log });
   } catch (error) {
-    throw openError(error, where, settings.schema);
+    throw openError(error, where, settings);
   } finally {
     await endClient(client);
   }

@@ -1,4 +1,13 @@
-import { type Durability, HoldfastError, type MigrateMode, type StoreOptions } from "holdfast/adapter";
+import {
+  type Durability,
+  HoldfastError,
+  type MigrateMode,
+  nearestName,
+  readServerUrl,
+  type ServerUrl,
+  type StoreOptions,
+  secretsOf,
+} from "holdfast/adapter";
 
 /** What the URL and the options say. Whatever is not Holdfast's own stays in `connectionString` for the driver: TLS, user, … */
 export interface Settings {
@@ -17,7 +26,36 @@ export interface Settings {
   readonly statementTimeoutMs: number;
   /** Server settings (`-c name=value …`) that the URL asks for. */
   readonly serverOptions: string;
+  /** What no error may show. */
+  readonly secrets: readonly string[];
 }
+
+const OWN_PARAMETERS = [
+  ...["schema", "notify", "pooler", "connections", "transactions", "connect_timeout", "statement_timeout", "options"],
+];
+/** What the driver reads, and what other programs put into the same URL for libpq. */
+const DRIVER_PARAMETERS = [
+  ...["host", "port", "user", "password", "application_name", "fallback_application_name", "client_encoding"],
+  ...[
+    "ssl",
+    "sslmode",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "sslnegotiation",
+    "uselibpqcompat",
+    "sslpassword",
+    "sslcrl",
+  ],
+  ...[
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+    "query_timeout",
+    "channel_binding",
+    "target_session_attrs",
+  ],
+  ...["gssencmode", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"],
+];
 
 export const DEFAULT_SCHEMA = "holdfast";
 const SCHEMA_BYTES_MAX = 63;
@@ -28,9 +66,10 @@ const CONNECT_TIMEOUT_S = 10;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 export function readSettings(url: string, options: StoreOptions): Settings {
-  requireSoundAddress(url);
-  const [address = "", query = ""] = splitOnce(url, "?");
-  const parameters = new URLSearchParams(query);
+  const parts = soundUrl(url);
+  const [address = ""] = url.split("?", 1);
+  const parameters = new URLSearchParams(parts.parameters);
+  requireKnown(parameters);
   const take = (name: string): string | undefined => {
     const value = parameters.get(name) ?? undefined;
     parameters.delete(name);
@@ -51,20 +90,36 @@ export function readSettings(url: string, options: StoreOptions): Settings {
     connectTimeoutMs: wholeNumber(take("connect_timeout"), "connect_timeout", CONNECT_TIMEOUT_S) * 1_000,
     statementTimeoutMs: wholeNumber(take("statement_timeout"), "statement_timeout", STATEMENT_TIMEOUT_MS),
     serverOptions: take("options") ?? "",
+    secrets: secretsOf(parts),
   };
   const rest = parameters.toString();
   return { ...settings, connectionString: rest === "" ? address : `${address}?${rest}` };
 }
 
-/**
- * A password with an unencoded "/", "?" or "#" ends the address in its middle: the rest of it would pass for a database or a
- * parameter, and be shown in errors.
- */
-function requireSoundAddress(url: string): void {
-  const [, authority = "", rest = ""] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
-  const [path = "", query = ""] = splitOnce(rest, "?");
-  if (path.includes("@") || (query.includes("@") && !authority.includes("@")))
-    throw badUrl("it has an @ in the wrong place");
+/** Anything but a sound URL may have its password where a host, a database or a parameter should be, and would show it in errors. */
+function soundUrl(url: string): ServerUrl {
+  const parts = readServerUrl(url);
+  if (parts) return parts;
+  if (!/^[^:]*:\/\//.test(url)) throw badUrl("it does not begin with postgres://");
+  throw badUrl(
+    /[/?#].*@/s.test(url.replace(/^[^:]*:\/\//, "")) ? "it has an @ in the wrong place" : "it cannot be read",
+  );
+}
+
+function requireKnown(parameters: URLSearchParams): void {
+  const known = [...OWN_PARAMETERS, ...DRIVER_PARAMETERS];
+  for (const name of parameters.keys()) {
+    if (known.includes(name)) continue;
+    const nearest = nearestName(name, known);
+    const hint =
+      nearest === undefined ? `It takes ${OWN_PARAMETERS.join(", ")}, and those of libpq` : `Did you mean ${nearest}`;
+    const shown = /^\w{1,40}$/.test(name) ? `"${name}"` : "of that name";
+    throw new HoldfastError(
+      "invalid_option",
+      `connect: the URL has no parameter ${shown}. ${hint}${nearest === undefined ? "." : "?"}`,
+      { data: { option: "url", ...(nearest === undefined ? {} : { nearest }) } },
+    );
+  }
 }
 
 /** Says nothing of the URL itself: it may hold a password. */
@@ -113,9 +168,4 @@ function wholeNumber(value: string | undefined, name: string, byDefault: number)
 function badParameter(name: string, value: string, wanted: string): HoldfastError {
   const message = `connect: the URL parameter ${name} is ${JSON.stringify(value)}; it must be ${wanted}.`;
   return new HoldfastError("invalid_option", message, { data: { option: name } });
-}
-
-function splitOnce(text: string, separator: string): string[] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }

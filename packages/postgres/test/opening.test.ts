@@ -96,11 +96,19 @@ describe("opening says what is wrong, where, and what to do", () => {
     `postgres://ann:12/${SECRET}@127.0.0.1/app`,
     `postgres://ann:12?${SECRET}@127.0.0.1/app`,
     `postgres://ann:12#${SECRET}@127.0.0.1/app`,
+    `postgres:ann:${SECRET}@127.0.0.1/app`,
+    `postgres:/ann:${SECRET}@127.0.0.1/app`,
+    `postgres://ann:p@${SECRET}?word@127.0.0.1/app`,
   ])("%#: the URL makes no sense", async (url) => {
     expect(await failure(url)).toMatchObject({
       code: "invalid_option",
       message: expect.stringContaining("percent-encoded"),
     });
+  });
+
+  test("the user may be a password without its colon, and is not shown either", async () => {
+    const url = serverUrl((changed) => Object.assign(changed, { username: SECRET, password: "" }));
+    expect((await failure(url)).code).toMatch(/^store_/);
   });
 
   test("a file that the URL names is not there", async () => {

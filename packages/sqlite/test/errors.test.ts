@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
 import process from "node:process";
+import { inspect } from "node:util";
 import type { Store } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -198,9 +199,21 @@ describe("URLs", () => {
     ["file:app.db?mode=ro", "has parameters"],
     ["file://server/app.db", "names a host"],
     ["file:a\0b", "NUL"],
+    ["sqlite://bob:sesame@host/app.db", "looks as if it had a user and a password"],
+    ["file:bob:sesame@host/app.db", "looks as if it had a user and a password"],
+    ["sqlite://sesame%/app.db", "names a host"],
   ])("%s is refused", (url, what) => {
     expect(() => fileOf(url)).toThrow(
       expect.objectContaining({ code: "invalid_option", message: expect.stringContaining(what) }),
     );
+    expect(inspect(refusal(url), { depth: 9, showHidden: true })).not.toContain("sesame");
   });
 });
+
+function refusal(url: string): unknown {
+  try {
+    return fileOf(url);
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,11 +1,15 @@
 import { Batcher } from "../engine/batcher.ts";
+import { readWholeHistory } from "../engine/history-reader.ts";
+import type { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { backoff, untilAnswered } from "../engine/store-retry.ts";
+import { backoff, type StorePatience, untilAnswered } from "../engine/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
+import type { Run } from "../model/run.ts";
 import type {
   DeliverMessage,
   DeliverOutcome,
@@ -45,15 +49,15 @@ export class ClientCore {
   readonly waiter: ResultWaiter;
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
-  #closed = false;
+  readonly life: Lifetime;
 
-  constructor(ports: PortsBundle, namespace: string, waiter: ResultWaiter) {
+  constructor(ports: PortsBundle, namespace: string, waiter: ResultWaiter, life: Lifetime) {
     const { clock, random } = ports;
+    this.life = life;
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
-    const giveUp = (failures: number): boolean => this.#closed || failures >= FAILURES_MAX;
-    const batching = { clock, random, sizeMax: BATCH_SIZE_MAX, giveUp };
+    const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.starts = new Batcher({
       ...batching,
       send: (items) => this.#untilNotBusy(items, (some) => this.#sendStarts(some)),
@@ -114,9 +118,9 @@ export class ClientCore {
     for (let tries = 1; ; tries++) {
       const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
       if (busy.length === 0) return results;
-      if (this.#closed || tries > BUSY_TRIES_MAX)
+      if (this.life.over || tries > BUSY_TRIES_MAX)
         throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-      await backoff(this.ports, tries);
+      await backoff(this.#patience, tries);
       const again = await send(busy.map((i) => items[i] as T));
       busy.forEach((i, k) => {
         results[i] = again[k] as R;
@@ -145,13 +149,20 @@ export class ClientCore {
   }
 
   /** An idempotent call of the store, repeated while the store is away. */
-  call<T>(send: (store: Store) => Promise<T>): Promise<T> {
-    this.assertOpen();
-    return untilAnswered(
-      this.ports,
-      () => send(this.ports.store),
-      (failures) => this.#closed || failures >= FAILURES_MAX,
-    );
+  async call<T>(send: (store: Store) => Promise<T>): Promise<T> {
+    this.life.assertOpen();
+    return this.life.during(untilAnswered(this.#patience, () => send(this.ports.store), this.#giveUp));
+  }
+
+  /** The same, but the first answer counts, whatever it is. */
+  async callOnce<T>(send: (store: Store) => Promise<T>): Promise<T> {
+    this.life.assertOpen();
+    return this.life.during(send(this.ports.store));
+  }
+
+  async readHistory(run: Run): Promise<HistoryEvent[]> {
+    this.life.assertOpen();
+    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run));
   }
 
   /** The same for a call about one run whose row somebody else may have locked. */
@@ -160,14 +171,11 @@ export class ClientCore {
     return result as R;
   }
 
-  assertOpen(): void {
-    if (this.#closed) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
+  get #patience(): StorePatience {
+    return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  close(): void {
-    this.#closed = true;
-    this.waiter.close();
-  }
+  readonly #giveUp = (failures: number): boolean => this.life.over || failures >= FAILURES_MAX;
 }
 
 function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {

@@ -36,6 +36,7 @@ export class ClientInTransaction {
   start<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<RunHandle<OutputOf<D>>>;
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
+    this.#core.life.assertOpen();
     const run = await newRun(this.#core, this.#known, { workflow, input, options });
     const outcome = await this.#core.starts.add({
       start: {
@@ -61,6 +62,7 @@ export class ClientInTransaction {
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
+    this.#core.life.assertOpen();
     const wanted = typeof idOrWorkflow === "string" ? idOrWorkflow : (id as string);
     return new RunHandle(this.#core, wanted, undefined) as RunHandle<never>;
   }

@@ -1,4 +1,5 @@
 import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
+import { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
 import type { SlotReservation } from "../engine/slot-reservation.ts";
@@ -56,13 +57,15 @@ export class Client {
   readonly #storeTime: StoreTime;
   readonly #workers: Worker[] = [];
   readonly #onClose: () => Promise<void>;
+  readonly #life = new Lifetime();
+  #closing: Promise<void> | undefined;
   #workerCount = 0;
 
   constructor(ports: PortsBundle, namespace: string, onClose: () => Promise<void>, lookMs = RESULT_LOOK_MS) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere });
-    this.#core = new ClientCore(ports, namespace, waiter);
+    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    this.#core = new ClientCore(ports, namespace, waiter, this.#life);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
@@ -73,7 +76,7 @@ export class Client {
   start<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<RunHandle<OutputOf<D>>>;
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
-    this.#core.assertOpen();
+    this.#life.assertOpen();
     const made = newRun(this.#core, this.#known, { workflow, input, options });
     const run = made instanceof Promise ? await made : made;
     const slot = this.#reserveSlot(run);
@@ -115,7 +118,7 @@ export class Client {
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
-    this.#core.assertOpen();
+    this.#life.assertOpen();
     const wanted = typeof idOrWorkflow === "string" ? idOrWorkflow : (id as string);
     return this.makeHandle(this.#core, wanted, undefined) as RunHandle<never>;
   }
@@ -168,7 +171,7 @@ export class Client {
   }
 
   worker(options: WorkerOptions): Worker {
-    this.#core.assertOpen();
+    this.#life.assertOpen();
     this.#workerCount += 1;
     const resolved = resolveWorkerOptions(options, `worker-${process.pid}-${this.#workerCount}`);
     const worker = new Worker({
@@ -177,15 +180,24 @@ export class Client {
       options: resolved,
       storeTime: this.#storeTime,
       ends: this.#ends,
+      life: this.#life,
     });
     this.#workers.push(worker);
     return worker;
   }
 
-  /** Stops the workers that were made here and lets go of the store. */
-  async close(): Promise<void> {
+  /**
+   * Stops the workers that were made here and lets go of the store. From now on every call is refused with `client_closed`, and
+   * whatever waits for an answer or a result is refused likewise, at once.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#life.end();
     await Promise.all(this.#workers.map((worker) => worker.stop()));
-    this.#core.close();
     await this.#onClose();
   }
 
@@ -200,10 +212,10 @@ export class Client {
 
   /** For `inTransaction` of an adapter: `join` gives the calls of its store that are part of the transaction. */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
-    client.#core.assertOpen();
-    const { ports, namespace, waiter } = client.#core;
+    client.#life.assertOpen();
+    const { ports, namespace, waiter, life } = client.#core;
     const store = joinedStore(ports.store, join(ports.store));
-    const core = new ClientCore({ ...ports, store }, namespace, waiter);
+    const core = new ClientCore({ ...ports, store }, namespace, waiter, life);
     return new ClientInTransaction(core, client.#known);
   }
 

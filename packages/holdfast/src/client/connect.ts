@@ -5,9 +5,11 @@ import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { knownScheme, schemeOf } from "../errors/shown-url.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
+import { nearestName } from "../model/nearest-name.ts";
 import type { OpenedStore, OpenStore, OpenStoreOptions } from "../ports/open-store.ts";
 import { Client } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
@@ -74,16 +76,27 @@ function resolveLimits(given: Partial<Limits> | undefined): Limits {
 }
 
 async function openByUrl(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
+  const scheme = schemeOf(url);
   if (scheme === "memory") return openMemory(url.slice("memory:".length));
   const packageName = scheme !== undefined && Object.hasOwn(ADAPTERS, scheme) ? ADAPTERS[scheme] : undefined;
-  if (packageName === undefined) {
-    // The URL itself is not repeated: it may hold a password.
-    const what = scheme ? `"${scheme}:" is not a store that Holdfast knows` : "the address has no scheme";
-    throw new HoldfastError("unknown_url_scheme", `connect: ${what}. Use ${KNOWN_URLS}.`, { data: { scheme } });
-  }
+  if (packageName === undefined) throw unknownScheme(url, scheme);
   const openStore = await loadAdapter(packageName, scheme as string);
   return openStore(url, options);
+}
+
+function unknownScheme(url: string, scheme: string | undefined): HoldfastError {
+  const shown = knownScheme(url);
+  const nearest = scheme === undefined ? undefined : nearestName(scheme, ["memory", ...Object.keys(ADAPTERS)]);
+  const what =
+    scheme === undefined
+      ? "the address has no scheme"
+      : shown === undefined
+        ? "the scheme of the address is none that Holdfast knows"
+        : `"${shown}:" is not a store that Holdfast knows`;
+  const hint = nearest === undefined ? "" : ` Did you mean "${nearest}:"?`;
+  return new HoldfastError("unknown_url_scheme", `connect: ${what}.${hint} Use ${KNOWN_URLS}.`, {
+    data: { ...(shown === undefined ? {} : { scheme: shown }), ...(nearest === undefined ? {} : { nearest }) },
+  });
 }
 
 async function loadAdapter(packageName: string, scheme: string): Promise<OpenStore> {

@@ -27,8 +27,9 @@ const DEAD_WORKER_MS = 10 * 60 * 1000;
 export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   try {
-    rows = await core.ports.store.listWorkers({ namespace: core.namespace });
+    rows = await core.callOnce((store) => store.listWorkers({ namespace: core.namespace }));
   } catch (error) {
+    if (core.life.over) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const store = { status: "unhealthy", error: message } as const;
     return { status: "unhealthy", reasons: [`The store does not answer: ${message}`], store, workers: [] };

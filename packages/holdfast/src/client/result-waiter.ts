@@ -2,6 +2,7 @@
  * Waiting for ends of runs. Ends in this process arrive directly; for all others one shared wait serves every waiter of the
  * client: a hint that names a run, or a slow look at all runs that are waited for, costs one call however many wait.
  */
+import type { Lifetime } from "../engine/lifetime.ts";
 import type { RunEnd, RunEnds } from "../engine/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
@@ -27,6 +28,7 @@ export interface ResultWaiterParams {
   readonly isHeldHere: (runId: string) => boolean;
   /** How often to look for ends that no hint announced. */
   readonly lookMs: number;
+  readonly life: Lifetime;
 }
 
 export class ResultWaiter {
@@ -36,10 +38,10 @@ export class ResultWaiter {
   readonly #hinted = new Set<string>();
   #looking = false;
   #timer: Timer | undefined;
-  #closed = false;
 
   constructor(params: ResultWaiterParams) {
     this.#params = params;
+    params.life.watch(() => this.#close());
     this.#unsubscribe = [
       params.ends.subscribe((end) => this.#settle(end)),
       params.notifier.subscribe((hint) => {
@@ -52,6 +54,7 @@ export class ResultWaiter {
 
   /** Resolves when the run has ended. A first look is taken at once, because it may have ended already. */
   wait(runId: string): { readonly end: Promise<RunEnd>; cancel(): void } {
+    this.#params.life.assertOpen();
     let waiter: Waiter | undefined;
     const end = new Promise<RunEnd>((resolve, reject) => {
       waiter = { resolve, reject };
@@ -67,8 +70,7 @@ export class ResultWaiter {
     return { end, cancel: () => this.#forget(runId, waiter as Waiter) };
   }
 
-  close(): void {
-    this.#closed = true;
+  #close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#timer?.cancel();
     const error = new HoldfastError(
@@ -86,7 +88,7 @@ export class ResultWaiter {
   }
 
   #schedule(): void {
-    if (this.#timer || this.#closed) return;
+    if (this.#timer || this.#params.life.over) return;
     this.#timer = this.#params.clock.setTimer(this.#params.lookMs, () => {
       this.#timer = undefined;
       if (this.#waiters.size === 0) return;
@@ -97,13 +99,13 @@ export class ResultWaiter {
   }
 
   #look(): void {
-    if (this.#looking || this.#closed) return;
+    if (this.#looking || this.#params.life.over) return;
     this.#looking = true;
     this.#params.clock.immediate(() => void this.#readHinted());
   }
 
   async #readHinted(): Promise<void> {
-    while (this.#hinted.size > 0 && !this.#closed) {
+    while (this.#hinted.size > 0 && !this.#params.life.over) {
       const runIds = [...this.#hinted].slice(0, RUNS_PER_LOOK);
       for (const runId of runIds) this.#hinted.delete(runId);
       const wanted = runIds.filter((runId) => this.#waiters.has(runId));
@@ -115,6 +117,7 @@ export class ResultWaiter {
           else if (isClosed(run.status)) this.#settle(endOf(run));
         });
       } catch (error) {
+        if (this.#params.life.over) return;
         // The next look, at the latest, tries again.
         this.#params.log.warn({ error: String(error) }, "could not read the results that are waited for");
         break;

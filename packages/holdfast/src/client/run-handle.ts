@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
-import { readWholeHistory } from "../engine/history-reader.ts";
 import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
@@ -72,7 +71,7 @@ export class RunHandle<T = unknown> {
     const limit = new Promise<never>((_, reject) => {
       timer = clock.setTimer(timeoutMs, () => {
         stop?.();
-        void this.#timeoutError(timeoutMs).then(reject);
+        void this.#timeoutError(timeoutMs).then(reject, reject);
       });
     });
     const ended = this.#end((cancel) => {
@@ -103,6 +102,7 @@ export class RunHandle<T = unknown> {
 
   async #timeoutError(timeoutMs: number): Promise<HoldfastError> {
     const run = await this.#read().catch(() => undefined);
+    this.#core.life.assertOpen();
     const parked = run?.status === "parked" ? ` It is parked: ${run.error?.message}` : "";
     return new HoldfastError(
       "result_timeout",
@@ -140,6 +140,7 @@ export class RunHandle<T = unknown> {
 
   /** Resolves when the signal is durable. The same `id` twice is one signal. Without a payload, `true` is received. */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
+    this.#core.life.assertOpen();
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
     const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
     const { codec } = this.#core.ports;
@@ -234,8 +235,7 @@ export class RunHandle<T = unknown> {
 
   async #readHistory(): Promise<{ run: Run; events: HistoryEvent[] }> {
     const run = await this.#read();
-    const events = await readWholeHistory(this.#core.ports, run);
-    return { run, events };
+    return { run, events: await this.#core.readHistory(run) };
   }
 
   #notFound(): HoldfastError {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { untilAnswered } from "./store-retry.ts";
+import { type StorePatience, untilAnswered } from "./store-retry.ts";
 
 /** So often a worker that starts asks the store before it says that it cannot be reached. */
 const FAILURES_MAX = 10;
@@ -12,7 +12,7 @@ const FAILURES_MAX = 10;
  * version may not be able to go on with it.
  */
 export async function announceVersions(
-  ports: PortsBundle,
+  ports: PortsBundle & StorePatience,
   namespace: string,
   workflows: readonly AnyWorkflow[],
   onChangedCode: "warn" | "refuse",

@@ -1,4 +1,5 @@
 import type { Clock } from "../ports/clock.ts";
+import { cutOff } from "./lifetime.ts";
 import { isTransient, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface BatcherParams<T, R> extends StorePatience {
@@ -21,6 +22,9 @@ interface Waiting<T, R> {
 export class Batcher<T, R> {
   readonly #params: BatcherParams<T, R>;
   #waiting: Waiting<T, R>[] = [];
+  /** Batches under way, as far as their items would hear of the end of a life. */
+  readonly #sent = new Set<readonly Waiting<T, R>[]>();
+  #forget: (() => void) | undefined;
   #inFlight = 0;
   #scheduled = false;
 
@@ -29,7 +33,11 @@ export class Batcher<T, R> {
   }
 
   add(item: T): Promise<R> {
+    const { life } = this.#params;
     return new Promise((resolve, reject) => {
+      life?.assertOpen();
+      // Watched only while there is something to do: a batcher of a short-lived client must not be kept by a long life.
+      if (life) this.#forget ??= life.watch(() => this.#cutOff());
       this.#waiting.push({ item, resolve, reject });
       this.#schedule();
     });
@@ -45,11 +53,22 @@ export class Batcher<T, R> {
   async #sendNext(): Promise<void> {
     this.#scheduled = false;
     this.#inFlight += 1;
-    const sent = this.#send(this.#waiting.splice(0, this.#params.sizeMax));
+    const batch = this.#waiting.splice(0, this.#params.sizeMax);
+    this.#sent.add(batch);
+    const sent = this.#send(batch);
     this.#schedule();
     await sent;
+    this.#sent.delete(batch);
     this.#inFlight -= 1;
     this.#schedule();
+    if (this.#inFlight > 0 || this.#waiting.length > 0) return;
+    this.#forget?.();
+    this.#forget = undefined;
+  }
+
+  /** What is under way is answered or not, but nobody waits for it any more. */
+  #cutOff(): void {
+    for (const batch of [...this.#sent, this.#waiting.splice(0)]) for (const waiting of batch) waiting.reject(cutOff());
   }
 
   async #send(batch: readonly Waiting<T, R>[]): Promise<void> {
@@ -62,7 +81,8 @@ export class Batcher<T, R> {
       });
     } catch (error) {
       // A refused item must not take its neighbours along.
-      if (batch.length > 1 && !isTransient(error)) for (const waiting of batch) await this.#send([waiting]);
+      if (batch.length > 1 && !isTransient(error) && !this.#params.life?.over)
+        for (const waiting of batch) await this.#send([waiting]);
       else for (const waiting of batch) waiting.reject(error);
     }
   }

@@ -41,7 +41,7 @@ export class HistoryReader {
 export function readWholeHistory(ports: StorePatience & { readonly store: Store }, run: Run): Promise<HistoryEvent[]> {
   return allEvents(run, async (page) => {
     const call = () => ports.store.readHistories({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
-    return (await untilAnswered(ports, call, () => false))[0] ?? [];
+    return (await untilAnswered(ports, call, () => ports.life?.over ?? false))[0] ?? [];
   });
 }
 

@@ -1,7 +1,7 @@
 import { uuidV7 } from "../model/ids.ts";
 import type { RegisterWorkerParams } from "../ports/store.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { untilAnswered } from "./store-retry.ts";
+import { type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface SignedOn {
   readonly workerId: string;
@@ -16,7 +16,7 @@ export interface SignedOn {
 
 /** Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. */
 export async function signOn(
-  ports: PortsBundle,
+  ports: PortsBundle & StorePatience,
   row: Omit<RegisterWorkerParams, "workerId">,
   unwanted: () => boolean,
 ): Promise<SignedOn | undefined> {

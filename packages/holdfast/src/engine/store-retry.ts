@@ -1,6 +1,7 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
+import type { Lifetime } from "./lifetime.ts";
 
 const BACKOFF_MS_FIRST = 50;
 const BACKOFF_MS_MAX = 5_000;
@@ -8,6 +9,8 @@ const BACKOFF_MS_MAX = 5_000;
 export interface StorePatience {
   readonly clock: Clock;
   readonly random: Random;
+  /** Its end ends the wait, too. */
+  readonly life?: Lifetime;
 }
 
 /** Whether the same call may be sent again: nothing happened, or whatever happened will be recognised. */
@@ -15,9 +18,18 @@ export function isTransient(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
 }
 
-export function backoff({ clock, random }: StorePatience, failures: number): Promise<void> {
+export function backoff({ clock, random, life }: StorePatience, failures: number): Promise<void> {
   const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10)) * (0.75 + random.next() / 2);
-  return new Promise((resolve) => void clock.setTimer(ms, resolve));
+  return new Promise((resolve) => {
+    const timer = clock.setTimer(ms, () => {
+      forget?.();
+      resolve();
+    });
+    const forget = life?.watch(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
 }
 
 /**
@@ -36,6 +48,7 @@ export async function untilAnswered<T>(
       failures += 1;
       if (!isTransient(error) || giveUp(failures)) throw error;
       await backoff(patience, failures);
+      if (patience.life?.over) throw error;
     }
   }
 }

@@ -16,6 +16,7 @@ import { giveBackRun } from "./give-up-run.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
+import type { Lifetime } from "./lifetime.ts";
 import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
@@ -39,6 +40,7 @@ export interface WorkerParams {
   readonly options: ResolvedWorkerOptions;
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
+  readonly life: Lifetime;
 }
 
 export class Worker {
@@ -157,11 +159,12 @@ export class Worker {
   }
 
   async #start(): Promise<void> {
-    const { ports, namespace, options } = this.#params;
+    const { ports, namespace, options, life } = this.#params;
+    life.assertOpen();
     this.#state = "starting";
     this.#starts += 1;
     try {
-      await announceVersions(ports, namespace, this.#registry.all, options.onChangedCode);
+      await announceVersions({ ...ports, life }, namespace, this.#registry.all, options.onChangedCode);
       await this.#register();
     } catch (error) {
       const unwanted = this.#isDraining();
@@ -227,13 +230,13 @@ export class Worker {
   }
 
   async #register(): Promise<void> {
-    const { ports, namespace, options, storeTime } = this.#params;
+    const { ports, namespace, options, storeTime, life } = this.#params;
     const { queues, labels, leaseMs } = options;
     const workflows = this.#registry.all.map((definition) => `${definition.name}@${definition.version}`);
     const row = { namespace, name: this.name, queues, workflows, labels, leaseMs };
     const starts = this.#starts;
     const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
-    const signedOn = await signOn(ports, row, unwanted);
+    const signedOn = await signOn({ ...ports, life }, row, unwanted);
     if (!signedOn) return;
     if (signedOn.tries > 1) this.#sweeper.noteOutage();
     storeTime.observe(signedOn.now, signedOn.askedAt);

@@ -56,8 +56,8 @@ export const SYSTEM_CODES = {
     group: "configuration",
     caller: "unavailable",
     kind: "ServiceUnavailable",
-    summary: "The client was used after hf.close().",
-    advice: "Close the client last, or connect again.",
+    summary: "The client was used after hf.close(), or closed while a call or a result was waited for.",
+    advice: "Close the client last, or connect again. A call that was under way may have taken effect.",
   },
   codec_failed: {
     group: "codec",

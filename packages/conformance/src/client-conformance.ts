@@ -1,0 +1,26 @@
+import { describe, test } from "vitest";
+import { ClientFixture } from "./client/client-fixture.ts";
+import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
+import { closing } from "./client/closing.ts";
+
+const SUITES: readonly ClientSuite[] = [closing];
+
+/** Registers what every client does alike, whatever its store. `open` gives the URL of a new, empty store to each test. */
+export function clientConformance(name: string, open: OpenUrl): void {
+  describe(`a client on ${name}`, () => {
+    for (const { noun, cases } of SUITES) {
+      describe(noun, () => {
+        for (const [title, run] of Object.entries(cases)) test(title, () => runClientCase(open, run));
+      });
+    }
+  });
+}
+
+async function runClientCase(open: OpenUrl, run: (t: ClientFixture) => Promise<void>): Promise<void> {
+  const fixture = new ClientFixture(await open());
+  try {
+    await run(fixture);
+  } finally {
+    await fixture.close();
+  }
+}

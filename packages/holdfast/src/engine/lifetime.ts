@@ -1,0 +1,45 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+
+/** The time between connect() and close(). Whoever waits for something in it hears of its end at once. */
+export class Lifetime {
+  readonly #watchers = new Set<() => void>();
+  #over = false;
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  assertOpen(): void {
+    if (this.#over) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
+  }
+
+  /** Calls the function when the end comes, or at once if it has come; what is returned takes that back. */
+  watch(onEnd: () => void): () => void {
+    if (this.#over) onEnd();
+    else this.#watchers.add(onEnd);
+    return () => this.#watchers.delete(onEnd);
+  }
+
+  /** Settles as the promise does, unless the end comes first. */
+  during<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const forget = this.watch(() => reject(cutOff()));
+      promise.then(resolve, reject).finally(forget);
+    });
+  }
+
+  end(): void {
+    this.#over = true;
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    for (const onEnd of watchers) onEnd();
+  }
+}
+
+/** What a call is told that was waiting when the client was closed. */
+export function cutOff(): HoldfastError {
+  return new HoldfastError(
+    "client_closed",
+    "The client was closed while this call was waiting for an answer: it may or may not have taken effect. A start or a signal with an id of its own can be repeated safely.",
+  );
+}
