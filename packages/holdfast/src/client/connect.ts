@@ -35,7 +35,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   requireName(namespace, "namespace");
   const log = options.logger ?? consoleLogger;
   const { migrate, durability, schema } = options;
-  const { store, notifier, commitsInFlightMax } = await openByUrl(url, {
+  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, {
     clock: systemClock,
     random: systemRandom,
     log,
@@ -55,6 +55,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     store,
     notifier,
     limits,
+    ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,
   };
@@ -109,7 +110,8 @@ function openMemory(name: string): OpenedStore {
   const shared = sharedMemory.get(name);
   if (name !== "" && shared) return shared;
   const notifier = new MemoryNotifier(systemClock);
-  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier };
+  const place = name === "" ? "memory" : `memory, shared as "${name}"`;
+  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier, place };
   if (name !== "") sharedMemory.set(name, opened);
   return opened;
 }
