@@ -27,10 +27,6 @@ const BYTEA_ARRAY = 1001;
 const TEXT_ARRAY = 1009;
 const INT8_ARRAY = 1016;
 
-interface Destroyable {
-  destroy(): void;
-}
-
 export interface ClientPurpose {
   /** `sync` where the server's own default is weaker. */
   readonly synchronousCommit?: "on" | "off" | undefined;
@@ -110,7 +106,7 @@ export function ownQuery({ text, values = [] }: Query): pg.QueryConfig {
 
 /** At once, without a word to the server. */
 export function destroyClient(client: Client): void {
-  (client as unknown as { readonly connection: { readonly stream: Destroyable } }).connection.stream.destroy();
+  streamOf(client).destroy();
 }
 
 /** As of the server's last answer. Undefined where the driver does not say. */
@@ -130,11 +126,26 @@ export async function runScript(client: Client, sql: string): Promise<void> {
   await client.query(sql);
 }
 
+/** The process stays alive for this connection: somebody waits for an answer. */
+export function refClient(client: Client): void {
+  streamOf(client).ref();
+}
+
+/** Nobody waits for anything on this connection: a process with nothing else to do may end. */
+export function unrefClient(client: Client): void {
+  streamOf(client).unref();
+}
+
 /** Says goodbye, and hangs up if that is not answered: from a connection that has gone silent nothing ever comes. */
 export async function endClient(client: Client): Promise<void> {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  refClient(client);
+  const stream = streamOf(client);
   stream.setTimeout(GOODBYE_MS, () => stream.destroy());
   await client.end().catch(() => {});
+}
+
+function streamOf(client: Client): Socket {
+  return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
 /** `host:port/database as user`, never the password, nor what may be one. */

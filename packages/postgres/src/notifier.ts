@@ -4,9 +4,11 @@
  *
  * A connection that is lost is opened again after 1 s, then 2, 4 … 30 s. One that only listens would never notice that it
  * has gone silent, so it is tried now and then. What is missed meanwhile the sweep finds.
+ *
+ * None of this keeps the process alive: whoever needs hints, a worker or a caller who waits for a result, has a timer.
  */
 import type { Clock, Hint, Logger, Notifier, Random, Timer } from "holdfast/adapter";
-import { type Client, endClient, newClient, runScript } from "./driver.ts";
+import { type Client, endClient, newClient, runScript, unrefClient } from "./driver.ts";
 import { readHints } from "./hints.ts";
 import { quoteName, type Settings } from "./settings.ts";
 
@@ -77,6 +79,7 @@ export class PostgresNotifier implements Notifier {
       await client.connect();
       client.once("end", () => this.#lost(client, "the connection ended"));
       await runScript(client, `listen ${quoteName(settings.schema)}`);
+      unrefClient(client);
       this.#failures = 0;
       this.#listening.resolve();
       log.debug({ where }, "listening for notifications");
@@ -96,6 +99,7 @@ export class PostgresNotifier implements Notifier {
         () => {},
       );
     });
+    this.#timer.unref?.();
   }
 
   #lost(client: Client, reason: string): void {
@@ -109,6 +113,7 @@ export class PostgresNotifier implements Notifier {
     log.warn({ where, reason, retryInMs: delayMs }, "no notifications from PostgreSQL; polling until they are back");
     // A little early at random, so that a fleet does not come back all at once.
     this.#timer = clock.setTimer(delayMs * (0.8 + 0.2 * random.next()), () => void this.#listen());
+    this.#timer.unref?.();
   }
 }
 

@@ -6,7 +6,7 @@ import { migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
 import { Pool } from "./pool.ts";
 import { Sessions } from "./sessions.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { quoteName, readSettings, type Settings } from "./settings.ts";
 import { PostgresStore } from "./store.ts";
 import { TransactionSteps } from "./transact.ts";
 
@@ -36,7 +36,8 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   const { schema, notify } = settings;
   const newToken = (): string => uuidV7(clock.now(), random.bytes(16));
   const steps = new TransactionSteps({ sessions, schema, where, newToken });
-  return { store: new PostgresStore({ pool, sessions, steps, notifier, schema, notify }), notifier };
+  const store = new PostgresStore({ pool, sessions, steps, notifier, schema, notify });
+  return { store, notifier, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 
 /** Refuses a server that is too old, and finds out what the connections have to ask for. */

@@ -2,7 +2,7 @@
  * A few connections, shared: calls are pipelined, so several may be under way on one connection. A call takes an idle
  * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy. Among
  * equals it takes one that has made this call before: the server's plans for it belong to the connection, and making them takes
- * longer than most calls.
+ * longer than most calls. An idle connection does not keep the process alive.
  */
 import {
   type Client,
@@ -11,8 +11,10 @@ import {
   newClient,
   type Query,
   type Row,
+  refClient,
   runQuery,
   serverProcess,
+  unrefClient,
 } from "./driver.ts";
 import { callError, isSilence, spoilsConnection } from "./errors.ts";
 import type { Settings } from "./settings.ts";
@@ -34,6 +36,8 @@ interface Slot {
   /** The calls that it has been used for. */
   readonly calls: Set<string>;
   inFlight: number;
+  /** Once it is. */
+  connected: Client | undefined;
 }
 
 export class Pool {
@@ -61,6 +65,7 @@ export class Pool {
     if (this.#closed) throw callError(new Error("the store is closed"), { ...context, harmless: true });
     const slot = this.#take(statement.name);
     slot.calls.add(statement.name);
+    if (slot.inFlight === 0 && slot.connected) refClient(slot.connected);
     slot.inFlight += 1;
     let sent = false;
     try {
@@ -74,6 +79,7 @@ export class Pool {
       throw callError(error, { ...context, harmless: !sent || statement.reads === true });
     } finally {
       slot.inFlight -= 1;
+      if (slot.inFlight === 0 && slot.connected) unrefClient(slot.connected);
       if (this.#closed) this.#settleIdle();
     }
   }
@@ -98,10 +104,12 @@ export class Pool {
 
   #open(): Slot {
     const client = newClient(this.#params.settings, this.#params.purpose);
-    const slot: Slot = { client: client.connect().then(() => client), calls: new Set(), inFlight: 0 };
+    const connected = client.connect().then(() => client);
+    const slot: Slot = { client: connected, calls: new Set(), inFlight: 0, connected: undefined };
     this.#slots.add(slot);
     slot.client.then(
       () => {
+        slot.connected = client;
         const process = serverProcess(client);
         if (process !== undefined) this.#processes.add(process);
         client.once("end", () => {

@@ -1,4 +1,7 @@
-/** Connections for transactions that the application takes part in: each is used by one transaction at a time. */
+/**
+ * Connections for transactions that the application takes part in: each is used by one transaction at a time. Those that are
+ * idle do not keep the process alive.
+ */
 import { HoldfastError } from "holdfast/adapter";
 import {
   answerLimit,
@@ -10,7 +13,9 @@ import {
   newClient,
   type Query,
   type Row,
+  refClient,
   runQuery,
+  unrefClient,
 } from "./driver.ts";
 import { callError, sqlStateOf } from "./errors.ts";
 import type { Settings } from "./settings.ts";
@@ -124,7 +129,10 @@ export class Sessions {
     if (session.broken) return;
     // Whatever was left behind by the work must not become part of the next transaction.
     if (this.#closed || isInTransaction(session.client)) session.destroy();
-    else this.#idle.push(session);
+    else {
+      unrefClient(session.client);
+      this.#idle.push(session);
+    }
   }
 
   async #open(): Promise<Session> {
@@ -133,7 +141,11 @@ export class Sessions {
     // For good: whoever asks again and again, because that is what one does in an outage, must hear of it.
     if (this.#closed)
       throw new HoldfastError("client_closed", `PostgreSQL at ${where}: the store was used after it was closed.`);
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.broken) return idle;
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (idle.broken) continue;
+      refClient(idle.client);
+      return idle;
+    }
     const client = newClient(settings, { ...purpose, application: true });
     try {
       await client.connect();

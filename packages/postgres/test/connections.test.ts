@@ -1,5 +1,8 @@
+import process from "node:process";
+import { connect, workflow } from "holdfast";
 import { VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { transaction } from "../src/index.ts";
 import { aStart, ERROR, idOf, newRun } from "./sample-runs.ts";
 import { silent, TestDatabase } from "./test-database.ts";
 
@@ -38,6 +41,27 @@ test("a call goes to the connection that has its plans, if that one is free", as
   for (const call of [versions, workers, versions, versions]) await call();
   const last = (await connections()).map(({ query }) => /\.(workers w|versions) where/.exec(query)?.[1]);
   expect(last.filter((table) => table !== undefined).sort()).toEqual(["versions", "workers w"]);
+});
+
+/** The sockets that keep this process alive. */
+function liveSockets(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
+}
+
+test("connections keep the process alive while somebody waits for an answer on them, and not when they are idle", async () => {
+  const before = liveSockets();
+  const client = await connect(database.url(), { logger: silent });
+  const note = workflow("note", (ctx) => transaction(ctx, "note", async (tx) => (await tx.query("select 1")).rowCount));
+  const worker = client.worker({ workflows: [note] });
+  await worker.start();
+  expect(await client.run(note)).toBe(1);
+  await worker.drain();
+  expect(liveSockets()).toBe(before);
+  const answers = [client.count(), client.list()];
+  expect(liveSockets()).toBeGreaterThan(before);
+  await Promise.all(answers);
+  expect(liveSockets()).toBe(before);
+  await client.close();
 });
 
 test("a store that is closed leaves no connection, also when it was about to listen again", async () => {

@@ -75,6 +75,7 @@ export class SqliteNotifier implements Notifier {
     const look = (): void => {
       this.#ring();
       this.#poll = clock.setTimer(POLL_MS, look);
+      this.#poll.unref?.();
     };
     look();
   }

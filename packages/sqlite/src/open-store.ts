@@ -26,9 +26,9 @@ export interface SqliteStoreOptions extends OpenStoreOptions {
 
 /** Opens `file:app.db`, and creates it if it does not exist. Its folder must exist. */
 export async function openStore(url: string, options: SqliteStoreOptions): Promise<OpenedStore> {
-  const { store, notifier } = await openParts(url, options);
+  const { store, notifier, place } = await openParts(url, options);
   // Writes are made one after the other, in this process: a second flush under way would only make both smaller.
-  return { store, notifier, commitsInFlightMax: 1 };
+  return { store, notifier, ...(place === undefined ? {} : { place }), commitsInFlightMax: 1 };
 }
 
 /** The same, with the connection, for tests that look behind the port. */
@@ -58,7 +58,7 @@ export async function openParts(
       connection.close();
     };
     const store = new SqliteStore({ transactions, clock, applications, whenClosed });
-    return { store, notifier, connection };
+    return { store, notifier, place: `SQLite, ${file}`, connection };
   } catch (error) {
     connection.close();
     throw storeError(error, { file, moment: "open" });

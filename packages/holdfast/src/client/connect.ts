@@ -1,6 +1,7 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { requireName } from "../define/definitions.ts";
+import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { systemRandom } from "../engine/system-random.ts";
@@ -35,9 +36,10 @@ const sharedMemory = new Map<string, OpenedStore>();
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   const namespace = options.namespace ?? "default";
   requireName(namespace, "namespace");
-  const log = options.logger ?? consoleLogger;
+  const log = options.logger === undefined ? consoleLogger : guardLogger(options.logger, "connect");
+  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "connect", log);
   const { migrate, durability, schema } = options;
-  const { store, notifier, commitsInFlightMax } = await openByUrl(url, {
+  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, {
     clock: systemClock,
     random: systemRandom,
     log,
@@ -46,7 +48,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(schema === undefined ? {} : { schema }),
   });
   const limits = resolveLimits(options.limits);
-  const { telemetry, redact } = options;
+  const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
   const codec = limitPayloads(options.codec ?? jsonCodec, limits, log);
   const ports: PortsBundle = {
@@ -57,6 +59,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     store,
     notifier,
     limits,
+    ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,
   };
@@ -122,7 +125,8 @@ function openMemory(name: string): OpenedStore {
   const shared = sharedMemory.get(name);
   if (name !== "" && shared) return shared;
   const notifier = new MemoryNotifier(systemClock);
-  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier };
+  const place = name === "" ? "memory" : `memory, shared as "${name}"`;
+  const opened = { store: new MemoryStore({ clock: systemClock, notifier }), notifier, place };
   if (name !== "") sharedMemory.set(name, opened);
   return opened;
 }

@@ -61,6 +61,7 @@ export class ResultWaiter {
       const waiters = this.#waiters.get(runId);
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(runId, new Set([waiter]));
+      if (this.#waiters.size === 1) this.#timer?.ref?.();
     });
     if (!this.#params.isHeldHere(runId)) {
       this.#hinted.add(runId);
@@ -84,7 +85,13 @@ export class ResultWaiter {
   #forget(runId: string, waiter: Waiter): void {
     const waiters = this.#waiters.get(runId);
     waiters?.delete(waiter);
-    if (waiters?.size === 0) this.#waiters.delete(runId);
+    if (waiters?.size === 0) this.#remove(runId);
+  }
+
+  /** A process in which nobody waits any more need not live until the next look. */
+  #remove(runId: string): void {
+    this.#waiters.delete(runId);
+    if (this.#waiters.size === 0) this.#timer?.unref?.();
   }
 
   #schedule(): void {
@@ -132,13 +139,13 @@ export class ResultWaiter {
       data: { runId },
     });
     for (const waiter of this.#waiters.get(runId) ?? []) waiter.reject(error);
-    this.#waiters.delete(runId);
+    this.#remove(runId);
   }
 
   #settle(end: RunEnd): void {
     const waiters = this.#waiters.get(end.runId);
     if (!waiters) return;
-    this.#waiters.delete(end.runId);
+    this.#remove(end.runId);
     for (const waiter of waiters) waiter.resolve(end);
   }
 }

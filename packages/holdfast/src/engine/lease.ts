@@ -82,6 +82,11 @@ export class Lease {
     });
   }
 
+  /** Tells the store at once that this worker drains, instead of with the next heartbeat. */
+  report(): void {
+    if (this.#workerId !== "") void this.#beat();
+  }
+
   #renew(sentMonotonic: number, sentWall: number): void {
     // The answer to an older heartbeat must not shorten the lease.
     if (sentMonotonic + this.#params.leaseMs < this.#monotonicDeadline) return;

@@ -16,7 +16,8 @@ export interface PortsBundle {
   readonly log: Logger;
   readonly store: Store;
   readonly notifier: Notifier;
-  /** See OpenedStore. */
+  /** These two: see OpenedStore. */
+  readonly place?: string;
   readonly commitsInFlightMax?: number;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;

@@ -1,20 +1,73 @@
+/**
+ * SIGTERM and SIGINT drain the workers that asked for it. They share one listener, because a signal means all of them, and
+ * because a second one must be told from an echo of the first: a terminal sends Ctrl-C to the whole process group, and
+ * launchers such as npm pass it on once more.
+ */
+import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+const ECHO_MS = 250;
 
-/** Drains on the first SIGTERM or SIGINT; a second one ends the process the way it would without us. */
-export function drainOnSignals(drain: () => Promise<void>, log: Logger): () => void {
-  const onSignal = (signal: NodeJS.Signals): void => {
-    stopListening();
-    log.info({ signal }, "draining");
-    drain().then(
-      () => log.info({ signal }, "drained"),
-      (error) => log.error({ signal, error: String(error) }, "draining failed"),
-    );
+export interface SignaledWorker {
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface SignalPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const waiting = new Map<SignaledWorker, SignalPorts>();
+const draining = new Set<SignaledWorker>();
+let last: { readonly clock: Clock; readonly at: number } | undefined;
+let listening = false;
+
+/** Until the returned function is called. */
+export function drainOnSignals(worker: SignaledWorker, ports: SignalPorts): () => void {
+  waiting.set(worker, ports);
+  if (!listening) for (const signal of SIGNALS) process.on(signal, onSignal);
+  listening = true;
+  return () => {
+    waiting.delete(worker);
+    draining.delete(worker);
+    // A worker that drains quickly must not leave the process without a listener when the echo comes.
+    if (isEcho()) last?.clock.setTimer(ECHO_MS, forgetIfIdle).unref?.();
+    else forgetIfIdle();
   };
-  const stopListening = (): void => {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  return stopListening;
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  if (waiting.size === 0) return onRepeated(signal);
+  for (const [worker, { clock, log }] of waiting) {
+    last = { clock, at: clock.monotonic() };
+    draining.add(worker);
+    worker.drain().catch((error: unknown) => log.error({ signal, error: String(error) }, "draining failed"));
+  }
+  waiting.clear();
+}
+
+/** Somebody is in a hurry: the process ends the way it would without us; where others listen too, only our part of it does. */
+function onRepeated(signal: NodeJS.Signals): void {
+  if (isEcho()) return;
+  if (process.listenerCount(signal) > 1) for (const worker of draining) void worker.stop().catch(() => {});
+  else {
+    forget();
+    process.kill(process.pid, signal);
+  }
+}
+
+function isEcho(): boolean {
+  return last !== undefined && last.clock.monotonic() - last.at < ECHO_MS;
+}
+
+function forgetIfIdle(): void {
+  if (waiting.size + draining.size === 0) forget();
+}
+
+function forget(): void {
+  for (const signal of SIGNALS) process.off(signal, onSignal);
+  listening = false;
+  last = undefined;
 }

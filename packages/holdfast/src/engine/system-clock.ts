@@ -17,15 +17,22 @@ export const systemClock: Clock = {
 
 function shortTimer(delayMs: number, callback: () => void): Timer {
   const timeout = setTimeout(callback, Math.max(0, delayMs));
-  return { cancel: () => clearTimeout(timeout) };
+  return { cancel: () => clearTimeout(timeout), unref: () => void timeout.unref(), ref: () => void timeout.ref() };
 }
 
 function longTimer(delayMs: number, callback: () => void): Timer {
   let current: Timer;
+  let background = false;
   const wait = (leftMs: number): void => {
     const pieceMs = Math.min(leftMs, TIMER_MS_MAX);
     current = shortTimer(pieceMs, () => (leftMs > pieceMs ? wait(leftMs - pieceMs) : callback()));
+    if (background) current.unref?.();
+  };
+  const setBackground = (value: boolean): void => {
+    background = value;
+    if (value) current.unref?.();
+    else current.ref?.();
   };
   wait(delayMs);
-  return { cancel: () => current.cancel() };
+  return { cancel: () => current.cancel(), unref: () => setBackground(true), ref: () => setBackground(false) };
 }

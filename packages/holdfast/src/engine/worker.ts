@@ -174,11 +174,12 @@ export class Worker {
     }
     this.#cleanups.push(guardRejections(ports.log));
     this.#cleanups.push(ports.notifier.subscribe((hint) => this.#onHint(hint)));
-    if (options.handleSignals) this.#cleanups.push(drainOnSignals(() => this.drain(), ports.log));
+    if (options.handleSignals) this.#cleanups.push(drainOnSignals(this, ports));
     if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
     this.#sweeper.start();
     this.#claimer.start();
+    this.#tell("worker started", { queues: options.queues, workflows: this.#offers(), store: ports.place });
   }
 
   /** Whoever asks while it is under way waits for the same end. */
@@ -191,10 +192,12 @@ export class Worker {
 
   async #drain(waitMs: number): Promise<void> {
     this.#state = "draining";
+    this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", { runs: this.#held.count });
     this.#claimer.stop();
     this.#sweeper.stop();
     this.#pokeAll();
     if (waitMs > 0) {
+      if (this.#held.count > 0) this.#lease.report();
       this.#leaving = limitedWait(this.#params.ports.clock, this.#held.untilEmpty(), waitMs);
       await this.#leaving.over;
     }
@@ -219,10 +222,19 @@ export class Worker {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
     await signOff(ports, workerId);
     this.#state = "stopped";
+    this.#tell("worker stopped", {});
   }
 
   #untilFlushed(): Promise<void> {
     return limitedWait(this.#params.ports.clock, this.#committer.untilIdle(), this.#params.options.drainTimeoutMs).over;
+  }
+
+  #tell(message: string, fields: object): void {
+    this.#params.ports.log.info({ worker: this.name, ...fields }, message);
+  }
+
+  #offers(): string[] {
+    return this.#registry.all.map(({ name, version }) => `${name}@${version}`);
   }
 
   #isDraining(): boolean {
@@ -232,8 +244,7 @@ export class Worker {
   async #register(): Promise<void> {
     const { ports, namespace, options, storeTime, life } = this.#params;
     const { queues, labels, leaseMs } = options;
-    const workflows = this.#registry.all.map((definition) => `${definition.name}@${definition.version}`);
-    const row = { namespace, name: this.name, queues, workflows, labels, leaseMs };
+    const row = { namespace, name: this.name, queues, workflows: this.#offers(), labels, leaseMs };
     const starts = this.#starts;
     const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
     const signedOn = await signOn({ ...ports, life }, row, unwanted);
@@ -267,7 +278,7 @@ export class Worker {
       this.#claimer.poke();
     } catch (error) {
       log.error({ error: String(error) }, "the store refuses to register this worker again; trying once more");
-      clock.setTimer(this.#params.options.leaseMs / 3, () => void this.#registerAgain());
+      clock.setTimer(this.#params.options.leaseMs / 3, () => void this.#registerAgain()).unref?.();
     }
   }
 

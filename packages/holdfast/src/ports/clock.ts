@@ -1,5 +1,9 @@
 export interface Timer {
   cancel(): void;
+  /** A process with nothing else to do does not wait for it. Absent where time does not keep processes alive. */
+  unref?(): void;
+  /** Takes `unref` back. */
+  ref?(): void;
 }
 
 /** The only source of time in the engine. The simulator and the tests put a virtual one in its place. */

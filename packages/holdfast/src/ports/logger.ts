@@ -6,4 +6,20 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The logger of workflow code and steps: fields and a message, in either order, or one of them alone. */
+export interface RunLogger {
+  readonly debug: LogMethod;
+  readonly info: LogMethod;
+  readonly warn: LogMethod;
+  readonly error: LogMethod;
+}
+
+export interface LogMethod {
+  (message: string, fields?: object): void;
+  (fields: object, message?: string): void;
+}

@@ -35,6 +35,8 @@ export interface OpenStoreOptions extends StoreOptions {
 export interface OpenedStore {
   readonly store: Store;
   readonly notifier: Notifier;
+  /** What it is and where, for people and without secrets: `PostgreSQL at db:5432/app as ann`. */
+  readonly place?: string;
   /** Calls of commitRuns that are worth having under way at once; 1 where the store makes one after the other anyway. */
   readonly commitsInFlightMax?: number;
 }

@@ -1,6 +1,6 @@
 /**
  * What the engine reports while it works. Replay reports nothing: whatever happened is counted once. Absent by default, and
- * then nothing is computed for it. Implementations must be quick and must not throw.
+ * then nothing is computed for it. Implementations must be quick. What they throw changes nothing and is logged once.
  */
 export interface Telemetry {
   /** It happened so many times. */

@@ -4,6 +4,7 @@ import { RunHandle, type StartedRun } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import type { Worker } from "../engine/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
@@ -53,7 +54,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const log = options.logger ?? silentLogger;
+  const log = options.logger === undefined ? silentLogger : guardLogger(options.logger, "testEngine");
+  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "testEngine", log);
   const mocks = new Map<string, StepMock>();
   const ports: PortsBundle = {
     clock,
@@ -65,7 +67,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     notifier,
     onForgotten: options.onForgotten ?? "fail",
     steps: mockingSteps(clock, mocks),
-    ...(options.telemetry ? { telemetry: options.telemetry } : {}),
+    ...(telemetry ? { telemetry } : {}),
     ...(options.redact ? { redact: options.redact } : {}),
   };
   const explain = (error: unknown): Promise<unknown> => withForgotten(error, store, options.workflows);

@@ -41,6 +41,24 @@ describe("a worker that drains", () => {
     expect(faultsInStore(cluster.store)).toEqual([]);
   });
 
+  test("says so in the store at once, and not with its next heartbeat", async () => {
+    const cluster = new Cluster();
+    const gate = new Gate();
+    const two = makeTwo(gate);
+    const first = cluster.process("first");
+    const worker = await first.worker({ workflows: [two] });
+    await cluster.until(first.client.start(two, undefined, { id: "r" }));
+    await cluster.when(() => cluster.count("r", "one") === 1);
+    const statuses = (): string[] => [...cluster.store.state.workers.values()].map(({ status }) => status);
+    const beganMs = cluster.clock.monotonic();
+    const drained = worker.drain();
+    await cluster.when(() => statuses()[0] === "draining");
+    expect(cluster.clock.monotonic() - beganMs).toBeLessThan(100);
+    gate.open();
+    await cluster.until(drained);
+    expect(statuses()).toEqual(["offline"]);
+  });
+
   test("takes no new runs, neither by claiming nor from its own client", async () => {
     const cluster = new Cluster();
     const gate = new Gate();
