@@ -11,6 +11,7 @@ export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export * from "./model/message.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";
+export type { Stored, Whole } from "./model/stored.ts";
 export * from "./model/version-row.ts";
 export * from "./model/worker-row.ts";
 export type * from "./ports/clock.ts";
