@@ -20,6 +20,7 @@ export * from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";
+export type { Stored, Whole } from "./model/stored.ts";
 export * from "./model/version-row.ts";
 export * from "./model/worker-row.ts";
 export type * from "./ports/clock.ts";

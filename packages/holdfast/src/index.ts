@@ -1,4 +1,4 @@
-export { Client, type RunPage, type StartArguments, type StartRequest } from "./client/client.ts";
+export { Client, type RunPage, type StartArguments, type StartedMany, type StartRequest } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
@@ -32,12 +32,14 @@ export {
   RunTimedOutError,
 } from "./errors/run-errors.ts";
 export { NonRetryableError, RetryableError } from "./errors/step-errors.ts";
-export type { Duration } from "./model/duration.ts";
+export type { CheckedDuration } from "./model/checked-duration.ts";
+export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
 export type { ClosedStatus, RunStatus } from "./model/run.ts";
+export type { Stored } from "./model/stored.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";

@@ -2,9 +2,13 @@
 import { HoldfastError } from "holdfast/adapter";
 import { ownQuery, type Row, transactionStatus } from "./driver.ts";
 import type { Statement } from "./pool.ts";
-import type { Tx, TxQuery } from "./tx.ts";
+import type { ApplicationConnection, TxQuery } from "./tx.ts";
 
-export async function runInside(tx: Tx, { text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+export async function runInside(
+  tx: ApplicationConnection,
+  { text }: Statement,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
   // Without a transaction each statement would commit by itself, which is not what was asked for.
   if (transactionStatus(tx) === "idle") {
     const message = 'inTransaction: no transaction is open on the connection; call client.query("begin") first.';

@@ -4,6 +4,7 @@ import pg from "pg";
 import { badUrl, type Settings } from "./settings.ts";
 
 export type Client = pg.Client;
+export type PooledClient = pg.PoolClient;
 export type Row = Readonly<Record<string, unknown>>;
 
 /** How much longer than the server's own limit to wait for its answer before the connection is given up as silent. */

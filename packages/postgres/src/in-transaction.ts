@@ -1,12 +1,12 @@
 import { Client, type ClientInTransaction, HoldfastError } from "holdfast/adapter";
 import { PostgresStore } from "./store.ts";
-import type { Tx } from "./tx.ts";
+import type { ApplicationConnection } from "./tx.ts";
 
 /**
  * A client whose starts and messages are part of the transaction that the application has open on `tx`: they happen when it
  * commits, or not at all. `tx` is a connection of `pg` to the same database after `begin`, or the `tx` of a transaction step.
  */
-export function inTransaction(client: Client, tx: Tx): ClientInTransaction {
+export function inTransaction(client: Client, tx: ApplicationConnection): ClientInTransaction {
   return Client.inTransaction(client, (store) => {
     if (!(store instanceof PostgresStore)) {
       const message =

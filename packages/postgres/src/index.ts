@@ -1,5 +1,5 @@
 /** Holdfast's store on PostgreSQL. `connect("postgres://…")` loads it by itself. */
 export { inTransaction } from "./in-transaction.ts";
 export { openStore } from "./open-store.ts";
-export { type TransactionOptions, transaction } from "./transaction.ts";
-export type { Tx, TxQuery, TxResult } from "./tx.ts";
+export { type TransactionFunction, type TransactionOptions, transaction } from "./transaction.ts";
+export type { ApplicationConnection, Tx, TxQuery, TxResult } from "./tx.ts";

@@ -17,7 +17,7 @@ import { eventOf, messageOf, runOf, runRowOf, versionOf, workerOf } from "./run-
 import type { Sessions } from "./sessions.ts";
 import { startResult, startValues } from "./starts.ts";
 import type { TransactionSteps } from "./transact.ts";
-import type { Tx } from "./tx.ts";
+import type { ApplicationConnection } from "./tx.ts";
 
 export interface PostgresStoreParams {
   readonly pool: Pool;
@@ -83,7 +83,7 @@ export class PostgresStore implements port.Store {
   }
 
   /** This store as part of a transaction that the application has open. Other processes are told when it commits. */
-  join(tx: Tx): Pick<port.Store, "startRuns" | "deliverMessages"> {
+  join(tx: ApplicationConnection): Pick<port.Store, "startRuns" | "deliverMessages"> {
     const { start, deliver } = this.#calls;
     return {
       startRuns: async (params) =>

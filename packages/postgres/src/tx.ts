@@ -1,5 +1,5 @@
 import { HoldfastError } from "holdfast/adapter";
-import type { Client } from "./driver.ts";
+import type { Client, PooledClient } from "./driver.ts";
 
 /** A statement with its values, as `pg` takes it. */
 export interface TxQuery {
@@ -13,12 +13,21 @@ export interface TxResult<R> {
   readonly rowCount: number | null;
 }
 
-/** The open transaction of a step: `query` of a connection of `pg`. Libraries that take such a connection take this one. */
-export interface Tx {
+/** What Holdfast needs of a connection of the application's own: any of `pg`, from a pool or not. */
+export interface ApplicationConnection {
   query<R = Record<string, unknown>>(query: string | TxQuery, values?: readonly unknown[]): Promise<TxResult<R>>;
 }
 
-const NOT_HERE: ReadonlySet<string | symbol> = new Set(["end", "connect", "release"]);
+/**
+ * The open transaction of a step: a connection as a pool of `pg` hands it out. Libraries and functions that take such a
+ * connection take this one. `release()` does nothing, `connect()` and `end()` are refused: the connection stays Holdfast's.
+ */
+export interface Tx extends PooledClient {
+  /** Rows are typed by the type argument; without one their columns are unknown. */
+  query: ApplicationConnection["query"] & PooledClient["query"];
+}
+
+const REFUSED: ReadonlySet<string | symbol> = new Set(["end", "connect"]);
 
 /** The connection, usable until `end` is called. */
 export function openTx(client: Client): { readonly client: Tx; end(): void } {
@@ -28,7 +37,8 @@ export function openTx(client: Client): { readonly client: Tx; end(): void } {
       // Judged when it is called: a function may keep the method.
       if (name === "query")
         return (...values: unknown[]) => (open ? Reflect.apply(target.query, target, values) : Promise.reject(ended()));
-      if (NOT_HERE.has(name)) throw misused(`${String(name)}() is not for here. The connection is Holdfast's.`);
+      if (name === "release") return () => {};
+      if (REFUSED.has(name)) return () => refuse(String(name));
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
     },
@@ -39,6 +49,10 @@ export function openTx(client: Client): { readonly client: Tx; end(): void } {
       open = false;
     },
   };
+}
+
+function refuse(name: string): never {
+  throw misused(`${name}() is not allowed inside a transaction step: the connection belongs to Holdfast.`);
 }
 
 function ended(): HoldfastError {

@@ -2,5 +2,5 @@
 export type { ApplicationDatabase } from "./application-transactions.ts";
 export { inTransaction } from "./in-transaction.ts";
 export { openStore, type SqliteStoreOptions } from "./open-store.ts";
-export { type TransactionOptions, transaction } from "./transaction.ts";
+export { type TransactionFunction, type TransactionOptions, transaction } from "./transaction.ts";
 export type { Tx } from "./tx.ts";

@@ -1,18 +1,45 @@
-import { askTransaction, type Context, type StepInfo, type StepOptions } from "holdfast/adapter";
+import {
+  askTransaction,
+  type Context,
+  type StepInfo,
+  type StepOptions,
+  type Stored,
+  type Whole,
+} from "holdfast/adapter";
 import type { Tx } from "./tx.ts";
 
 /** Like those of a step; a transaction happens exactly once, so there is nothing to say about crashes. */
-export type TransactionOptions<T = unknown> = Omit<StepOptions<T>, "onCrash">;
+export type TransactionOptions<T = unknown, S extends string = string> = Omit<StepOptions<T, S>, "onCrash">;
+
+export type TransactionFunction<T> = (tx: Tx, step: StepInfo) => T extends PromiseLike<unknown> ? never : T;
 
 /**
  * A step whose SQL commits together with its record, in the file that this client is connected to: exactly once. The function does
  * its work at once (no promises); when it throws, nothing has happened.
  */
-export function transaction<T>(
+export function transaction<T, S extends string = string>(
+  ctx: Context,
+  name: string & Whole<T>,
+  fn: TransactionFunction<T>,
+  options?: TransactionOptions<Stored<T>, S>,
+): Promise<T>;
+export function transaction<T, S extends string = string>(
+  ctx: Context,
+  name: string & Whole<T>,
+  fn: TransactionFunction<T>,
+  options?: TransactionOptions<T, S>,
+): Promise<T>;
+export function transaction<T, S extends string = string>(
   ctx: Context,
   name: string,
-  fn: (tx: Tx, step: StepInfo) => T extends PromiseLike<unknown> ? never : T,
-  options?: TransactionOptions<T>,
-): Promise<T> {
-  return askTransaction(ctx, name, { kind: "sqlite", fn }, options as StepOptions<unknown>) as Promise<T>;
+  fn: TransactionFunction<T>,
+  options?: TransactionOptions<Stored<T>, S>,
+): Promise<Stored<T>>;
+export function transaction(
+  ctx: Context,
+  name: string,
+  fn: TransactionFunction<unknown>,
+  options?: TransactionOptions<never>,
+): Promise<unknown> {
+  return askTransaction(ctx, name, { kind: "sqlite", fn }, options as StepOptions<unknown>);
 }

@@ -1,6 +1,6 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { Store } from "../ports/store.ts";
-import type { StartArguments, StartRequest } from "./client.ts";
+import type { StartArguments, StartedMany, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted } from "./new-run.ts";
@@ -33,7 +33,10 @@ export class ClientInTransaction {
   }
 
   /** The run is there once the transaction has committed; wait for its result after that. */
-  start<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<RunHandle<OutputOf<D>>>;
+  start<D extends AnyWorkflow, S extends string = string>(
+    workflow: D,
+    ...rest: StartArguments<D, S>
+  ): Promise<RunHandle<OutputOf<D>>>;
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
@@ -52,7 +55,11 @@ export class ClientInTransaction {
     return new RunHandle(this.#core, outcome.run.id, outcome.run) as RunHandle<never>;
   }
 
-  startMany<D extends AnyWorkflow>(requests: readonly StartRequest<D>[]): Promise<RunHandle<OutputOf<D>>[]> {
+  startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
+    requests: {
+      readonly [K in keyof T]: StartRequest<T[K], S>;
+    },
+  ): Promise<StartedMany<T>> {
     return Promise.all(
       requests.map(({ workflow, input, options }) => this.start(workflow as string, input, options)),
     ) as Promise<never>;

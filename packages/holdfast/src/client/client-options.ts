@@ -1,4 +1,4 @@
-import type { Duration } from "../model/duration.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Attributes, AttributeValue } from "../model/event.ts";
 import type { Limits } from "../model/limits.ts";
 import type { ClosedStatus, RunStatus } from "../model/run.ts";
@@ -19,15 +19,15 @@ export interface ConnectOptions extends StoreOptions {
   readonly limits?: Partial<Limits>;
 }
 
-export interface StartOptions {
+export interface StartOptions<S extends string = string> {
   /** Starting the same id again gives the same run. Default: a new id. */
   readonly id?: string;
   readonly version?: string;
   readonly queue?: string;
   readonly priority?: number;
   readonly startAt?: Date;
-  readonly delay?: Duration;
-  readonly timeout?: Duration;
+  readonly delay?: CheckedDuration<S>;
+  readonly timeout?: CheckedDuration<S>;
   readonly attributes?: Attributes;
   /** When an open run has this id. Default `"return"`. */
   readonly ifRunning?: "return" | "fail" | "replace";
@@ -52,9 +52,9 @@ export interface ListOptions extends ListFilter {
   readonly cursor?: string;
 }
 
-export interface PurgeOptions {
+export interface PurgeOptions<S extends string = string> {
   /** How long ago a run must have ended. */
-  readonly olderThan: Duration;
+  readonly olderThan: CheckedDuration<S>;
   /** Only runs that ended like this. Default: however they ended. */
   readonly statuses?: readonly ClosedStatus[];
   /** Called after each batch with the number of runs purged so far. The next batch waits for it. */

@@ -30,16 +30,25 @@ const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
 
 /** Input may be left out where the workflow takes none. */
-export type StartArguments<D> =
+export type StartArguments<D, S extends string = string> =
   undefined extends InputOf<D>
-    ? [input?: InputOf<D>, options?: StartOptions]
-    : [input: InputOf<D>, options?: StartOptions];
+    ? [input?: InputOf<D>, options?: StartOptions<S>]
+    : [input: InputOf<D>, options?: StartOptions<S>];
 
-export interface StartRequest<D extends AnyWorkflow = AnyWorkflow> {
-  readonly workflow: D | string;
-  readonly input?: InputOf<D>;
-  readonly options?: StartOptions;
-}
+/** One start of `startMany`; of a workflow by its name nothing is known of the input. */
+export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, S extends string = string> = {
+  readonly workflow: D;
+  readonly options?: StartOptions<S>;
+} & (D extends AnyWorkflow
+  ? undefined extends InputOf<D>
+    ? { readonly input?: InputOf<D> }
+    : { readonly input: InputOf<D> }
+  : { readonly input?: unknown });
+
+/** The handles of `startMany`, in the order of the requests. */
+export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
+  -readonly [K in keyof T]: RunHandle<T[K] extends AnyWorkflow ? OutputOf<T[K]> : unknown>;
+};
 
 export interface RunPage {
   readonly runs: readonly RunSummary[];
@@ -73,8 +82,11 @@ export class Client {
   }
 
   /** Resolves when the start is durable. */
-  start<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<RunHandle<OutputOf<D>>>;
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
+  start<D extends AnyWorkflow, S extends string = string>(
+    workflow: D,
+    ...rest: StartArguments<D, S>
+  ): Promise<RunHandle<OutputOf<D>>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#life.assertOpen();
     const made = newRun(this.#core, this.#known, { workflow, input, options });
@@ -100,15 +112,22 @@ export class Client {
   }
 
   /** Many starts in few round trips. The handles are in the order of the requests. */
-  startMany<D extends AnyWorkflow>(requests: readonly StartRequest<D>[]): Promise<RunHandle<OutputOf<D>>[]> {
+  startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
+    requests: {
+      readonly [K in keyof T]: StartRequest<T[K], S>;
+    },
+  ): Promise<StartedMany<T>> {
     return Promise.all(
       requests.map(({ workflow, input, options }) => this.start(workflow as string, input, options)),
     ) as Promise<never>;
   }
 
   /** Start and result in one. */
-  run<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<OutputOf<D>>;
   run(workflow: string, input?: unknown, options?: StartOptions): Promise<unknown>;
+  run<D extends AnyWorkflow, S extends string = string>(
+    workflow: D,
+    ...rest: StartArguments<D, S>
+  ): Promise<OutputOf<D>>;
   async run(workflow: AnyWorkflow | string, input?: unknown, options?: StartOptions): Promise<never> {
     const handle = await this.start(workflow as string, input, options);
     return (await handle.result()) as never;
@@ -154,7 +173,7 @@ export class Client {
    * Deletes runs that ended longer ago than that, with their histories and messages; answers how many. Open runs are never
    * touched. The time is the store's, as far as the workers of this client know it, else that of this machine.
    */
-  async purge(options: PurgeOptions): Promise<number> {
+  async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
     const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
     for (const one of options.statuses ?? []) requireOneOf(one, CLOSED_STATUSES, "purge", "statuses");
     return purgeEnded(this.#core, this.#storeTime.now() - olderThanMs, options);
@@ -170,7 +189,7 @@ export class Client {
     return explainRun(this.#core, id);
   }
 
-  worker(options: WorkerOptions): Worker {
+  worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
     const resolved = resolveWorkerOptions(options, `worker-${process.pid}-${this.#workerCount}`);

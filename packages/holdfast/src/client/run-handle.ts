@@ -4,7 +4,8 @@ import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { RunCanceledError, RunFailedError, RunTerminatedError, RunTimedOutError } from "../errors/run-errors.ts";
-import { type Duration, formatDuration } from "../model/duration.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
+import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { idFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
@@ -61,7 +62,7 @@ export class RunHandle<T = unknown> {
   }
 
   /** The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete. */
-  async result(options: { readonly timeout?: Duration } = {}): Promise<T> {
+  async result<S extends string = string>(options: { readonly timeout?: CheckedDuration<S> } = {}): Promise<T> {
     const { clock } = this.#core.ports;
     const timeoutMs =
       options.timeout === undefined ? undefined : requireDuration(options.timeout, "result()", "timeout");

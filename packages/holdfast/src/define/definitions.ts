@@ -1,30 +1,38 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { RetryIf } from "../errors/retry-rule.ts";
-import type { Duration } from "../model/duration.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import { nameFault } from "../model/names.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
+import type { Stored } from "../model/stored.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
 import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
 
-export type WorkflowFunction<I, O> = (ctx: Context, input: I) => O | PromiseLike<O>;
+export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseLike<O>;
 
 /** The version of a workflow that does not name one. */
 export const DEFAULT_VERSION = "1";
 export const DEFAULT_QUEUE = "default";
 
-export interface WorkflowOptions {
+/** A schema of a library that follows Standard Schema, or none. */
+export type MaybeSchema = StandardSchemaV1 | undefined;
+
+export interface WorkflowOptions<
+  In extends MaybeSchema = MaybeSchema,
+  Out extends MaybeSchema = MaybeSchema,
+  S extends string = string,
+> {
   readonly name: string;
   readonly version?: string;
-  readonly input?: StandardSchemaV1;
-  readonly output?: StandardSchemaV1;
+  readonly input?: In;
+  readonly output?: Out;
   readonly queue?: string;
   /** Of the whole run: off unless asked for. */
-  readonly retry?: RetryOption;
+  readonly retry?: RetryOption<S>;
   readonly retryIf?: RetryIf;
   /** From start to `timed_out`. */
-  readonly timeout?: Duration;
+  readonly timeout?: CheckedDuration<S>;
   /** Larger is sooner. */
   readonly priority?: number;
 }
@@ -56,18 +64,33 @@ export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;
 
+/** What goes into a schema, or `T` where there is none. */
+type Before<S, T> = S extends StandardSchemaV1 ? SchemaInput<S> : T;
+/** What comes out of a schema, or `T` where there is none. */
+type After<S, T> = S extends StandardSchemaV1 ? SchemaOutput<S> : T;
+
+/**
+ * A function whose result goes into the output schema. Beside the type of the function itself, and conditional: so the compiler
+ * knows the schema's type when it looks at what the function returns, and takes `"done"` for a literal where one is asked for.
+ */
+type Returning<Out> = Out extends StandardSchemaV1
+  ? (ctx: never, input: never) => SchemaInput<Out> | PromiseLike<SchemaInput<Out>>
+  : unknown;
+
 export function workflow<I = undefined, O = unknown>(
   name: string,
   fn: WorkflowFunction<I, O>,
-): WorkflowDefinition<I, Awaited<O>>;
-export function workflow<S extends StandardSchemaV1, O>(
-  options: WorkflowOptions & { readonly input: S },
-  fn: WorkflowFunction<SchemaOutput<S>, O>,
-): WorkflowDefinition<SchemaInput<S>, Awaited<O>>;
-export function workflow<I = undefined, O = unknown>(
-  options: WorkflowOptions,
-  fn: WorkflowFunction<I, O>,
-): WorkflowDefinition<I, Awaited<O>>;
+): WorkflowDefinition<I, Stored<Awaited<O>>>;
+export function workflow<
+  I = undefined,
+  O = unknown,
+  In extends MaybeSchema = undefined,
+  Out extends MaybeSchema = undefined,
+  S extends string = string,
+>(
+  options: WorkflowOptions<In, Out, S>,
+  fn: WorkflowFunction<After<In, I>, O> & Returning<Out>,
+): WorkflowDefinition<Before<In, I>, Stored<Awaited<After<Out, O>>>>;
 export function workflow(
   nameOrOptions: string | WorkflowOptions,
   fn: WorkflowFunction<never, unknown>,
@@ -99,8 +122,8 @@ export function workflow(
   };
 }
 
-/** What is received of a signal that is sent as `T`: without a payload, `true`. */
-export type Received<T> = unknown extends T ? T : undefined extends T ? Exclude<T, void> | true : T;
+/** What is received of a signal that is sent as `T`: as the codec gives it back; without a payload, `true`. */
+export type Received<T> = unknown extends T ? T : undefined extends T ? Stored<Exclude<T, void>> | true : Stored<T>;
 
 /**
  * A typed name for messages that a workflow receives; with a schema, payloads are checked before they are sent. Without a type

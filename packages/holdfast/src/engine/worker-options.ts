@@ -1,17 +1,18 @@
 import { hostname } from "node:os";
 import { type AnyWorkflow, DEFAULT_QUEUE, requireName, requireWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Duration, formatDuration } from "../model/duration.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
+import { formatDuration } from "../model/duration.ts";
 import { requireDuration } from "../replay/step-options.ts";
 
-export interface WorkerOptions {
+export interface WorkerOptions<S extends string = string> {
   readonly workflows?: readonly AnyWorkflow[];
   /** Default: the queues of its workflows. */
   readonly queues?: readonly string[];
   /** How many runs may be under way at once; suspended ones do not count. */
   readonly concurrency?: number;
   /** How long the worker may be silent before its runs are given to others. */
-  readonly lease?: Duration;
+  readonly lease?: CheckedDuration<S>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly name?: string;
   /** Drain on SIGTERM and SIGINT. */
@@ -21,7 +22,7 @@ export interface WorkerOptions {
   /** How many suspended runs stay in memory. */
   readonly cacheSize?: number;
   /** How long `drain()` waits for steps that are running. */
-  readonly drainTimeout?: Duration;
+  readonly drainTimeout?: CheckedDuration<S>;
   readonly tuning?: Partial<WorkerTuning>;
 }
 

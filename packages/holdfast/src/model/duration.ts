@@ -1,14 +1,15 @@
 /** A length of time: `"250ms"`, `"30s"`, `"1 day"`, `"2h 30m"`, or `{ minutes: 5 }`. Never a bare number. */
-export type Duration =
-  | string
-  | {
-      weeks?: number;
-      days?: number;
-      hours?: number;
-      minutes?: number;
-      seconds?: number;
-      milliseconds?: number;
-    };
+export type Duration = string | DurationParts;
+
+/** A length of time in numbers; the parts are added up. */
+export interface DurationParts {
+  readonly weeks?: number;
+  readonly days?: number;
+  readonly hours?: number;
+  readonly minutes?: number;
+  readonly seconds?: number;
+  readonly milliseconds?: number;
+}
 
 /** 100 years. Longer than any plan, and far enough from the limits of `Date` that adding it to a time stays valid. */
 export const DURATION_MS_MAX = 36_525 * 86_400_000;

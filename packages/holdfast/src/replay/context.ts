@@ -1,9 +1,11 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { nameFault, valueFault } from "../model/names.ts";
 import type { Payload } from "../model/payload.ts";
+import type { Stored, Whole } from "../model/stored.ts";
 import type { Logger } from "../ports/logger.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import {
@@ -52,11 +54,14 @@ export interface RunInfo {
   readonly historyLength: number;
 }
 
+/** What a run that goes on as a new one is given. It may be left out where the workflow takes no input. */
+export type ContinueArguments<I> = undefined extends I ? [input?: I] : [input: I];
+
 /**
  * What workflow code may use. Everything here gives the same answers on every replay. It may be taken apart:
- * `async ({ step, sleep }) => …`.
+ * `async ({ step, sleep }) => …`. `I` is the input of the workflow.
  */
-export interface Context {
+export interface Context<I = unknown> {
   readonly info: RunInfo;
   /** Silent during replay, so that a line is written once. */
   readonly log: Logger;
@@ -64,12 +69,29 @@ export interface Context {
   readonly abortSignal: AbortSignal;
 
   /** Work with effects: executed at least once, never again once its result is recorded. */
-  step<T>(name: string, fn: StepFunction<T>, options?: StepOptions<T>): Promise<T>;
-  sleep(name: string, duration: Duration): Promise<void>;
+  step<T, S extends string = string>(
+    name: string & Whole<T>,
+    fn: StepFunction<T>,
+    options?: StepOptions<Stored<T>, S>,
+  ): Promise<T>;
+  step<T, S extends string = string>(
+    name: string & Whole<T>,
+    fn: StepFunction<T>,
+    options?: StepOptions<T, S>,
+  ): Promise<T>;
+  step<T, S extends string = string>(
+    name: string,
+    fn: StepFunction<T>,
+    options?: StepOptions<Stored<T>, S>,
+  ): Promise<Stored<T>>;
+  sleep<S extends string = string>(name: string, duration: CheckedDuration<S>): Promise<void>;
   sleepUntil(name: string, date: Date): Promise<void>;
   /** The next signal of that name; what was sent before anyone waited is kept, in order. */
   receive<T>(signal: SignalDefinition<T, unknown>): Promise<T>;
-  receive<T>(signal: SignalDefinition<T, unknown>, options: { readonly timeout: Duration }): Promise<T | undefined>;
+  receive<T, S extends string = string>(
+    signal: SignalDefinition<T, unknown>,
+    options: { readonly timeout: CheckedDuration<S> },
+  ): Promise<T | undefined>;
 
   parallel<const B extends BranchList>(branches: B, options: CollectAll): Promise<Settled<B>>;
   parallel<const B extends BranchList>(branches: B, options?: ParallelOptions): Promise<Outcomes<B>>;
@@ -83,7 +105,8 @@ export interface Context {
   uncancelable<T>(fn: Branch<T>): Promise<T>;
 
   /** A value that is computed once and recorded along with whatever comes next. For reading a flag, not for effects. */
-  sideEffect<T>(name: string, fn: () => T): T;
+  sideEffect<T>(name: string & Whole<T>, fn: () => T): T;
+  sideEffect<T>(name: string, fn: () => T): Stored<T>;
   now(): Date;
   random(): number;
   uuid(name?: string): string;
@@ -96,7 +119,7 @@ export interface Context {
   /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
   compensate(name: string, fn: Compensation<never>): void;
   /** Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. */
-  continueAsNew(input?: unknown): never;
+  continueAsNew(...rest: ContinueArguments<I>): never;
 }
 
 /** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function. */
@@ -155,7 +178,7 @@ class RunContext implements Context {
     return this.#machine.abort.signal;
   }
 
-  step<T>(name: string, fn: StepFunction<T>, options?: StepOptions<T>): Promise<T> {
+  step(name: string, fn: StepFunction<unknown>, options?: StepOptions<never>): Promise<never> {
     const machine = this.#machine;
     machine.assertInTurn("ctx.step", name);
     if (typeof fn !== "function")
@@ -163,7 +186,7 @@ class RunContext implements Context {
         "invalid_option",
         `ctx.step(${JSON.stringify(name)}): the second argument is not a function.`,
       );
-    return this.#askStep(name, fn, options as StepOptions<unknown> | undefined) as Promise<T>;
+    return this.#askStep(name, fn, options as StepOptions<unknown> | undefined) as Promise<never>;
   }
 
   /** A static method, so that adapters can add this to a context without everybody seeing it there. */
@@ -259,8 +282,8 @@ class RunContext implements Context {
     return (this.#scope === this.#machine.root ? this.#machine.currentScope : this.#scope).nearestOpen();
   }
 
-  sideEffect<T>(name: string, fn: () => T): T {
-    return this.#machine.sideEffects.run(name, fn) as T;
+  sideEffect(name: string, fn: () => unknown): never {
+    return this.#machine.sideEffects.run(name, fn) as never;
   }
 
   now(): Date {

@@ -1,21 +1,22 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { RetryIf } from "../errors/retry-rule.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import { type Duration, durationToMs } from "../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../model/retry-policy.ts";
 import type { Logger } from "../ports/logger.ts";
 
 /** How often and how soon to try again. `attempts` counts executions. */
-export type RetryOption =
+export type RetryOption<S extends string = string> =
   | "none"
   | {
       readonly attempts?: number;
-      readonly initial?: Duration;
+      readonly initial?: CheckedDuration<S>;
       readonly factor?: number;
-      readonly max?: Duration;
+      readonly max?: CheckedDuration<S>;
       /** Share by which a delay may be shorter or longer: 0.25 (or true) is ±25 %, 0 (or false) is none. */
       readonly jitter?: number | boolean;
     }
-  | { readonly attempts?: number; readonly fixed: Duration };
+  | { readonly attempts?: number; readonly fixed: CheckedDuration<S> };
 
 /** What a step's function is told. */
 export interface StepInfo {
@@ -41,11 +42,11 @@ export interface CompensationInfo {
 
 export type Compensation<T> = (result: T | undefined, c: CompensationInfo) => unknown;
 
-export interface StepOptions<T = unknown> {
-  readonly retry?: RetryOption;
+export interface StepOptions<T = unknown, S extends string = string> {
+  readonly retry?: RetryOption<S>;
   readonly retryIf?: RetryIf;
   /** Of each attempt. */
-  readonly timeout?: Duration;
+  readonly timeout?: CheckedDuration<S>;
   readonly compensate?: Compensation<T>;
   /** `"fail"`: an attempt that a crash cut off is not repeated (at most once). */
   readonly onCrash?: "retry" | "fail";

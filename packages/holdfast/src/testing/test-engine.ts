@@ -10,7 +10,7 @@ import type { Worker } from "../engine/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
-import type { Duration } from "../model/duration.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
@@ -42,7 +42,10 @@ export interface TestEngine {
   readonly store: MemoryStore;
   readonly worker: Worker;
   /** Starts a run and waits for its result, skipping over every sleep. */
-  run<D extends AnyWorkflow>(workflow: D, ...rest: StartArguments<D>): Promise<OutputOf<D>>;
+  run<D extends AnyWorkflow, S extends string = string>(
+    workflow: D,
+    ...rest: StartArguments<D, S>
+  ): Promise<OutputOf<D>>;
   /** From now on steps of that name (every occurrence) are answered by the function. */
   mock(step: string, fn: StepMock): void;
   close(): Promise<void>;
@@ -119,7 +122,9 @@ class TestRunHandle extends RunHandle {
     this.#explain = explain;
   }
 
-  override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+  override async result<S extends string = string>(
+    options: { readonly timeout?: CheckedDuration<S> } = {},
+  ): Promise<unknown> {
     try {
       return await this.#clock.until(super.result(options));
     } catch (error) {

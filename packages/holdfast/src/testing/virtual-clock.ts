@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
 import { type Duration, durationToMs } from "../model/duration.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 
@@ -80,7 +81,7 @@ export class VirtualClock implements Clock {
   }
 
   /** Moves time on by that much, stopping at every timer on the way until all that it caused has happened. */
-  advance(duration: Duration): Promise<void> {
+  advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
     const ms = durationToMs(duration);
     if (ms === undefined)
       throw new HoldfastError("invalid_duration", `clock.advance: ${JSON.stringify(duration)} is not a duration.`);

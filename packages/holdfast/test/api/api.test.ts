@@ -277,7 +277,7 @@ describe("from outside", () => {
       { workflow: echo, input: { n: 2 } },
       { workflow: echo, input: { n: 3 } },
     ]);
-    expectTypeOf(many).toEqualTypeOf<RunHandle<number>[]>();
+    expectTypeOf(many).toEqualTypeOf<[RunHandle<number>, RunHandle<number>]>();
     expect(await Promise.all(many.map((one) => one.result()))).toEqual([2, 3]);
     expect(await hf.run(echo, { n: 4 })).toBe(4);
     const page = await hf.list({ workflow: "echo", status: ["completed"], attributes: { customer: "ann" }, limit: 10 });

@@ -7,6 +7,7 @@ const approve = signal<{ by: string }>("approve");
 const ping = signal("ping");
 const order = workflow("order", async (_ctx, input: { id: string; cents: number }) => ({ paid: input.cents }));
 const simple = workflow("simple", async () => "done");
+const count = workflow("count", async (_ctx, n: number) => n);
 const dated = z.object({ at: z.string().transform((text) => new Date(text)) });
 const checked = workflow({ name: "checked", input: dated }, async (_ctx, { at }) => at);
 
@@ -35,6 +36,18 @@ export async function startsThatDoNotCompile(hf: Client): Promise<void> {
   (await hf.get("o").result()).paid;
   // @ts-expect-error there is no such status
   await hf.list({ status: "done" });
+  // @ts-expect-error each start of many has its own input: this one is of the other workflow
+  await hf.startMany([{ workflow: order, input: 1 }, { workflow: count, input: 1 }]); // biome-ignore format: one line
+  // @ts-expect-error an input is missing
+  await hf.startMany([{ workflow: count, input: 1 }, { workflow: order }]); // biome-ignore format: one line
+  const ids = ["a", "b"];
+  // @ts-expect-error the input is missing in a list of unknown length too
+  await hf.startMany(ids.map((id) => ({ workflow: order, options: { id } })));
+  // @ts-expect-error there is no such option
+  await hf.startMany([{ workflow: count, input: 1, options: { idd: "o" } }]);
+  const [, second] = await hf.startMany([{ workflow: order, input: { id: "o", cents: 1 } }, { workflow: simple }]);
+  // @ts-expect-error the second handle is of the second workflow, whose result is text
+  (await second.result()).paid;
   // @ts-expect-error the definitions belong in a list
   hf.worker({ workflows: order });
 }
@@ -91,7 +104,104 @@ export async function codeThatDoesNotCompile(ctx: Context): Promise<void> {
   ctx.set({ list: [1, 2] });
 }
 
+export async function durationsThatDoNotCompile(hf: Client, ctx: Context): Promise<void> {
+  // @ts-expect-error there is no such unit
+  await ctx.sleep("nap", "3 dyas");
+  // @ts-expect-error a number without a unit
+  await ctx.sleep("nap", "30");
+  // @ts-expect-error nothing at all
+  await ctx.sleep("nap", "");
+  // @ts-expect-error in other notations M is a month
+  await ctx.sleep("nap", "1M");
+  // @ts-expect-error the same unit twice
+  await ctx.sleep("nap", "1h 1h");
+  // @ts-expect-error negative
+  await ctx.sleep("nap", "-1h");
+  // @ts-expect-error a point without digits after it
+  await ctx.sleep("nap", "1.h");
+  // @ts-expect-error one of two texts is no duration
+  await ctx.sleep("nap", hf.namespace === "slow" ? "1h" : "1 fortnight");
+  // @ts-expect-error there is no such part
+  await ctx.sleep("nap", { fortnights: 1 });
+  // @ts-expect-error in an option of a step
+  await ctx.step("charge", () => 1, { timeout: "30 sce" });
+  // @ts-expect-error among others, in a retry policy
+  await ctx.step("charge", () => 1, { timeout: "1s", retry: { initial: "1s", max: "1 mintue" } });
+  // @ts-expect-error in the timeout of a receive
+  await ctx.receive(approve, { timeout: "3 dayz" });
+  // @ts-expect-error in an option of a start
+  await hf.start(order, { id: "o", cents: 1 }, { delay: "1 secnd" });
+  // @ts-expect-error in an option of a run without input
+  await hf.run(simple, undefined, { timeout: "1 secnd" });
+  // @ts-expect-error in the timeout of a result
+  await hf.get("o").result({ timeout: "1 secnd" });
+  // @ts-expect-error in an option of a worker
+  hf.worker({ workflows: [order], lease: "1 secnd" });
+  // @ts-expect-error in a purge
+  await hf.purge({ olderThan: "30 dais" });
+  // @ts-expect-error in an option of a workflow
+  workflow({ name: "w", timeout: "1 secnd" }, async () => {});
+}
+
+class Money {
+  readonly cents: number;
+  constructor(cents: number) {
+    this.cents = cents;
+  }
+  format(): string {
+    return `${this.cents} cents`;
+  }
+}
+
+const price = signal<Money>("price");
+const priced = workflow("priced", async () => new Money(5));
+
+export async function resultsThatDoNotCompile(hf: Client, ctx: Context): Promise<void> {
+  // @ts-expect-error what comes back from the store has no methods
+  (await ctx.step("price", () => new Money(5))).format();
+  // @ts-expect-error so it is no instance of the class either
+  const money: Money = await ctx.step("price", async () => new Money(5));
+  // @ts-expect-error inside of something else as well
+  (await ctx.step("prices", () => ({ all: [new Money(5)], best: money }))).all[0]?.format();
+  await ctx.step("price", (s) => new Money(s.attempt), {
+    compensate: (result) => {
+      // @ts-expect-error a compensation is given what the store gives back
+      result?.format();
+    },
+  });
+  // @ts-expect-error a Buffer comes back as a Uint8Array
+  (await ctx.step("bytes", () => Buffer.from("x"))).readUInt8(0);
+  // @ts-expect-error so does the value of a side effect
+  ctx.sideEffect("price", () => new Money(5)).format();
+  // @ts-expect-error so does the payload of a signal
+  (await ctx.receive(price)).format();
+  // @ts-expect-error what is sent is the real thing
+  await hf.get("o").signal(price, { cents: 5 });
+  // @ts-expect-error so does the result of a run
+  (await hf.run(priced)).format();
+  // @ts-expect-error a function cannot be stored
+  (await ctx.step("function", () => () => 1))();
+}
+
 export function definitionsThatDoNotCompile(): void {
+  // @ts-expect-error a run goes on with the input of its workflow, which is a number
+  workflow("w", async (ctx, _n: number) => ctx.continueAsNew("2"));
+  // @ts-expect-error and which must not be missing
+  workflow("w", async (ctx, _n: number) => ctx.continueAsNew());
+  // @ts-expect-error this workflow takes no input
+  workflow("w", async (ctx) => ctx.continueAsNew(1));
+  // @ts-expect-error with a schema it is what the schema makes of the input: a date, not a text
+  workflow({ name: "w", input: dated }, async (ctx) => ctx.continueAsNew({ at: "2030-01-01" }));
+  // @ts-expect-error the annotation is not what comes out of the schema
+  workflow({ name: "w", input: dated }, async (_ctx, input: { at: string }) => input.at);
+  // @ts-expect-error neither is this one
+  workflow({ name: "w", input: z.object({ n: z.number() }) }, async (_ctx, input: { m: number }) => input.m);
+  // @ts-expect-error what the function returns does not go into the output schema
+  workflow({ name: "w", output: z.object({ n: z.number() }) }, async () => ({ n: "1" }));
+  // @ts-expect-error a field of the output is missing
+  workflow({ name: "w", input: dated, output: z.object({ n: z.number() }) }, async (_ctx, { at }) => ({ m: at }));
+  // @ts-expect-error nothing is returned
+  workflow({ name: "w", output: z.number() }, async (_ctx, _input: { id: string }) => {});
   // @ts-expect-error what goes into the schema is text
   void ((hf: Client) => hf.start(checked, { at: new Date(0) }));
   // @ts-expect-error what comes out of the schema is a date

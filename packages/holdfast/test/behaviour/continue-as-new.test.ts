@@ -123,7 +123,7 @@ describe("ctx.continueAsNew", () => {
   });
 
   test("refuses an input that cannot be stored by failing the run with the reason", async () => {
-    const bad = workflow("bad", async (ctx) => ctx.continueAsNew({ fn: () => 1 }));
+    const bad = workflow("bad", async (ctx, _input: unknown) => ctx.continueAsNew({ fn: () => 1 }));
     const t = await openEngine(bad);
     await expect(t.run(bad)).rejects.toMatchObject({ cause: { code: "unserializable_value" } });
   });
