@@ -344,7 +344,7 @@ export class RunMachine {
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
     switch (event.type) {
       case "signal_received": {
-        const op = this.signals.receive(event);
+        const op = this.signals.receive(event, this);
         this.#enter(op?.scope ?? this.root, event.at);
         if (!op) this.#cursor.dropAside(event.op as string);
         if (!op) return true;
