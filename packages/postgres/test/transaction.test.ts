@@ -227,6 +227,33 @@ describe("a transaction step", () => {
   });
 });
 
+describe("ctx used inside a transaction", () => {
+  test.each([
+    ["at once", false],
+    ["after an await", true],
+  ])("%s is refused by name, fails the step without retries and leaves nothing behind", async (_title, late) => {
+    let calls = 0;
+    const nested = workflow("nested", (ctx) =>
+      transaction(ctx, "move", async (tx) => {
+        calls += 1;
+        if (late) await move(tx, 30);
+        await ctx.step("inner", () => 1);
+      }),
+    );
+    const client = await newClient();
+    await startWorker(client, nested);
+    const run = await client.start(nested);
+    await expect(run.result()).rejects.toMatchObject({
+      cause: {
+        recordedCode: "inside_step",
+        op: "move",
+        message: expect.stringContaining('ctx.step("inner") was called inside a step. Steps do the work'),
+      },
+    });
+    expect([calls, await run.status(), (await balances()).ann]).toEqual([1, "failed", 100]);
+  });
+});
+
 describe("inTransaction", () => {
   const go = signal<number>("go");
   const waiting = workflow("waiting", async (ctx) => ctx.receive(go));

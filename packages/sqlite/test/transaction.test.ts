@@ -128,6 +128,43 @@ describe("a transaction step", () => {
   });
 });
 
+describe("ctx used inside a transaction", () => {
+  test("is refused by name, fails the step without retries and leaves nothing behind", async () => {
+    let calls = 0;
+    const nested = workflow("nested", (ctx) =>
+      transaction(ctx, "move", (tx) => {
+        calls += 1;
+        tx.run("update accounts set cents = 0 where name = 'ann'");
+        void ctx.step("inner", () => 1);
+        return calls;
+      }),
+    );
+    await client.worker({ workflows: [nested] }).start();
+    const run = await client.start(nested);
+    await expect(run.result()).rejects.toMatchObject({
+      cause: {
+        recordedCode: "inside_step",
+        op: "move",
+        message: expect.stringContaining('ctx.step("inner") was called inside a step. Steps do the work'),
+      },
+    });
+    expect([calls, await run.status(), balances().ann]).toEqual([1, "failed", 100]);
+  });
+
+  test("does not park the run when its function is asynchronous, which is refused by itself", async () => {
+    const nested = workflow("nested", (ctx) =>
+      transaction(ctx, "move", (async () => {
+        await Promise.resolve();
+        await ctx.step("inner", () => 1);
+      }) as never),
+    );
+    await client.worker({ workflows: [nested] }).start();
+    const run = await client.start(nested);
+    await expect(run.result()).rejects.toMatchObject({ cause: { recordedCode: "transaction_misused" } });
+    expect(await run.status()).toBe("failed");
+  });
+});
+
 describe("inTransaction", () => {
   const go = signal<number>("go");
   const waiting = workflow("waiting", async (ctx) => ctx.receive(go));

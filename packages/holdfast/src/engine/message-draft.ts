@@ -22,19 +22,16 @@ export function messageDraft(message: Message): QueuedDraft {
   return payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
 }
 
-/** The successor of a run inherits its inbox, but has nothing to do with what its predecessor's steps have come to. */
-function isOwnOutcome({ kind, name, messageId, runId }: Message): boolean {
+/**
+ * Whether it is what a transaction step of the run has come to. The successor of a run inherits its inbox, but has nothing to do
+ * with what its predecessor's steps have come to.
+ */
+export function isOwnOutcome({ kind, name, messageId, runId }: Message): boolean {
   return kind === "outcome" && messageId === outcomeMessageId(runId, name);
 }
 
-/** The steps of the run whose outcomes are among the messages. */
-export function ownOutcomes(messages: readonly Message[]): Set<string> | undefined {
-  const outcomes = messages.filter(isOwnOutcome);
-  return outcomes.length === 0 ? undefined : new Set(outcomes.map(({ name }) => name));
-}
-
 /** Whether it is what a transaction step of the run has come to, from the inbox. */
-export function isOutcome({ type, op, number }: QueuedDraft): boolean {
+function isOutcome({ type, op, number }: QueuedDraft): boolean {
   return number !== undefined && type === "step_completed" && op !== null;
 }
 

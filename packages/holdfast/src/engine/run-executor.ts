@@ -24,7 +24,7 @@ import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { isOutcome, messageDraft, ownOutcomes, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { isOwnOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { Fence } from "./transaction.ts";
@@ -78,9 +78,10 @@ export class RunExecutor implements TurnTaker, Committable {
     const { codec, log, record, opsMax, failForgotten } = host;
     const { body, retryRun } = code;
     this.#code = code;
-    const limits = { opsMax, failForgotten };
-    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, ...limits, driver: this });
-    this.machine.patches.outcomesAhead = ownOutcomes(messages);
+    // A step that has begun may have ended in the inbox, before the first commit.
+    const begun = run.commit > 0 || messages.some(isOwnOutcome);
+    const about = { begun, opsMax, failForgotten };
+    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, ...about, driver: this });
     this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);
     host.loop.ready(this);
@@ -183,7 +184,6 @@ export class RunExecutor implements TurnTaker, Committable {
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
-      if (isOutcome(draft)) machine.patches.outcomesAhead?.delete(draft.op as string);
       if (eventRole(draft.type) === "note") machine.note(draft, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }

@@ -34,8 +34,8 @@ export async function runTransaction(
   const { signal } = step;
   const encode = (value: unknown): Payload => host.codec.encode(value, `result of step "${op}"`);
   const work = (tx: unknown): Payload | Promise<Payload> => {
-    const value: unknown = fn(tx as never, step);
-    return isPromiseLike(value) ? Promise.resolve(value).then(encode) : encode(value);
+    const value = holdfastStepFrameTransaction(() => fn(tx as never, step));
+    return isPromiseLike(value) ? holdfastStepFrameTransactionAsync(value).then(encode) : encode(value);
   };
   const messageId = outcomeMessageId(fence.runId, op);
   for (let failures = 0, again = false; ; ) {
@@ -51,6 +51,16 @@ export async function runTransaction(
       if (signal.aborted && !again) throw signal.reason;
     }
   }
+}
+
+// The names of these functions show in stacks; see calledInsideStep. The attempt's own frame does not, where the store calls the
+// function from somewhere else: SQLite does the work of all transactions of one moment together.
+function holdfastStepFrameTransaction(fn: () => unknown): unknown {
+  return fn();
+}
+
+async function holdfastStepFrameTransactionAsync(promise: PromiseLike<unknown>): Promise<unknown> {
+  return await promise;
 }
 
 /** Past the lease nothing new may start; but somebody who has given up may still ask what has happened. */

@@ -50,6 +50,8 @@ export interface EventMeta {
   readonly seed?: string;
   /** Which run it is (`run_started`): what `ctx.info` says of it, so that a saved history can be replayed elsewhere. */
   readonly run?: RunIdentity;
+  /** Code has come to rest in this run (`run_started`): its first turn is over, though no event may tell of it. */
+  readonly begun?: boolean;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
   /** The search attributes that were set. */

@@ -150,7 +150,11 @@ export function startEvent(run: Run): HistoryEvent {
     op: null,
     at: run.startedAt ?? run.createdAt,
     payload: run.input,
-    meta: { seed: run.seed, run: { namespace, runId, id, workflow, version, queue } },
+    meta: {
+      seed: run.seed,
+      run: { namespace, runId, id, workflow, version, queue },
+      ...(run.commit > 0 ? { begun: true } : {}),
+    },
   };
 }
 

@@ -1,5 +1,8 @@
 import type { EventDraft, HistoryEvent } from "../model/event.ts";
-import type { OpKind, StepWork } from "./op.ts";
+import type { Op, StepWork } from "./op.ts";
+
+/** The op of a receive is called by its signal, behind this. */
+export const RECEIVE_PREFIX = "receive:";
 
 /** What an op is asked for with, beside its kind and name. */
 export interface AskInit {
@@ -28,7 +31,9 @@ export function placed({ type, op, payload, meta }: EventDraft, seq: number, at:
   return payload === undefined ? { seq, at, type, op, meta } : { seq, at, type, op, payload, meta };
 }
 
-/** Whether an op of that kind can end with such an event. */
-export function fits(kind: OpKind, type: HistoryEvent["type"]): boolean {
-  return kind === "step" ? type === "step_completed" || type === "step_failed" : type === "timer_fired";
+/** Whether the op can end with such an event. */
+export function fits({ kind, fireAt }: Op, type: HistoryEvent["type"]): boolean {
+  if (kind === "retired") return true;
+  if (kind === "step") return type === "step_completed" || type === "step_failed";
+  return type === "timer_fired" && fireAt !== undefined;
 }

@@ -7,6 +7,7 @@ import { nameFault, valueFault } from "../model/names.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Stored, Whole } from "../model/stored.ts";
 import type { Logger } from "../ports/logger.ts";
+import { RECEIVE_PREFIX } from "./ask.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import {
   type Branch,
@@ -112,7 +113,7 @@ export interface Context<I = unknown> {
   uuid(name?: string): string;
   /** Search attributes: readable and filterable from outside. */
   set(attributes: Attributes): void;
-  /** True in code that runs for the first time, false where history was written without it. */
+  /** True in code that runs for the first time; false where earlier code has come past, whatever the run waits for. */
   patched(id: string): boolean;
   /** Stands where a step stood that is gone: its record in older histories is passed over. */
   retired(name: string): void;
@@ -252,7 +253,7 @@ class RunContext implements Context {
     if (machine.signals.has(signal.name) && !this.#refused())
       return Promise.resolve(machine.signals.take(signal.name, machine.codec, this.#parentScope()) as T);
     return machine.ask("receive", signal.name, this.#scope, {
-      prefix: "receive:",
+      prefix: RECEIVE_PREFIX,
       signalName: signal.name,
       ...(timeout === undefined ? {} : { fireAt: machine.turnAt + timeout }),
     }) as Promise<T>;
@@ -306,7 +307,7 @@ class RunContext implements Context {
     machine.assertInTurn("ctx.set");
     assertAttributes(attributes, "ctx.set");
     // Asked before the command: when it takes the last recorded event, the machine is no longer replaying.
-    const recorded = machine.replaying;
+    const recorded = machine.repeating;
     const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
     if (event && !recorded) machine.freshAttributes = { ...machine.freshAttributes, ...attributes };
   }

@@ -1,4 +1,5 @@
 import { type EventDraft, type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
+import { RECEIVE_PREFIX } from "./ask.ts";
 
 /** Commands that may come and go between versions of the code without changing what the code does. */
 const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
@@ -11,10 +12,18 @@ export class Cursor {
   readonly #loose: { readonly from: number; readonly to: number }[] = [];
   /** Commands that were taken before the cursor came to them, by seq. */
   #taken: Set<number> | undefined;
+  /**
+   * Timers of receives that were passed before the code asked for them, by op. They do not bind: what else the code may do must
+   * not depend on whether it waits with a timeout.
+   */
+  #aside: Map<string, HistoryEvent> | undefined;
   #position = 0;
+  /** Behind the last event that binds. */
+  readonly #bindingEnd: number;
 
   constructor(events: readonly HistoryEvent[]) {
     this.#events = events;
+    this.#bindingEnd = events.findLastIndex((event) => !isReceiveTimer(event)) + 1;
     for (const event of events) if (event.type === "run_retried") this.#forget(event);
   }
 
@@ -83,9 +92,14 @@ export class Cursor {
     }
   }
 
-  /** Whether recorded events are still to come: what the code does now has been done before. */
+  /** Whether recorded events are still to come. */
   get replaying(): boolean {
     return this.#position < this.#events.length;
+  }
+
+  /** Whether what the code does now has been done before: events are still to come that bind it. */
+  get repeating(): boolean {
+    return this.#position < this.#bindingEnd;
   }
 
   get last(): HistoryEvent | undefined {
@@ -117,10 +131,12 @@ export class Cursor {
       const event = this.#events[i] as HistoryEvent;
       if (this.isTaken(event)) continue;
       if (event.type === type && event.op === op) {
+        for (let j = this.#position; j < i; j++) this.setAside(this.#events[j] as HistoryEvent);
         this.#position = i + 1;
         return event;
       }
-      const passable = LENIENT.has(event.type) || this.looseSince(event) !== undefined || skip(event);
+      const passable =
+        LENIENT.has(event.type) || isReceiveTimer(event) || this.looseSince(event) !== undefined || skip(event);
       if (eventRole(event.type) !== "command" || !passable) return undefined;
     }
     return undefined;
@@ -128,18 +144,19 @@ export class Cursor {
 
   /**
    * Takes a command that was recorded in a later turn: code that no longer waits for a retired op gives it earlier, and so does
-   * a turn that was not taken before the run was tried again (`isNew`). Anywhere else it would hide a divergence.
+   * a turn that was not taken before the run was tried again (`loosely`), or code that has come to wait with a timeout since.
+   * Anywhere else it would hide a divergence.
    */
   takeAhead(
     type: EventType,
     op: string | null,
-    isNew: boolean,
+    loosely: boolean,
     isRetired: (op: string | null) => boolean,
   ): HistoryEvent | undefined {
     const ahead = this.remaining();
     const event = ahead.find((other) => other.type === type && other.op === op && !this.isTaken(other));
     if (!event) return undefined;
-    if (!isNew && !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
+    if (!loosely && !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
     this.#taken ??= new Set();
     this.#taken.add(event.seq);
     return event;
@@ -149,7 +166,44 @@ export class Cursor {
     return this.#taken?.has(event.seq) ?? false;
   }
 
+  /** Keeps the timer of a receive for later; false for any other event. */
+  setAside(event: HistoryEvent): boolean {
+    if (!isReceiveTimer(event) || this.isTaken(event) || this.looseSince(event) !== undefined) return false;
+    this.#aside ??= new Map();
+    this.#aside.set(event.op as string, event);
+    return true;
+  }
+
+  /** The code does something new, behind what binds it. */
+  leaveRest(): void {
+    for (; this.#position < this.#events.length; this.#position++) this.setAside(this.peek() as HistoryEvent);
+  }
+
+  /** The timer of the receive that the code asks for only now. */
+  takeAside(op: string): HistoryEvent | undefined {
+    const event = this.#aside?.get(op);
+    this.#aside?.delete(op);
+    return event;
+  }
+
+  /** A signal has come while nobody waits: the receive that waited for it when it was recorded is over, and so is its timer. */
+  dropAside(signalName: string): void {
+    for (const op of this.#aside?.keys() ?? []) {
+      if (op !== receiveOf(signalName) && !op.startsWith(`${receiveOf(signalName)}#`)) continue;
+      this.#aside?.delete(op);
+      return;
+    }
+  }
+
   static isLenient(type: EventType): boolean {
     return LENIENT.has(type);
   }
+}
+
+function isReceiveTimer({ type, op }: HistoryEvent): boolean {
+  return type === "timer_created" && (op?.startsWith(RECEIVE_PREFIX) ?? false);
+}
+
+function receiveOf(signalName: string): string {
+  return `${RECEIVE_PREFIX}${signalName}`;
 }

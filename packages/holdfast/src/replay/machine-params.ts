@@ -14,6 +14,8 @@ export interface MachineParams {
   readonly codec: Codec;
   readonly log: Logger;
   readonly history: readonly HistoryEvent[];
+  /** The first turn was finished before, though history may know nothing of it. */
+  readonly begun?: boolean;
   /** What history keeps of an error. */
   readonly record?: (error: unknown) => ErrorRecord;
   /** Most ops that one run may ask for. */

@@ -7,7 +7,8 @@
  *
  * Invariants
  *  M1. Giving an event its seq and delivering it are one act. What the code has seen is exactly events 0…seenSeq.
- *  M2. Commands get their seq during the turn that gave them, so they stand right behind the event of that turn.
+ *  M2. Commands get their seq during the turn that gave them, so they stand right behind the event of that turn. Timers of
+ *      receives do not bind: changed code may ask for them in another turn, or never.
  *  M3. With unchanged code a recorded completion finds its op asked for and pending. Whatever does not is a divergence:
  *      the machine stops there, and nothing it has asked for may be executed.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
@@ -78,7 +79,7 @@ export class RunMachine {
   readonly retries: number;
   started = false;
   inTurn = false;
-  /** Whether the turn is in history as a whole: what the code writes to its log in it has been written before. */
+  /** Whether the turn was finished before: what the code writes to its log in it has been written, and nothing in it is new. */
   turnIsRecorded = false;
   nextSeq: number;
   seenSeq = 0;
@@ -112,6 +113,11 @@ export class RunMachine {
     return this.#cursor.replaying;
   }
 
+  /** Whether what the code does now has been done before. */
+  get repeating(): boolean {
+    return this.#cursor.repeating;
+  }
+
   get random(): SeededRandom {
     this.#random ??= new SeededRandom(this.run.seed);
     return this.#random;
@@ -123,7 +129,7 @@ export class RunMachine {
   start(): void {
     const input = this.codec.decode(this.run.input);
     this.started = true;
-    this.turnIsRecorded = this.replaying;
+    this.turnIsRecorded = this.replaying || (this.params.begun ?? false);
     this.#enter(this.root, this.turnAt);
     void this.#main(input);
   }
@@ -161,6 +167,7 @@ export class RunMachine {
     const looseSince = this.#cursor.looseSince(event);
     // What was recorded for this try may also have ended it: the rest was recorded without it.
     if (this.outcome && looseSince !== undefined) return true;
+    if (this.#cursor.setAside(event)) return true;
     if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
     if (eventRole(event.type) === "command")
       return Cursor.isLenient(event.type) || looseSince !== undefined || this.ops.isRetired(event.op);
@@ -250,16 +257,22 @@ export class RunMachine {
     return new Promise(() => {});
   }
 
-  /** Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it. */
-  command(draft: EventDraft): HistoryEvent | undefined {
-    if (!this.#cursor.replaying) return this.divergence ? undefined : this.append(draft, this.turnAt);
+  /**
+   * Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it.
+   * What does not bind may stand in another turn than the one in which the code does it now.
+   */
+  command(draft: EventDraft, binds = true): HistoryEvent | undefined {
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
-    const event =
-      taken ?? this.#cursor.takeAhead(draft.type, draft.op, this.#turnIsNew, (op) => this.ops.isRetired(op));
+    else if (!this.repeating) {
+      this.#cursor.leaveRest();
+      return this.divergence ? undefined : this.append(draft, this.turnAt);
+    }
+    const loosely = this.#turnIsNew || !binds;
+    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, loosely, (op) => this.ops.isRetired(op));
     if (event || Cursor.isLenient(draft.type)) return event;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (this.#turnIsNew) return this.#record(draft, this.turnAt);
+    if (loosely) return this.#record(draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
@@ -352,8 +365,9 @@ export class RunMachine {
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
     switch (event.type) {
       case "signal_received": {
-        const op = this.signals.receive(event);
+        const op = this.signals.receive(event, this);
         this.#enter(op?.scope ?? this.root, event.at);
+        if (!op) this.#cursor.dropAside(event.op as string);
         if (!op) return true;
         this.#release(op);
         op.resolve(this.signals.take(event.op as string, this.codec, op.scope));
@@ -372,9 +386,7 @@ export class RunMachine {
   #complete(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
     if (!op) return this.#diverge(event, notAskedFault(event));
-    if (op.kind !== "retired" && !fits(op.kind, event.type)) {
-      return this.#diverge(event, otherKindFault(event, op.kind));
-    }
+    if (!fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.#release(op);
     this.#enter(op.scope, event.at);
     if (event.type === "step_completed") {
@@ -404,7 +416,9 @@ export class RunMachine {
   }
 
   #createTimer(op: Op, fireAt: number): void {
-    const event = this.command({ type: "timer_created", op: op.id, meta: { fireAt } });
+    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
+    const binds = op.kind !== "receive";
+    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
     // History keeps the time that was promised, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
     this.ops.addTimer(op);

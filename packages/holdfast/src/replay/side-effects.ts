@@ -25,7 +25,7 @@ export class SideEffects {
     machine.assertInTurn(call);
     const op = machine.ops.nextId(name);
     const event = machine.command(
-      machine.replaying ? { type: "side_effect", op } : this.#compute(op, name, () => this.#call(call, fn)),
+      machine.repeating ? { type: "side_effect", op } : this.#compute(op, name, () => this.#call(call, fn)),
     );
     if (event?.meta?.error) throw fromErrorRecord(event.meta.error);
     return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);

@@ -1,8 +1,10 @@
 import type { HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
+import type { Run } from "../model/run.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
 import type { Op } from "./op.ts";
 import type { Scope } from "./scope.ts";
 
@@ -17,22 +19,60 @@ interface TakenSignal {
   readonly scope: Scope;
 }
 
+interface WaitingReceive {
+  readonly op: Op;
+  readonly turn: number;
+}
+
+/** Who hears of a signal that may have gone to a receive which nobody awaits any more. */
+export interface SignalWitness {
+  readonly run: Pick<Run, "runId" | "id" | "workflow">;
+  readonly log: Logger;
+  readonly turnIsRecorded: boolean;
+}
+
 /** Signals that have reached the run and that nobody has received yet, in order, and the receives that wait for one. */
 export class SignalBuffer {
   // Made when first needed: most runs have nothing to do with signals.
   #signals: Map<string, BufferedSignal[]> | undefined;
-  #waiting: Map<string, Op[]> | undefined;
+  #waiting: Map<string, WaitingReceive[]> | undefined;
   #takenThisTurn: TakenSignal[] | undefined;
+  #turn = 0;
+  /** Names of signals of which the witness has been told, or was told when they first came. */
+  #doubted: Set<string> | undefined;
 
   /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
-  receive(event: HistoryEvent): Op | undefined {
+  receive(event: HistoryEvent, witness: SignalWitness): Op | undefined {
     const name = event.op as string;
     const signal = { messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
     this.#signals ??= new Map();
     const buffered = this.#signals.get(name);
     if (buffered) buffered.push(signal);
     else this.#signals.set(name, [signal]);
-    return this.#waiting?.get(name)?.[0];
+    const waiting = this.#waiting?.get(name);
+    if (waiting !== undefined && waiting.length > 1) this.#doubt(name, waiting, witness);
+    return waiting?.[0]?.op;
+  }
+
+  /**
+   * A native `Promise.race` does not cancel a receive that has lost: it goes on waiting, ahead of all later ones. From here it
+   * looks like two receives of one scope that were asked for in different turns.
+   */
+  #doubt(
+    name: string,
+    [first, ...later]: readonly WaitingReceive[],
+    { run, log, turnIsRecorded }: SignalWitness,
+  ): void {
+    const { op, turn } = first as WaitingReceive;
+    if (this.#doubted?.has(name) || !later.some((other) => other.turn > turn && other.op.scope === op.scope)) return;
+    this.#doubted ??= new Set();
+    this.#doubted.add(name);
+    if (turnIsRecorded) return;
+    const { runId, id, workflow } = run;
+    log.warn(
+      { runId, id, workflow, op: op.id },
+      `signal "${name}" went to a ctx.receive from an earlier turn (${op.id}) while a later one waits for it too; if the earlier one has lost a Promise.race, nobody will see this signal: use ctx.race, or a receive with a timeout`,
+    );
   }
 
   has(name: string): boolean {
@@ -52,6 +92,7 @@ export class SignalBuffer {
   }
 
   newTurn(): void {
+    this.#turn += 1;
     this.#takenThisTurn = undefined;
   }
 
@@ -70,13 +111,14 @@ export class SignalBuffer {
     const name = op.signalName as string;
     this.#waiting ??= new Map();
     const waiting = this.#waiting.get(name);
-    if (waiting) waiting.push(op);
-    else this.#waiting.set(name, [op]);
+    const entry = { op, turn: this.#turn };
+    if (waiting) waiting.push(entry);
+    else this.#waiting.set(name, [entry]);
   }
 
   stopWaiting(op: Op): void {
     const name = op.signalName as string;
-    const left = (this.#waiting?.get(name) ?? []).filter((other) => other !== op);
+    const left = (this.#waiting?.get(name) ?? []).filter((other) => other.op !== op);
     if (left.length > 0) this.#waiting?.set(name, left);
     else this.#waiting?.delete(name);
   }

@@ -46,6 +46,7 @@ export async function replay<D extends AnyWorkflow>(
       codec: jsonCodec,
       log: silentLogger,
       history: events,
+      begun: start.begun ?? false,
       opsMax: Number.POSITIVE_INFINITY,
       locate: true,
     },

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Context, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
+import { askTransaction } from "../../src/replay/context.ts";
 import { deferred } from "./deferred.ts";
 import { openEngine, openFleet } from "./fleet.ts";
 
@@ -148,6 +149,35 @@ describe("ctx used inside a step", () => {
       expect(await run.status()).toBe("failed");
     },
   );
+});
+
+describe("ctx used inside a transaction", () => {
+  test.each(["at once", "after an await"])("%s is refused as in any step", async (when) => {
+    const nested = workflow("nested", (ctx) => {
+      const fn = async (): Promise<void> => {
+        if (when === "after an await") await Promise.resolve();
+        await ctx.step("inner", () => 1);
+      };
+      return askTransaction(ctx, "move", { kind: "memory", fn });
+    });
+    const t = await openEngine(nested);
+    const run = await t.client.start(nested);
+    await expect(run.result()).rejects.toMatchObject({
+      cause: {
+        recordedCode: "inside_step",
+        op: "move",
+        message: expect.stringContaining('ctx.step("inner") was called inside a step. Steps do the work'),
+      },
+    });
+  });
+
+  test("is refused when the function does its work without a promise", async () => {
+    const nested = workflow("nested", (ctx) =>
+      askTransaction(ctx, "move", { kind: "memory", fn: () => void ctx.sleep("inner", "1h") }),
+    );
+    const t = await openEngine(nested);
+    await expect(t.run(nested)).rejects.toMatchObject({ cause: { recordedCode: "inside_step", op: "move" } });
+  });
 });
 
 describe("ctx used after the run has ended", () => {

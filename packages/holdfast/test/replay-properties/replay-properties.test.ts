@@ -8,8 +8,10 @@ import { casesToTry, checkProperty, timeoutMsFor } from "./property.ts";
 import { pseudoCode } from "./pseudo-code.ts";
 import { collectRejections } from "./rejections.ts";
 import { Tally } from "./tally.ts";
+import { checkWaitingEitherWay, type WaitingCase } from "./waiting-either-way.ts";
 
 const CASES = casesToTry(1_200);
+const HALF = Math.ceil(CASES / 2);
 
 test("any program, replayed from anywhere, does exactly what it did", { timeout: timeoutMsFor(CASES) }, async () => {
   const tally = new Tally();
@@ -45,4 +47,41 @@ test("a program that was changed where history knows of it is found out", {
     ),
   );
   if (CASES >= 1_000) expect(found).toBeGreaterThan(CASES / 4);
+});
+
+test("what new code may do does not depend on whether receives have a timeout", {
+  timeout: timeoutMsFor(HALF),
+}, async () => {
+  const waitingCases: fc.Arbitrary<WaitingCase> = fc.record({
+    program: programs,
+    plan: plans,
+    crash: fc.nat(),
+    pick: fc.nat(),
+    added: fc.constantFrom("step", "sleep", "sideEffect", "patched", "receive"),
+    otherPlan: plans,
+  });
+  const describe = ({ program, plan, crash, pick, added, otherPlan }: WaitingCase): string =>
+    [
+      pseudoCode(program),
+      "",
+      "what happens:",
+      ...describePlan(plan),
+      `a ${added} is added (pick ${pick}), crash ${crash}; what happens then:`,
+      ...describePlan(otherPlan),
+    ].join("\n");
+  const seen = new Map<string, number>();
+  await collectRejections(() =>
+    checkProperty(
+      waitingCases,
+      HALF,
+      async (value) => {
+        const outcome = await checkWaitingEitherWay(value);
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+      },
+      describe,
+    ),
+  );
+  if (HALF < 500) return;
+  expect(seen.get("diverged")).toBeGreaterThan(HALF / 30);
+  expect(seen.get("went on")).toBeGreaterThan(HALF / 30);
 });
