@@ -13,6 +13,7 @@ export type WorkflowFunction<I, O> = (ctx: Context, input: I) => O | PromiseLike
 /** The version of a workflow that does not name one. */
 export const DEFAULT_VERSION = "1";
 export const DEFAULT_QUEUE = "default";
+export const DEFAULT_NAMESPACE = "default";
 
 export interface WorkflowOptions {
   readonly name: string;
