@@ -1,6 +1,6 @@
 import { Batcher } from "../engine/batcher.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { backoff, untilAnswered } from "../engine/store-retry.ts";
+import { backoff, isLasting, untilAnswered } from "../engine/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -52,7 +52,7 @@ export class ClientCore {
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
-    const giveUp = (failures: number): boolean => this.#closed || failures >= FAILURES_MAX;
+    const giveUp = (failures: number, error: unknown): boolean => this.#givesUp(failures, error);
     const batching = { clock, random, sizeMax: BATCH_SIZE_MAX, giveUp };
     this.starts = new Batcher({
       ...batching,
@@ -150,8 +150,12 @@ export class ClientCore {
     return untilAnswered(
       this.ports,
       () => send(this.ports.store),
-      (failures) => this.#closed || failures >= FAILURES_MAX,
+      (failures, error) => this.#givesUp(failures, error),
     );
+  }
+
+  #givesUp(failures: number, error: unknown): boolean {
+    return this.#closed || failures >= FAILURES_MAX || isLasting(error);
   }
 
   /** The same for a call about one run whose row somebody else may have locked. */
