@@ -9,6 +9,8 @@ export function startServers(options?: {
 
 export interface OwnServer {
   readonly url: string;
+  /** The folder with its data. */
+  readonly data: string;
   /** Where the small disk is mounted, as the server sees it. */
   readonly smallDisk: string;
   /** Ends it, with SIGQUIT unless told otherwise; resolves when it is gone. */

@@ -79,7 +79,7 @@ export async function startOwnServer(settings = {}, { smallDiskMiB = 0 } = {}) {
     cluster.stop();
     throw error;
   }
-  return { url: cluster.url, smallDisk: smallDiskOf(cluster), start, kill, stop: cluster.stop };
+  return { url: cluster.url, data: cluster.data, smallDisk: smallDiskOf(cluster), start, kill, stop: cluster.stop };
 }
 
 /** What `unshare` is to do: mount, become somebody else, and turn into the server. */
@@ -102,7 +102,7 @@ async function untilReady({ data, folder }, server) {
   for (;;) {
     if (server.exitCode !== null) throw new Error(readFileSync(path.join(folder, "server.log"), "utf8"));
     const [pid, , , , , , , state] = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
-    if (Number(pid) === server.pid && state?.trim() === "ready") return;
+    if (Number(pid) === server.pid && ["ready", "standby"].includes(state?.trim())) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -25,16 +25,19 @@ export function tell(line: Line): void {
   listener({ who: speaker, ...line });
 }
 
-/** The engine's own messages and those of `ctx.log` as lines; the latter are silent during replay. */
+/** Warnings of the engine and what `ctx.log` says, as lines; the latter is silent during replay. */
 export const tellingLogger: Logger = {
   debug() {},
-  info: (_fields, text) => tell({ text, mark: "note" }),
+  info: (fields, text) => {
+    if ("runId" in fields) tell({ text, mark: "note" });
+  },
   warn: (fields, message) => tell({ text: message + detailsOf(fields), mark: "note" }),
   error: (fields, message) => tell({ text: message + detailsOf(fields), mark: "bad" }),
 };
 
-/** Zeros are left out: the engine counts more than there is to tell. */
+/** Zeros are left out: the engine counts more than there is to tell. Which run it is can be seen here. */
 function detailsOf(fields: object): string {
+  if ("runId" in fields) return "";
   const details = Object.entries(fields).filter(([, value]) => value !== 0);
   return details.length === 0 ? "" : ` (${details.map(([key, value]) => `${key}: ${value}`).join(", ")})`;
 }

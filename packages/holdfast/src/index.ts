@@ -43,7 +43,7 @@ export type { Stored } from "./model/stored.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
-export { type Logger, silentLogger } from "./ports/logger.ts";
+export { type Logger, type LogMethod, type RunLogger, silentLogger } from "./ports/logger.ts";
 export { COUNT_METRICS, DURATION_METRICS, type StepSpan, type Telemetry } from "./ports/telemetry.ts";
 export type { Branch, Branches, ParallelOptions } from "./replay/branches.ts";
 export type { Context, RunInfo, SignalDefinition } from "./replay/context.ts";

@@ -17,6 +17,11 @@ const INVARIANT = "HF001";
 /** A standby, or a database that is going away: the next connection may find a better server. */
 const WRONG_SERVER = /^(?:25006|57P0[1-5])/;
 
+/** Missing rights, schema, table or function, user or database: somebody has to put it right. */
+const LASTING = /^(?:42501|3F000|42P01|42883|28|3D000)/;
+const MISSING_RIGHT = "42501";
+const ADVICE_ON_RIGHTS = "Grant the role what docs/postgresql.md lists for workers or for migrators.";
+
 const LOCKED = "55P03";
 /** Somebody was faster, perhaps a copy of this very call: repeated, it finds what that has done. */
 const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
@@ -41,7 +46,9 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   if (isHoldfastError(error)) return error;
   const { state, message, constraint = "" } = failureOf(error);
   const at = `PostgreSQL at ${where}, ${call}`;
-  const options = { cause: error, data: { where, call, ...(state === undefined ? {} : { sqlState: state }) } };
+  const lasting = state !== undefined && LASTING.test(state) ? { lasting: true } : {};
+  const data = { where, call, ...(state === undefined ? {} : { sqlState: state }), ...lasting };
+  const options = { cause: error, data };
   if (state === INVARIANT) return new HoldfastError("invariant_broken", `${at}: ${message}`, options);
   if (state !== undefined && BAD_DATA.test(state) && !RACE_CONSTRAINTS.includes(constraint)) {
     return new HoldfastError("store_refused", `${at}: the data was refused: ${message}`, options);
@@ -49,7 +56,8 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   if (!harmless && (state === undefined || OUTCOME_UNKNOWN.test(state))) {
     return new HoldfastError("store_outcome_unknown", `${at}: no answer to what was sent: ${message}`, options);
   }
-  return new HoldfastError("store_unavailable", `${at}: ${message}`, options);
+  const advice = state === MISSING_RIGHT ? `. ${ADVICE_ON_RIGHTS}` : "";
+  return new HoldfastError("store_unavailable", `${at}: ${message}${advice}`, options);
 }
 
 /** Whether a call gave up, without having done anything, because somebody else has locked a row. */
@@ -103,12 +111,7 @@ export function openError(
   }
   if (state === "3D000")
     return failed("store_refused", `${message}. Create the database, or correct its name in the URL.`);
-  if (state === "42501") {
-    return failed(
-      "store_refused",
-      `${message}. Grant the role what docs/postgresql.md lists for workers or for migrators.`,
-    );
-  }
+  if (state === MISSING_RIGHT) return failed("store_refused", `${message}. ${ADVICE_ON_RIGHTS}`);
   if (/^(?:53|57)/.test(state)) return failed("store_unavailable", `${message}. Try again when the server is ready.`);
   return failed("store_refused", message);
 }

@@ -40,16 +40,29 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   return { store, notifier, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 
-/** Refuses a server that is too old, and finds out what the connections have to ask for. */
+/** Refuses a server that is too old or takes no writes, and finds out what the connections have to ask for. */
 async function examine(client: Client, { durability }: Settings, where: string): Promise<ClientPurpose> {
   const [row] = await runQuery(client, {
-    text: "select current_setting('server_version_num')::int as version, current_setting('synchronous_commit') as commit",
+    text: `select current_setting('server_version_num')::int as version, current_setting('synchronous_commit') as commit,
+                  pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`,
   });
   if ((row?.version as number) < SERVER_VERSION_MIN) {
     throw new HoldfastError(
       "not_supported",
       `PostgreSQL at ${where}: this is version ${Math.floor((row?.version as number) / 10_000)}; Holdfast needs 14 or later.`,
     );
+  }
+  if (row?.standby === true) {
+    const advice = "Connect to the primary, or try again when this server has been promoted.";
+    throw new HoldfastError(
+      "store_unavailable",
+      `PostgreSQL at ${where}: this is a standby, which takes no writes. ${advice}`,
+    );
+  }
+  if (row?.readOnly === true) {
+    const advice = "Take it off the role, the database, the server or the URL (options=-c…), or use another role.";
+    const message = `PostgreSQL at ${where}: transactions are read-only here (default_transaction_read_only is on). ${advice}`;
+    throw new HoldfastError("store_refused", message);
   }
   if (durability === "async") return { synchronousCommit: "off" };
   return row?.commit === "off" ? { synchronousCommit: "on" } : {};

@@ -83,6 +83,16 @@ describe("opening says what is wrong, where, and what to do", () => {
     expect(message).toContain('database "no_such_database" does not exist. Create the database');
   });
 
+  test("transactions are read-only there", async () => {
+    const options = "-c default_transaction_read_only=on";
+    expect(await failure(database.url({ options }))).toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(
+        /transactions are read-only here \(default_transaction_read_only is on\)\. Take it off/,
+      ),
+    });
+  });
+
   test("the server does not speak TLS", async () => {
     expect(await failure(urlWith((url) => url.searchParams.set("sslmode", "verify-full")))).toMatchObject({
       code: "store_unavailable",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { connect, silentLogger } from "holdfast";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claim, ERROR, firstCommit, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
@@ -116,6 +117,16 @@ test("a reader reads the views and can call nothing that writes", async () => {
     code: "42501",
   });
 });
+
+test("a role that may only read can look at runs, and is told at once what it lacks when it starts one or works", async () => {
+  await migrateAndGrant();
+  const hf = await connect(urlOf("reader"), { migrate: "check", logger: silentLogger });
+  expect(await hf.count()).toBe(0);
+  const answer = { code: "store_unavailable", message: expect.stringMatching(/permission denied .* Grant the role/) };
+  await expect(hf.start("order")).rejects.toMatchObject(answer);
+  await expect(hf.worker({ workflows: [], queues: ["q"] }).start()).rejects.toMatchObject(answer);
+  await hf.close();
+}, 10_000); // less than it takes to try again for as long as a store that is away is tried
 
 test("a role without the grants is told what it lacks", async () => {
   await expect(database.open({ url: urlOf("worker") })).rejects.toMatchObject({

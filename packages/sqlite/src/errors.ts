@@ -23,6 +23,19 @@ const SQLITE = {
   notADatabase: 26,
 } as const;
 
+const CODES_BY_TEXT: readonly (readonly [string, number])[] = [
+  ["database is locked", SQLITE.busy],
+  ["table is locked", SQLITE.locked],
+  ["out of memory", SQLITE.noMemory],
+  ["readonly database", SQLITE.readOnly],
+  ["disk I/O error", SQLITE.ioError],
+  ["disk image is malformed", SQLITE.corrupt],
+  ["disk is full", SQLITE.full],
+  ["unable to open database", SQLITE.cannotOpen],
+  ["schema has changed", SQLITE.schemaChanged],
+  ["not a database", SQLITE.notADatabase],
+];
+
 export interface ErrorPlace {
   /** The file, as an absolute path. */
   readonly file: string;
@@ -45,6 +58,15 @@ export function stillBusy(file: string, waitedMs: number, cause: unknown): Holdf
   );
 }
 
+/** A file in which a check has found something wrong. */
+export function damaged(file: string, found: string): HoldfastError {
+  return new HoldfastError("store_refused", `SQLite: ${damageAdvice(file)}`, { data: { file, found } });
+}
+
+function damageAdvice(file: string): string {
+  return `${file} is damaged. Stop every process that uses it, keep a copy with its -wal file, then restore a backup or run: sqlite3 "${file}" .recover`;
+}
+
 /** What the driver threw, as an error that says what to do. Anything that is not the driver's passes unchanged. */
 export function storeError(error: unknown, place: ErrorPlace): unknown {
   const code = resultCode(error);
@@ -52,7 +74,7 @@ export function storeError(error: unknown, place: ErrorPlace): unknown {
   const { file, moment } = place;
   const refused = moment === "open" ? "store_refused" : "store_unavailable";
   const make = (kind: "store_refused" | "store_unavailable" | "store_outcome_unknown", text: string): HoldfastError =>
-    new HoldfastError(kind, `SQLite: ${text}`, { data: { file, errcode: code }, cause: error });
+    new HoldfastError(kind, `SQLite: ${text}`, { data: { file, errcode: code, ...lasting(code) }, cause: error });
   switch (code) {
     case SQLITE.cannotOpen:
       return make(...cannotOpen(file, refused));
@@ -66,10 +88,7 @@ export function storeError(error: unknown, place: ErrorPlace): unknown {
     case SQLITE.notADatabase:
       return make(refused, `${file} is not an SQLite database, or it is damaged or encrypted. Name another file.`);
     case SQLITE.corrupt:
-      return make(
-        refused,
-        `${file} is damaged. Stop every process that uses it, keep a copy with its -wal file, then restore a backup or run: sqlite3 "${file}" .recover`,
-      );
+      return make(refused, damageAdvice(file));
     case SQLITE.full:
       return make(
         "store_unavailable",
@@ -92,6 +111,12 @@ export function storeError(error: unknown, place: ErrorPlace): unknown {
     default:
       return withoutMeaning(error, file);
   }
+}
+
+/** What does not go away by itself: callers need not wait for it. */
+function lasting(code: number): { readonly lasting?: true } {
+  const { readOnly, perm, auth, notADatabase, corrupt } = SQLITE;
+  return ([readOnly, perm, auth, notADatabase, corrupt] as number[]).includes(code) ? { lasting: true } : {};
 }
 
 function withoutMeaning(cause: unknown, file: string): HoldfastError {
@@ -129,8 +154,14 @@ function kindOf(place: string): "folder" | "missing" | "other" {
 
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { errcode } = error as { errcode?: unknown };
-  return typeof errcode === "number" ? errcode & 0xff : undefined;
+  const { errcode, code } = error as { errcode?: unknown; code?: unknown };
+  if (typeof errcode === "number") return errcode & 0xff;
+  return code === "ERR_SQLITE_ERROR" ? codeByText(error.message) : undefined;
+}
+
+/** `all` of @photostructure/sqlite gives no number. SQLite's own texts do not change. */
+function codeByText(message: string): number {
+  return CODES_BY_TEXT.find(([text]) => message.includes(text))?.[1] ?? SQLITE.error;
 }
 
 function messageOf(error: unknown): string {

@@ -10,6 +10,7 @@ import { Catalog } from "./catalog.ts";
 import { Connection } from "./connection.ts";
 import { openDatabase } from "./driver.ts";
 import { isBusy, stillBusy, storeError } from "./errors.ts";
+import { requireSound, requireWritable } from "./examination.ts";
 import { fileOf } from "./file-url.ts";
 import { HintLog } from "./hint-log.ts";
 import { migrate } from "./migrations.ts";
@@ -83,9 +84,8 @@ function prepare(sql: Connection, file: string, durability: Durability, mode: Mi
     );
   }
   migrate(sql, { mode, file, now });
-  // A file that may only be read is opened all the same; better to hear of it now than at the first write.
-  sql.script("begin immediate");
-  sql.rollback();
+  requireWritable(sql);
+  requireSound(sql, file);
 }
 
 /** Others may be opening, creating or migrating the file at the same moment. */

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import process from "node:process";
 import { inspect } from "node:util";
 import type { Store } from "holdfast/adapter";
@@ -10,6 +10,7 @@ import { fileOf } from "../src/file-url.ts";
 import { openParts } from "../src/open-store.ts";
 import { newRandom, openFile, silent, temporaryFolder } from "./sqlite-under-test.ts";
 
+const PAGE_BYTES = 4_096;
 let folder: ReturnType<typeof temporaryFolder>;
 
 beforeEach(() => {
@@ -86,6 +87,46 @@ describe("opening", () => {
     chmodSync(folder.path, 0o755);
   });
 
+  test("a file in write-ahead mode that may not be written, in a folder that may", async () => {
+    await (await openFile(folder.file("app.db"))).store.close();
+    chmodSync(folder.file("app.db"), 0o444);
+    chmodSync(folder.path, 0o777);
+    await asNobody(async () => {
+      await expect(openFile(folder.file("app.db"))).rejects.toMatchObject({
+        code: "store_refused",
+        message: expect.stringContaining(`may not write ${folder.file("app.db")}. Allow it to write`),
+      });
+    });
+  });
+
+  test.each([
+    ["the header", 0, 100],
+    ["the schema", 100, 400],
+    ["pages of tables and indexes", 2 * PAGE_BYTES, 6 * PAGE_BYTES],
+    ["the second half", 0.5, 0.5],
+  ])("a file in which %s is damaged", async (_, from, length) => {
+    const first = await openFile(folder.file("app.db"));
+    for (let n = 1; n <= 50; n++) await start(first.store, n, 3_000);
+    await first.store.close();
+    damage(folder.file("app.db"), from, length);
+    // The clock stands still: whoever tried again would never come back.
+    await expect(openFile(folder.file("app.db"))).rejects.toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(/app\.db is (?:damaged\. Stop every process|not an SQLite database)/),
+    });
+  });
+
+  test("a file that was cut off", async () => {
+    const first = await openFile(folder.file("app.db"));
+    for (let n = 1; n <= 50; n++) await start(first.store, n, 3_000);
+    await first.store.close();
+    truncateSync(folder.file("app.db"), 3 * PAGE_BYTES);
+    await expect(openFile(folder.file("app.db"))).rejects.toMatchObject({
+      code: "store_refused",
+      message: expect.stringContaining("app.db is damaged. Stop every process"),
+    });
+  });
+
   test.each([
     ["migrate", { migrate: "yes" }],
     ["durability", { durability: "none" }],
@@ -109,17 +150,22 @@ async function asNobody(work: () => Promise<void>): Promise<void> {
 }
 
 describe("at work", () => {
-  test("a damaged file is named, with what to do", async () => {
-    const first = await openFile(folder.file("app.db"));
-    for (let n = 1; n <= 50; n++) await start(first.store, n, 3_000);
-    await first.store.close();
-    damage(folder.file("app.db"));
-    const runs = Array.from({ length: 50 }, (_, n) => ({ runId: runIdOf(n + 1) }));
-    const readAll = async () => (await openFile(folder.file("app.db"))).store.readRuns({ runs });
-    await expect(readAll()).rejects.toMatchObject({
-      code: expect.stringMatching(/^store_(?:refused|unavailable)$/),
-      message: expect.stringMatching(/app\.db is damaged\. Stop every process .* sqlite3 ".*app\.db" \.recover/),
+  test("a file that is damaged meanwhile is named, with what to do, and asking again does not help", async () => {
+    const { store, connection } = await openParts(`file:${folder.file("app.db")}`, {
+      clock: new VirtualClock(),
+      random: newRandom(),
+      log: silent,
     });
+    for (let n = 1; n <= 50; n++) await start(store, n, 3_000);
+    connection.script("pragma wal_checkpoint(truncate); pragma cache_size = 0; pragma shrink_memory");
+    damage(folder.file("app.db"), 0.5, 0.5);
+    const runs = Array.from({ length: 50 }, (_, n) => ({ runId: runIdOf(n + 1) }));
+    await expect(store.readRuns({ runs })).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringMatching(/app\.db is damaged\. Stop every process .* sqlite3 ".*app\.db" \.recover/),
+      data: { lasting: true },
+    });
+    await store.close();
   });
 
   test("on a full disk nothing is written, and work goes on when there is room again", async () => {
@@ -171,11 +217,12 @@ describe("at work", () => {
   });
 });
 
-/** Overwrites the second half of the file. */
-function damage(file: string): void {
+/** Overwrites a part of the file; below 1 both numbers are shares of it. */
+function damage(file: string, from: number, length: number): void {
   const { size } = statSync(file);
+  const bytes = (part: number): number => Math.floor(part < 1 ? size * part : part);
   const descriptor = openSync(file, "r+");
-  writeSync(descriptor, Buffer.alloc(size >> 1, 0xa5), 0, size >> 1, size >> 1);
+  writeSync(descriptor, Buffer.alloc(bytes(length), 0xa5), 0, bytes(length), bytes(from));
   closeSync(descriptor);
 }
 

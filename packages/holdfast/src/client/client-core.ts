@@ -2,7 +2,7 @@ import { Batcher } from "../engine/batcher.ts";
 import { readWholeHistory } from "../engine/history-reader.ts";
 import type { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { backoff, type StorePatience, untilAnswered } from "../engine/store-retry.ts";
+import { backoff, isLasting, type StorePatience, untilAnswered } from "../engine/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -175,7 +175,8 @@ export class ClientCore {
     return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  readonly #giveUp = (failures: number): boolean => this.life.over || failures >= FAILURES_MAX;
+  readonly #giveUp = (failures: number, error: unknown): boolean =>
+    this.life.over || failures >= FAILURES_MAX || isLasting(error);
 }
 
 function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {

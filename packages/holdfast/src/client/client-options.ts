@@ -11,6 +11,7 @@ export interface ConnectOptions extends StoreOptions {
   /** Tenant: runs, ids and workers of different namespaces never see each other. Default `"default"`. */
   readonly namespace?: string;
   readonly codec?: Codec;
+  /** Default: from info up, a line each, to standard error. pino fits as it is; `silentLogger` says nothing. */
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */

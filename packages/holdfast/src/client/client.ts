@@ -20,12 +20,13 @@ import { purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
+import { UnservedStarts } from "./unserved-starts.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import { Workers } from "./workers.ts";
 
 /** How often results that are waited for are looked up, for ends that no hint announced. */
-const RESULT_LOOK_MS = 2_000;
+export const RESULT_LOOK_MS = 2_000;
 const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
 
@@ -65,12 +66,19 @@ export class Client {
   readonly #ends = new RunEnds();
   readonly #storeTime: StoreTime;
   readonly #workers: Worker[] = [];
+  readonly #unserved: UnservedStarts | undefined;
   readonly #onClose: () => Promise<void>;
   readonly #life = new Lifetime();
   #closing: Promise<void> | undefined;
   #workerCount = 0;
 
-  constructor(ports: PortsBundle, namespace: string, onClose: () => Promise<void>, lookMs = RESULT_LOOK_MS) {
+  constructor(
+    ports: PortsBundle,
+    namespace: string,
+    onClose: () => Promise<void>,
+    lookMs = RESULT_LOOK_MS,
+    watchStarts = false,
+  ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
     const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
@@ -78,6 +86,7 @@ export class Client {
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
+    this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
   }
 
@@ -107,6 +116,7 @@ export class Client {
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
       slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
+      if (created && !slot && isDueAtOnce(run)) this.#unserved?.started(created);
     }
     return this.#handleFor(outcome, run.workflow);
   }
@@ -217,6 +227,7 @@ export class Client {
   async #close(): Promise<void> {
     this.#life.end();
     await Promise.all(this.#workers.map((worker) => worker.stop()));
+    this.#unserved?.close();
     await this.#onClose();
   }
 
@@ -245,7 +256,7 @@ export class Client {
 
   /** A worker of this process with a free slot gets the run already claimed. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
-    if (run.startAt !== undefined || run.startDelayMs !== undefined) return undefined;
+    if (!isDueAtOnce(run)) return undefined;
     for (const worker of this.#workers) {
       const slot = worker.reserve(run.workflow, run.version, run.queue);
       if (slot) return slot;
@@ -279,6 +290,10 @@ export class Client {
       ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
     };
   }
+}
+
+function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {
+  return startAt === undefined && startDelayMs === undefined;
 }
 
 function writeCursor(run: Pick<Run, "createdAt" | "runId">): string {

@@ -1,6 +1,6 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
-import { requireName } from "../define/definitions.ts";
+import { DEFAULT_NAMESPACE, requireName } from "../define/definitions.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
@@ -12,7 +12,7 @@ import { MemoryStore } from "../memory/memory-store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { OpenedStore, OpenStore, OpenStoreOptions } from "../ports/open-store.ts";
-import { Client } from "./client.ts";
+import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
 import { consoleLogger } from "./console-logger.ts";
 
@@ -34,9 +34,9 @@ const sharedMemory = new Map<string, OpenedStore>();
  * (shared within the process).
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-  const namespace = options.namespace ?? "default";
+  const namespace = options.namespace ?? DEFAULT_NAMESPACE;
   requireName(namespace, "namespace");
-  const log = options.logger === undefined ? consoleLogger : guardLogger(options.logger, "connect");
+  const log = guardLogger(options.logger === undefined ? consoleLogger : options.logger, "connect");
   const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "connect", log);
   const { migrate, durability, schema } = options;
   const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, {
@@ -63,7 +63,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,
   };
-  return new Client(ports, namespace, () => store.close());
+  return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);
 }
 
 function resolveLimits(given: Partial<Limits> | undefined): Limits {

@@ -14,6 +14,7 @@ export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseL
 /** The version of a workflow that does not name one. */
 export const DEFAULT_VERSION = "1";
 export const DEFAULT_QUEUE = "default";
+export const DEFAULT_NAMESPACE = "default";
 
 /** A schema of a library that follows Standard Schema, or none. */
 export type MaybeSchema = StandardSchemaV1 | undefined;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { type StorePatience, untilAnswered } from "./store-retry.ts";
+import { isLasting, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 /** So often a worker that starts asks the store before it says that it cannot be reached. */
 const FAILURES_MAX = 10;
@@ -18,7 +18,7 @@ export async function announceVersions(
   onChangedCode: "warn" | "refuse",
 ): Promise<void> {
   if (workflows.length === 0) return;
-  const giveUp = (failures: number): boolean => failures >= FAILURES_MAX;
+  const giveUp = (failures: number, error: unknown): boolean => failures >= FAILURES_MAX || isLasting(error);
   const versions = workflows.map(({ name, version, fn }) => ({ workflow: name, version, hash: hashOf(fn) }));
   if (onChangedCode === "refuse") {
     const known = await untilAnswered(ports, () => ports.store.listVersions({ namespace }), giveUp);

@@ -3,11 +3,13 @@ import { formatDuration } from "../model/duration.ts";
 import { idempotencyKey } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
-import type { Logger } from "../ports/logger.ts";
+import type { Logger, RunLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
+import { runLogger } from "../replay/run-logger.ts";
 import type { StepFunction, StepInfo } from "../replay/step-options.ts";
+import { aboutRun, stepName } from "./failure-lines.ts";
 import { isPromiseLike } from "./transaction.ts";
 
 export type AttemptResult =
@@ -71,11 +73,9 @@ export class Attempt implements StepInfo {
   }
 
   /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
-  get log(): Logger {
-    const about = { runId: this.#run.runId, op: this.op.id, attempt: this.attempt };
-    const write = (level: keyof Logger) => (fields: object, message: string) =>
-      this.#host.log[level]({ ...about, ...fields }, message);
-    return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  get log(): RunLogger {
+    const about = { ...aboutRun(this.#run), op: this.op.id, attempt: this.attempt };
+    return runLogger({ log: this.#host.log, about });
   }
 
   /** Made when first asked for: most steps never look at it. */
@@ -134,7 +134,7 @@ export class Attempt implements StepInfo {
     const { telemetry, clock } = this.#host;
     if (!telemetry) return;
     // Without the occurrence, so that a loop does not make a label for each turn.
-    const step = this.op.id.replace(/#\d+$/, "");
+    const step = stepName(this.op.id);
     const labels = { workflow: this.#run.workflow, step, outcome: result.ok ? "completed" : "failed" };
     telemetry.count("step_attempts", 1, labels);
     telemetry.duration("step_attempt", clock.monotonic() - this.startedAt, labels);

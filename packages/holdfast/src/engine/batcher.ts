@@ -7,7 +7,7 @@ export interface BatcherParams<T, R> extends StorePatience {
   readonly sizeMax: number;
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
-  readonly giveUp: (failures: number) => boolean;
+  readonly giveUp: (failures: number, error: unknown) => boolean;
   /** How many batches may travel at once; one unless told. More than one only where their order does not matter. */
   readonly inFlightMax?: number;
 }

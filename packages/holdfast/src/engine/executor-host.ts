@@ -11,6 +11,7 @@ import type { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
 import type { InboxReader } from "./inbox-reader.ts";
 import type { Lease } from "./lease.ts";
+import type { RepeatedLines } from "./repeated-lines.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import type { StepWatch } from "./step-watch.ts";
 import type { StoreTime } from "./store-time.ts";
@@ -21,6 +22,7 @@ export interface ExecutorHost {
   readonly random: Random;
   readonly codec: Codec;
   readonly log: Logger;
+  readonly lines: RepeatedLines;
   readonly storeTime: StoreTime;
   readonly loop: TurnLoop;
   readonly committer: Committer;

@@ -1,17 +1,27 @@
 import { describeForgotten, forgottenIds } from "../replay/forgotten-ops.ts";
 import type { Leaving } from "./executor-host.ts";
+import { writeEnd } from "./failure-lines.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
+import type { RepeatedLines } from "./repeated-lines.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
 
+export interface Listeners {
+  readonly ports: PortsBundle;
+  readonly ends: RunEnds;
+  readonly lines: RepeatedLines;
+}
+
 /** Tells whoever wants to know that a run has left this worker: callers that wait for its end, the log, telemetry. */
-export function reportLeaving(executor: RunExecutor, leaving: Leaving, ports: PortsBundle, ends: RunEnds): void {
+export function reportLeaving(executor: RunExecutor, leaving: Leaving, to: Listeners): void {
   const { runId, run } = executor;
+  const { ports, ends, lines } = to;
   const { workflow } = run;
   const { telemetry } = ports;
   if (leaving.how === "lost") telemetry?.count("runs_lost", 1, { workflow });
   if (leaving.how !== "closed") return;
   const { transition } = leaving;
+  writeEnd(lines, run, transition);
   if (transition.type === "end") {
     const { status, output, error } = transition;
     ends.publish({ runId, status, output, error, continuedAs: null });
@@ -23,8 +33,6 @@ export function reportLeaving(executor: RunExecutor, leaving: Leaving, ports: Po
     ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
     telemetry?.count("runs_ended", 1, { workflow, status: "continued" });
   } else if (transition.type === "park") {
-    const { code, message } = transition.error;
-    ports.log.error({ runId, id: run.id, workflow, code }, `run parked: ${message}`);
-    telemetry?.count("runs_parked", 1, { workflow, code: code ?? "" });
+    telemetry?.count("runs_parked", 1, { workflow, code: transition.error.code ?? "" });
   }
 }

@@ -6,12 +6,13 @@ import type { Transition } from "../ports/store.ts";
 import type { Outcome } from "../replay/machine-params.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { writeRetriedRun } from "./failure-lines.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** How many of the ops that a run waits for its row names. */
 const WAITING_FOR_MAX = 20;
 
-type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record">;
+type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines">;
 
 /** What the outcome of the workflow function means for the run. */
 export function endTransition(
@@ -89,8 +90,11 @@ export function retryTransition(
 ): Transition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
-  const retryAt = now + code.retryDelayMs(attempt, () => host.random.next());
-  const meta = { attempt, error: host.record(outcome.error), retryAt, forgets: outcome.forgets };
+  const delayMs = code.retryDelayMs(attempt, () => host.random.next());
+  const retryAt = now + delayMs;
+  const error = host.record(outcome.error);
+  const meta = { attempt, error, retryAt, forgets: outcome.forgets };
+  writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
   machine.append({ type: "run_retried", op: null, meta }, now);
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }

@@ -1,7 +1,7 @@
 import { uuidV7 } from "../model/ids.ts";
 import type { RegisterWorkerParams } from "../ports/store.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { type StorePatience, untilAnswered } from "./store-retry.ts";
+import { isLasting, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface SignedOn {
   readonly workerId: string;
@@ -14,7 +14,10 @@ export interface SignedOn {
   readonly tries: number;
 }
 
-/** Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. */
+/**
+ * Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. Throws what is not
+ * worth waiting for.
+ */
 export async function signOn(
   ports: PortsBundle & StorePatience,
   row: Omit<RegisterWorkerParams, "workerId">,
@@ -32,7 +35,8 @@ export async function signOn(
       askedAt = clock.monotonic();
       return store.registerWorker({ workerId, ...row });
     };
-    const answer = await untilAnswered(ports, register, unwanted).catch((error: unknown) => {
+    const giveUp = (_failures: number, error: unknown): boolean => unwanted() || isLasting(error);
+    const answer = await untilAnswered(ports, register, giveUp).catch((error: unknown) => {
       if (!unwanted()) throw error;
     });
     if (unwanted()) {

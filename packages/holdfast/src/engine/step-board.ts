@@ -5,6 +5,7 @@
 import { classifyError } from "../errors/classify.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { EventDraft, EventMeta } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
@@ -14,6 +15,7 @@ import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { writeFailedAttempt } from "./failure-lines.ts";
 import { attemptMeta } from "./message-draft.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
@@ -191,8 +193,10 @@ export class StepBoard implements AttemptOwner {
       retryAfterMs ?? 0,
       backoffMs(retry, attempt, () => this.#host.random.next()),
     );
-    const about = { attempt, error: this.#host.record(error, { kind }), retryAt: now + delayMs };
+    const record = this.#host.record(error, { kind });
+    const about = { attempt, error: record, retryAt: now + delayMs };
     const meta = ms < 1 ? about : { ...about, ms };
+    this.#say(op, attempt, record, delayMs);
     this.idle = appended(this.idle, op);
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
@@ -208,7 +212,14 @@ export class StepBoard implements AttemptOwner {
       ...(neverBegan ? { neverBegan } : {}),
       ...(ms < 1 ? {} : { ms }),
     };
+    // Without an attempt nothing has failed: it was withdrawn.
+    if (attempts > 0) this.#say(op, attempts, record, undefined);
     this.#run.push({ type: "step_failed", op: op.id, meta });
+  }
+
+  #say(op: Op, attempt: number, error: ErrorRecord, nextMs: number | undefined): void {
+    const { attempts } = (op.step as StepWork).options.retry;
+    writeFailedAttempt(this.#host.lines, { run: this.#run.run, op: op.id, attempt, attempts, error, nextMs });
   }
 
   /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */

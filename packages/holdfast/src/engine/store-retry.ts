@@ -18,6 +18,14 @@ export function isTransient(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
 }
 
+/**
+ * Whether it is known not to go away by itself: a damaged file, a missing permission. For a worker with runs in its hands that
+ * is an outage like any other, because somebody may put it right; whoever has just called should hear of it at once.
+ */
+export function isLasting(error: unknown): boolean {
+  return isHoldfastError(error, "store_unavailable") && error.data.lasting === true;
+}
+
 export function backoff({ clock, random, life }: StorePatience, failures: number): Promise<void> {
   const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10)) * (0.75 + random.next() / 2);
   return new Promise((resolve) => {
@@ -39,14 +47,14 @@ export function backoff({ clock, random, life }: StorePatience, failures: number
 export async function untilAnswered<T>(
   patience: StorePatience,
   call: (again: boolean) => Promise<T>,
-  giveUp: (failures: number) => boolean,
+  giveUp: (failures: number, error: unknown) => boolean,
 ): Promise<T> {
   for (let failures = 0; ; ) {
     try {
       return await call(failures > 0);
     } catch (error) {
       failures += 1;
-      if (!isTransient(error) || giveUp(failures)) throw error;
+      if (!isTransient(error) || giveUp(failures, error)) throw error;
       await backoff(patience, failures);
       if (patience.life?.over) throw error;
     }

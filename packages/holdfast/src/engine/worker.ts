@@ -21,6 +21,7 @@ import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
 import { guardRejections } from "./rejection-guard.ts";
+import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
@@ -55,6 +56,7 @@ export class Worker {
   readonly #inbox: InboxReader;
   readonly #reconciler: Reconciler;
   readonly #solo: SoloRule;
+  readonly #lines: RepeatedLines;
   readonly #host: ExecutorHost;
   #state: "stopped" | "starting" | "running" | "draining" = "stopped";
   /** The start or the end that is under way, or the last one. */
@@ -80,6 +82,7 @@ export class Worker {
       onLeft: (runId) => this.#onLeft(runId),
     });
     this.#solo = new SoloRule(clock);
+    this.#lines = new RepeatedLines(ports);
     const { leaseMs, tuning } = options;
     this.#sweeper = new Sweeper({
       clock,
@@ -222,6 +225,7 @@ export class Worker {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
     await signOff(ports, workerId);
     this.#state = "stopped";
+    this.#lines.flush(true);
     this.#tell("worker stopped", {});
   }
 
@@ -320,7 +324,7 @@ export class Worker {
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: that needs no hint here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.#claimer.poke();
-    reportLeaving(executor, leaving, this.#params.ports, this.#params.ends);
+    reportLeaving(executor, leaving, { ...this.#params, lines: this.#lines });
   }
 
   #onLeft(runId: string): void {
@@ -339,6 +343,7 @@ export class Worker {
   }
 
   #onHeartbeat(result: HeartbeatResult): void {
+    this.#lines.flush();
     for (const runId of result.behind) this.#held.pull(runId);
     void this.#reconciler.compare(result.heldCount);
   }
@@ -388,6 +393,7 @@ export class Worker {
       random,
       codec,
       log,
+      lines: this.#lines,
       storeTime,
       loop,
       watch,

@@ -9,8 +9,6 @@ export interface Logger {
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
-
 /** The logger of workflow code and steps: fields and a message, in either order, or one of them alone. */
 export interface RunLogger {
   readonly debug: LogMethod;
@@ -23,3 +21,5 @@ export interface LogMethod {
   (message: string, fields?: object): void;
   (fields: object, message?: string): void;
 }
+
+export const silentLogger: RunLogger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -6,7 +6,7 @@ import type { Attributes } from "../model/event.ts";
 import { nameFault, valueFault } from "../model/names.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Stored, Whole } from "../model/stored.ts";
-import type { Logger } from "../ports/logger.ts";
+import type { RunLogger } from "../ports/logger.ts";
 import { RECEIVE_PREFIX } from "./ask.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import {
@@ -23,6 +23,7 @@ import {
   type Settled,
 } from "./branches.ts";
 import { type StepWork, stepWork, type TransactionWork } from "./op.ts";
+import { runLogger } from "./run-logger.ts";
 import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 import {
@@ -64,8 +65,8 @@ export type ContinueArguments<I> = undefined extends I ? [input?: I] : [input: I
  */
 export interface Context<I = unknown> {
   readonly info: RunInfo;
-  /** Silent during replay, so that a line is written once. */
-  readonly log: Logger;
+  /** `ctx.log.info("text")`, with fields before or after it. Silent during replay, so that a line is written once. */
+  readonly log: RunLogger;
   /** Aborted when the run is canceled or times out. */
   readonly abortSignal: AbortSignal;
 
@@ -148,7 +149,7 @@ export function askTransaction(
 class RunContext implements Context {
   readonly #machine: RunMachine;
   readonly #scope: Scope;
-  #log: Logger | undefined;
+  #log: RunLogger | undefined;
   #info: RunInfo | undefined;
   #bound: unknown[] | undefined;
 
@@ -165,7 +166,7 @@ class RunContext implements Context {
   }
 
   /** Made when first asked for: most runs never write a line. */
-  get log(): Logger {
+  get log(): RunLogger {
     this.#log ??= quietOnReplay(this.#machine);
     return this.#log;
   }
@@ -383,10 +384,8 @@ export function assertAttributes(attributes: Attributes, where: string): void {
   }
 }
 
-function quietOnReplay(machine: RunMachine): Logger {
-  const write = (level: keyof Logger) => (fields: object, message: string) => {
-    if (!machine.turnIsRecorded)
-      machine.log[level]({ runId: machine.run.runId, id: machine.run.id, ...fields }, message);
-  };
-  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+function quietOnReplay(machine: RunMachine): RunLogger {
+  const { namespace, workflow, id, runId } = machine.run;
+  const about = { namespace, workflow, id, runId };
+  return runLogger({ log: machine.log, about, quiet: () => machine.turnIsRecorded });
 }

@@ -3,7 +3,7 @@ import type { RetryIf } from "../errors/retry-rule.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { type Duration, durationToMs } from "../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../model/retry-policy.ts";
-import type { Logger } from "../ports/logger.ts";
+import type { RunLogger } from "../ports/logger.ts";
 
 /** How often and how soon to try again. `attempts` counts executions. */
 export type RetryOption<S extends string = string> =
@@ -26,7 +26,8 @@ export interface StepInfo {
   readonly signal: AbortSignal;
   /** The same for every attempt of this step of this run: hand it to whatever you call. */
   readonly idempotencyKey: string;
-  readonly log: Logger;
+  /** Every line says which run, step and attempt it comes from. */
+  readonly log: RunLogger;
 }
 
 export type StepFunction<T> = (step: StepInfo) => T | PromiseLike<T>;

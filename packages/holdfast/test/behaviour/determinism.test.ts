@@ -82,7 +82,7 @@ describe("on every replay", () => {
     await fleet.forgetful({ workflows: [talk] });
     const run = await fleet.client().start(talk, undefined, { id: "t" });
     await fleet.result(run);
-    const about = { runId: run.runId, id: "t" };
+    const about = { namespace: "default", workflow: "talk", id: "t", runId: run.runId };
     expect(fleet.lines.filter((line) => "n" in line.fields)).toEqual([
       { level: "info", message: "begun", fields: { ...about, n: 1 } },
       { level: "warn", message: "halfway", fields: { ...about, n: 2 } },

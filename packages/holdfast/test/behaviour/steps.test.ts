@@ -148,7 +148,8 @@ describe("a step", () => {
     const run = await fleet.client().start(talk);
     await fleet.result(run);
     const hellos = fleet.lines.filter((line) => line.message === "hello").map((line) => line.fields);
-    const about = { runId: run.runId, op: "talk", detail: 1 };
+    const of = { namespace: "default", workflow: "talk", id: run.id, runId: run.runId };
+    const about = { ...of, op: "talk", detail: 1 };
     expect(hellos).toEqual([
       { ...about, attempt: 1 },
       { ...about, attempt: 2 },

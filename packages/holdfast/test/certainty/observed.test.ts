@@ -61,6 +61,11 @@ test("log lines of a workflow carry run and op, and are not repeated by replay; 
   expect(ofRun.map((line) => [line["msg"], line["op"], line["attempt"]])).toEqual([
     ["begun", undefined, undefined],
     ["trying", "try", 1],
+    [
+      expect.stringMatching(/^step "try" failed, attempt 1 of 3, next attempt in .*: RetryableError: once more$/),
+      "try",
+      1,
+    ],
     ["trying", "try", 2],
     ["slept", undefined, undefined],
   ]);

@@ -44,6 +44,24 @@ describe("a worker that signs on", () => {
     expect(await cluster.until(process.client.get("r").result())).toBe("quick");
   });
 
+  test("does not wait for what will not go away by itself, and neither does a caller", async () => {
+    const cluster = new Cluster();
+    const damaged = new HoldfastError("store_unavailable", "the file is damaged", { data: { lasting: true } });
+    let calls = 0;
+    cluster.store.fault = (moment) => {
+      if (moment === "before") calls += 1;
+      return damaged;
+    };
+    const process = cluster.process("p");
+    const answer = { code: "store_unavailable", message: "the file is damaged" };
+    await expect(cluster.until(process.client.start(quick))).rejects.toMatchObject(answer);
+    await expect(cluster.until(process.client.count())).rejects.toMatchObject(answer);
+    await expect(process.worker({ workflows: [quick] })).rejects.toMatchObject(answer);
+    await expect(process.worker({ workflows: [] })).rejects.toMatchObject(answer);
+    expect(calls).toBe(4);
+    expect(cluster.clock.monotonic()).toBe(0);
+  });
+
   test("takes another id when the store calls the first one dead", async () => {
     const cluster = new Cluster();
     const other = cluster.process("other");

@@ -1,0 +1,64 @@
+/**
+ * Says when runs are started that nobody will take: the commonest reason why a first program hangs. It looks some seconds
+ * after the first start of a workflow, in the list of workers, and then not for a while, so a start costs nothing.
+ */
+import type { Run } from "../model/run.ts";
+import type { WorkerRow } from "../model/worker-row.ts";
+import type { Timer } from "../ports/clock.ts";
+import type { ClientCore } from "./client-core.ts";
+
+const LOOK_AFTER_MS = 5_000;
+const LOOK_AGAIN_MS = 60_000;
+const WORKFLOWS_MAX = 1_000;
+
+type Started = Pick<Run, "id" | "workflow" | "version" | "queue">;
+
+export class UnservedStarts {
+  readonly #core: ClientCore;
+  /** By workflow and queue: when to look again. */
+  readonly #lookedAt = new Map<string, number>();
+  readonly #timers = new Set<Timer>();
+
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /** A run was created that is due and that no worker of this client has taken. */
+  started(run: Started): void {
+    const { clock } = this.#core.ports;
+    const key = `${run.workflow}@${run.version} ${run.queue}`;
+    const now = clock.monotonic();
+    const again = this.#lookedAt.get(key);
+    if (again !== undefined && now < again) return;
+    if (this.#lookedAt.size >= WORKFLOWS_MAX) this.#lookedAt.clear();
+    this.#lookedAt.set(key, now + LOOK_AGAIN_MS);
+    const timer = clock.setTimer(LOOK_AFTER_MS, () => {
+      this.#timers.delete(timer);
+      // A store that does not answer is reported by whoever needs it.
+      void this.#look(run).catch(() => {});
+    });
+    timer.unref?.();
+    this.#timers.add(timer);
+  }
+
+  close(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  async #look(run: Started): Promise<void> {
+    const { ports, namespace } = this.#core;
+    const workers = await ports.store.listWorkers({ namespace });
+    if (workers.some((worker) => offers(worker, run))) return;
+    const { id, workflow, version, queue } = run;
+    const offer = `no live worker offers ${workflow}@${version} on queue "${queue}" in namespace "${namespace}"`;
+    ports.log.warn({ workflow, id, queue }, `a run was started that nobody takes: ${offer}; it waits until one does`);
+  }
+}
+
+/** One that drains counts: a deployment is about to put another in its place. */
+function offers(worker: WorkerRow, { workflow, version, queue }: Omit<Started, "id">): boolean {
+  return (
+    worker.status !== "offline" && worker.workflows.includes(`${workflow}@${version}`) && worker.queues.includes(queue)
+  );
+}
