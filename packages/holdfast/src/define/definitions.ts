@@ -6,6 +6,7 @@ import { nameFault } from "../model/names.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
+import { callSite } from "../replay/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
 import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
 
@@ -51,6 +52,8 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
+  /** File and line, for messages about its code. */
+  readonly definedAt: string | undefined;
   /** Carry the types; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
@@ -119,6 +122,7 @@ export function workflow(
     inputSchema: options.input,
     outputSchema: options.output,
     fn,
+    definedAt: callSite(),
   };
 }
 
