@@ -8,6 +8,7 @@ export interface TxQuery {
   readonly name?: string;
 }
 
+/** What a statement has come to. */
 export interface TxResult<R> {
   readonly rows: R[];
   readonly rowCount: number | null;

@@ -2,7 +2,8 @@
  * The SQLite driver: `node:sqlite` where this Node has it, otherwise a package with the same interface. Nothing else in
  * this package knows which one it is; what they throw is translated in errors.ts.
  */
-import { isBuiltin } from "node:module";
+import { createRequire, isBuiltin } from "node:module";
+import { loadQuietly } from "./quiet-load.ts";
 
 export type SqlValue = null | number | string | Uint8Array;
 
@@ -39,7 +40,10 @@ interface Driver {
 const BUILT_IN = "node:sqlite";
 
 export async function openDatabase(path: string): Promise<Database> {
-  const driver = isBuiltin(BUILT_IN) ? await import(BUILT_IN) : await import("@photostructure/sqlite");
-  const { DatabaseSync } = driver as Driver;
+  const { DatabaseSync } = (isBuiltin(BUILT_IN) ? builtIn() : await import("@photostructure/sqlite")) as Driver;
   return new DatabaseSync(path);
+}
+
+function builtIn(): unknown {
+  return loadQuietly(() => createRequire(import.meta.url)(BUILT_IN));
 }

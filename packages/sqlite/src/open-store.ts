@@ -20,8 +20,12 @@ import { BUSY_PATIENCE_MS, Transactions } from "./transactions.ts";
 
 const RETRY_MS = 10;
 
+/** Options of `openStore`, for whoever opens a store without `connect`. */
 export interface SqliteStoreOptions extends OpenStoreOptions {
-  /** Whether hints of other processes are listened to. Default true; a simulator has no other processes. */
+  /**
+   * Whether hints of other processes are listened to; a simulator has no other processes.
+   * @defaultValue `true`
+   */
   readonly watch?: boolean;
 }
 

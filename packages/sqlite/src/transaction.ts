@@ -11,6 +11,7 @@ import type { Tx } from "./tx.ts";
 /** Like those of a step; a transaction happens exactly once, so there is nothing to say about crashes. */
 export type TransactionOptions<T = unknown, S extends string = string> = Omit<StepOptions<T, S>, "onCrash">;
 
+/** The work of a transaction step. It may be called more than once; its transaction happens once. */
 export type TransactionFunction<T> = (tx: Tx, step: StepInfo) => T extends PromiseLike<unknown> ? never : T;
 
 /**

@@ -4,8 +4,11 @@ import type { SqlValue, Statement } from "./driver.ts";
 
 /** The open transaction of a step. Each call is one statement, and everything happens at once. */
 export interface Tx {
+  /** Executes a statement, and says what it has changed. */
   run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
+  /** The first row, or undefined. */
   get<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T | undefined;
+  /** All rows. */
   all<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T[];
 }
 

@@ -55,6 +55,7 @@ export class ClientInTransaction {
     return new RunHandle(this.#core, outcome.run.id, outcome.run) as RunHandle<never>;
   }
 
+  /** Many starts; the handles are in the order of the requests. */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
       readonly [K in keyof T]: StartRequest<T[K], S>;

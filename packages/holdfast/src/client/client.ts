@@ -30,7 +30,7 @@ export const RESULT_LOOK_MS = 2_000;
 const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
 
-/** Input may be left out where the workflow takes none. */
+/** What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none. */
 export type StartArguments<D, S extends string = string> =
   undefined extends InputOf<D>
     ? [input?: InputOf<D>, options?: StartOptions<S>]
@@ -51,7 +51,9 @@ export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
   -readonly [K in keyof T]: RunHandle<T[K] extends AnyWorkflow ? OutputOf<T[K]> : unknown>;
 };
 
+/** A page of `hf.list`. */
 export interface RunPage {
+  /** Newest first. */
   readonly runs: readonly RunSummary[];
   /** Give it back as `cursor` for the next page; null on the last. */
   readonly cursor: string | null;
@@ -59,8 +61,11 @@ export interface RunPage {
 
 /** The way in: starts runs, finds them, talks to them, makes workers. Made by `connect`. */
 export class Client {
+  /** The namespace that it was connected with. */
   readonly namespace: string;
+  /** Which version new runs get. */
   readonly versions: Versions;
+  /** The workers of the namespace, as the store knows them. */
   readonly workers: Workers;
   readonly #core: ClientCore;
   readonly #ends = new RunEnds();
@@ -152,7 +157,7 @@ export class Client {
     return this.makeHandle(this.#core, wanted, undefined) as RunHandle<never>;
   }
 
-  /** Newest first. */
+  /** Runs that fit the filter, newest first, a page at a time. */
   async list(options: ListOptions = {}): Promise<RunPage> {
     const limit = options.limit ?? LIST_LIMIT_DEFAULT;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
@@ -175,6 +180,7 @@ export class Client {
     };
   }
 
+  /** How many runs fit the filter. */
   count(filter: ListFilter = {}): Promise<number> {
     return this.#core.call((store) => store.countRuns({ ...this.#filter(filter), atMost: null }));
   }
@@ -199,6 +205,7 @@ export class Client {
     return explainRun(this.#core, id);
   }
 
+  /** A worker that runs workflows in this process, once it is started. */
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
@@ -240,7 +247,7 @@ export class Client {
     return undefined;
   };
 
-  /** For `inTransaction` of an adapter: `join` gives the calls of its store that are part of the transaction. */
+  /** @internal For `inTransaction` of an adapter: `join` gives the calls of its store that are part of the transaction. */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#life.assertOpen();
     const { ports, namespace, waiter, life } = client.#core;

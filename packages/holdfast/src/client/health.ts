@@ -1,8 +1,10 @@
 import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
+/** How well something is. */
 export type HealthStatus = "healthy" | "degraded" | "unhealthy";
 
+/** A worker, judged by the age of its heartbeat. */
 export interface WorkerHealth {
   readonly workerId: string;
   readonly name: string;
@@ -12,6 +14,7 @@ export interface WorkerHealth {
   readonly activeRuns: number;
 }
 
+/** What `hf.health()` answers. */
 export interface Health {
   readonly status: HealthStatus;
   /** Why it is not healthy, one sentence each. */

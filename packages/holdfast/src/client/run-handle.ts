@@ -32,6 +32,7 @@ export type StartedRun = Pick<Run, "runId" | "workflow">;
 
 /** One run, seen from outside. `T` is what its workflow returns. */
 export class RunHandle<T = unknown> {
+  /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
@@ -53,10 +54,12 @@ export class RunHandle<T = unknown> {
     );
   }
 
+  /** The run with its input, output and error. */
   async describe(): Promise<RunDescription> {
     return describeRun(await this.#read(), this.#core.ports.codec);
   }
 
+  /** Where the run stands. */
   async status(): Promise<RunStatus> {
     return (await this.#read()).status;
   }

@@ -11,6 +11,7 @@ export class Versions {
     this.#core = core;
   }
 
+  /** The versions that workers have offered, of one workflow or of all. */
   list(workflow?: string): Promise<readonly VersionRow[]> {
     const { namespace } = this.#core;
     return this.#core.call((store) =>

@@ -3,6 +3,7 @@ import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
+/** What `hf.why(id)` answers. */
 export interface Why {
   readonly status: RunStatus;
   /** What it waits for, in one sentence. */

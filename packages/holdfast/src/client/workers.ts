@@ -22,6 +22,7 @@ export class Workers {
     return this.#core.call((store) => store.listWorkers({ namespace: this.#core.namespace }));
   }
 
+  /** One of them, by its id. */
   async get(workerId: string): Promise<WorkerRow | undefined> {
     return (await this.list()).find((worker) => worker.workerId === workerId);
   }

@@ -6,9 +6,11 @@ import { nameFault } from "../model/names.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
+import { callSite } from "../replay/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
 import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
 
+/** The code of a workflow. It is called again from the top after a crash: whatever could come out differently goes through `ctx`. */
 export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseLike<O>;
 
 /** The version of a workflow that does not name one. */
@@ -19,26 +21,57 @@ export const DEFAULT_NAMESPACE = "default";
 /** A schema of a library that follows Standard Schema, or none. */
 export type MaybeSchema = StandardSchemaV1 | undefined;
 
+/** Options of a workflow, in place of its bare name. */
 export interface WorkflowOptions<
   In extends MaybeSchema = MaybeSchema,
   Out extends MaybeSchema = MaybeSchema,
   S extends string = string,
 > {
+  /** How the workflow is called in the store and by `start("name")`. Renaming it is a new workflow. */
   readonly name: string;
+  /**
+   * Which code this is. A run stays with the version that it was started with.
+   * @defaultValue `"1"`
+   */
   readonly version?: string;
+  /**
+   * A schema (zod, valibot, arktype, any Standard Schema) that checks and converts the input before anything is stored.
+   * @defaultValue no check
+   */
   readonly input?: In;
+  /**
+   * A schema that checks and converts what the function returns. It must answer at once.
+   * @defaultValue no check
+   */
   readonly output?: Out;
+  /**
+   * The queue of its runs: only workers that serve this queue take them.
+   * @defaultValue `"default"`
+   */
   readonly queue?: string;
-  /** Of the whole run: off unless asked for. */
+  /**
+   * Tries a failed run again as a whole, at the steps that failed. `attempts` counts executions of the run.
+   * @defaultValue none: a failed run stays failed
+   */
   readonly retry?: RetryOption<S>;
+  /**
+   * Which failures of the run are worth another try, beside `retry`.
+   * @defaultValue `"default"`
+   */
   readonly retryIf?: RetryIf;
-  /** From start to `timed_out`. */
+  /**
+   * The longest that a run may take, from its start; then it is wound up like a canceled one and ends as `timed_out`.
+   * @defaultValue no limit
+   */
   readonly timeout?: CheckedDuration<S>;
-  /** Larger is sooner. */
+  /**
+   * Which due runs workers take first: a whole number from -9 to 9, larger is sooner.
+   * @defaultValue `0`
+   */
   readonly priority?: number;
 }
 
-/** A named, versioned async function. `I` is what callers pass, `O` what they get back. */
+/** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` what they get back. */
 export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly kind: "workflow";
   readonly name: string;
@@ -52,6 +85,8 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
+  /** File and line, for messages about its code. */
+  readonly definedAt: string | undefined;
   /** Carry the types; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
@@ -59,7 +94,9 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
 
 // biome-ignore lint/suspicious/noExplicitAny: the bound for "whatever definition"; user code never sees the any
 export type AnyWorkflow = WorkflowDefinition<any, any>;
+/** What callers pass to a workflow. */
 export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
+/** What callers get back from a workflow. */
 export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : never;
 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
@@ -78,6 +115,7 @@ type Returning<Out> = Out extends StandardSchemaV1
   ? (ctx: never, input: never) => SchemaInput<Out> | PromiseLike<SchemaInput<Out>>
   : unknown;
 
+/** Defines a workflow: a function whose every `await ctx…` is recorded, so that it survives the process that runs it. */
 export function workflow<I = undefined, O = unknown>(
   name: string,
   fn: WorkflowFunction<I, O>,
@@ -120,6 +158,7 @@ export function workflow(
     inputSchema: options.input,
     outputSchema: options.output,
     fn,
+    definedAt: callSite(),
   };
 }
 

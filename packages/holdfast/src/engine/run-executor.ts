@@ -18,12 +18,12 @@ import { appended, NONE } from "../model/short-list.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import type { Op } from "../replay/op.ts";
-import { explainDivergence } from "../replay/replayer.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { divergence, type Explanation, foreignAwait } from "./explanations.ts";
 import { isOwnOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
@@ -187,7 +187,7 @@ export class RunExecutor implements TurnTaker, Committable {
       if (eventRole(draft.type) === "note") machine.note(draft, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
-    if (machine.divergence) this.#parkDivergence();
+    if (machine.divergence) this.#explain(divergence);
     else this.#settle();
     return false;
   }
@@ -196,8 +196,8 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     machine.close();
     if (this.state !== "held") return;
-    if (machine.divergence) return this.#parkDivergence();
-    if (machine.violation) return this.#park(machine.violation);
+    if (machine.divergence) return this.#explain(divergence);
+    if (machine.violation) return this.#parkViolation(machine.violation);
     this.#steps.takeAsked();
     if (machine.replaying || this.#queue.length > 0) this.#host.loop.ready(this);
     else this.#settle();
@@ -207,17 +207,14 @@ export class RunExecutor implements TurnTaker, Committable {
   #settle(): void {
     const { machine } = this;
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
-    if (machine.divergence || this.#parkError) return;
+    if (machine.divergence || this.#parkError || this.#explaining) return;
     this.#steps.stopWithdrawn();
     // Code that is told of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#parkError) return;
     if (!machine.outcome) {
       for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
-      if (!machine.ops.waiting) {
-        const message = `Workflow "${this.run.workflow}" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.`;
-        return this.#park(new HoldfastError("foreign_await", message));
-      }
+      if (!machine.ops.waiting) return this.#explain(foreignAwait);
       this.#steps.startDue();
     } else if (machine.outcome.type === "retried") this.#steps.startPrepared();
     if (this.#queue.length > 0) return;
@@ -296,7 +293,13 @@ export class RunExecutor implements TurnTaker, Committable {
     if (this.#parkError) return { type: "park", error: this.#parkError };
     // Nothing in history says that the code was never called: what is written of such a run must be all of it.
     const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
-    if (machine.inTurn || machine.replaying || !machine.started || (this.#queue.length > 0 && !neverCalled))
+    if (
+      machine.inTurn ||
+      machine.replaying ||
+      !machine.started ||
+      this.#explaining ||
+      (this.#queue.length > 0 && !neverCalled)
+    )
       return hold;
     if (machine.outcome?.type === "retried") {
       if (this.#steps.running > 0 || this.#steps.hasPrepared()) return hold;
@@ -381,14 +384,23 @@ export class RunExecutor implements TurnTaker, Committable {
   violated(): void {
     const { violation } = this.machine;
     // In a turn the closing of the turn finds it.
-    if (violation && this.state === "held" && !this.machine.inTurn) this.#park(violation);
+    if (violation && this.state === "held" && !this.machine.inTurn) this.#parkViolation(violation);
   }
 
-  #parkDivergence(): void {
+  #parkViolation(violation: HoldfastError): void {
+    // What the code does meanwhile comes from the same mistake.
+    if (this.#explaining) return;
+    if (violation.code === "foreign_await") this.#explain(foreignAwait, violation.cause);
+    else this.#park(violation);
+  }
+
+  /** What it takes time to find out about. Until it is known, nothing is delivered, and the run stays here. */
+  #explain(explain: Explanation, cause?: unknown): void {
     if (this.#explaining) return;
     this.#explaining = true;
-    const immediate = (callback: () => void): void => this.#host.clock.immediate(callback);
-    void explainDivergence(this.machine, immediate).then((error) => this.#park(error));
+    const unwritten = [...(this.#inFlight?.events ?? NONE), ...this.machine.fresh];
+    const about = { machine: this.machine, definedAt: this.#code.definedAt, unwritten, cause };
+    void explain(about, this.#host).then((error) => this.#park(error));
   }
 
   #park(error: HoldfastError): void {

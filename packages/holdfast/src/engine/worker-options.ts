@@ -5,38 +5,106 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import { requireDuration } from "../replay/step-options.ts";
 
+/** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
+  /**
+   * What this worker can run. It takes runs of these workflows and versions only.
+   * @defaultValue none
+   */
   readonly workflows?: readonly AnyWorkflow[];
-  /** Default: the queues of its workflows. */
+  /**
+   * From which queues it takes runs.
+   * @defaultValue the queues of its workflows
+   */
   readonly queues?: readonly string[];
-  /** How many runs may be under way at once; suspended ones do not count. */
+  /**
+   * How many runs may be under way at once. Runs that sleep or wait do not count.
+   * @defaultValue `100`
+   */
   readonly concurrency?: number;
-  /** How long the worker may be silent before its runs are given to others. */
+  /**
+   * How long the worker may be silent before its runs are given to others. At least 1 s.
+   * @defaultValue `"30s"`
+   */
   readonly lease?: CheckedDuration<S>;
+  /**
+   * Shown by `hf.workers.list()`; `host` and `pid` are always there.
+   * @defaultValue `host` and `pid`
+   */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * How the worker is called by `health()`, `why()` and in the log.
+   * @defaultValue `worker-<pid>-<n>`
+   */
   readonly name?: string;
-  /** Drain on SIGTERM and SIGINT. */
+  /**
+   * Whether SIGTERM and SIGINT drain the worker; a second one ends the process.
+   * @defaultValue `false`
+   */
   readonly handleSignals?: boolean;
-  /** What to do when the code of a version has changed since it was last registered. Default: say so. */
+  /**
+   * What to do when the code of a version has changed since it was last registered: log a warning, or refuse to start.
+   * @defaultValue `"warn"`
+   */
   readonly onChangedCode?: "warn" | "refuse";
-  /** How many suspended runs stay in memory. */
+  /**
+   * How many suspended runs stay in memory, so that they go on without being replayed.
+   * @defaultValue `1000`
+   */
   readonly cacheSize?: number;
-  /** How long `drain()` waits for steps that are running. */
+  /**
+   * How long `drain()` waits for steps that are running; then they are aborted.
+   * @defaultValue `"30s"`
+   */
   readonly drainTimeout?: CheckedDuration<S>;
+  /**
+   * Limits that hardly anybody needs to change.
+   * @defaultValue see `WorkerTuning`
+   */
   readonly tuning?: Partial<WorkerTuning>;
 }
 
 /** Limits that hardly anybody needs to change. */
 export interface WorkerTuning {
+  /**
+   * Calls that write, under way at once.
+   * @defaultValue `2`, or `1` on SQLite
+   */
   readonly flushesInFlightMax: number;
+  /**
+   * Runs in one such call.
+   * @defaultValue `1000`
+   */
   readonly runsPerFlushMax: number;
+  /**
+   * Events in one such call.
+   * @defaultValue `5000`
+   */
   readonly eventsPerFlushMax: number;
+  /**
+   * Events after which a run is given back, so that others get their turn.
+   * @defaultValue no limit
+   */
   readonly eventsPerHoldMax: number;
+  /**
+   * How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own.
+   * @defaultValue `30000`
+   */
   readonly windUpMs: number;
-  /** How long a worker with free slots waits, without hint and known due time, before it asks the store again. */
+  /**
+   * How long a worker with free slots waits, without hint and known due time, before it asks the store again.
+   * @defaultValue `5000`
+   */
   readonly claimFallbackMs: number;
-  /** Worker deaths without progress after which a run is claimed alone, and deaths while alone after which it is parked. */
+  /**
+   * Worker deaths without progress after which a run is claimed alone.
+   * @defaultValue `2`
+   */
   readonly suspectAfter: number;
+  /**
+   * Worker deaths while alone after which a run is parked.
+   * @defaultValue `3`
+   */
   readonly parkAfter: number;
 }
 

@@ -44,7 +44,9 @@ export interface WorkerParams {
   readonly life: Lifetime;
 }
 
+/** Runs workflows in this process. Made by `hf.worker`. */
 export class Worker {
+  /** As it was named, or `worker-<pid>-<n>`. */
   readonly name: string;
   readonly #params: WorkerParams;
   readonly #registry: WorkflowRegistry;
@@ -130,20 +132,24 @@ export class Worker {
     return this.#held.count;
   }
 
+  /** @internal */
   holds(runId: string): boolean {
     return this.#held.has(runId);
   }
 
+  /** What it can run. */
   get workflows(): readonly AnyWorkflow[] {
     return this.#registry.all;
   }
 
+  /** What the store calls it; a worker that signs on again gets another. */
   get workerId(): string {
     return this.#lease.workerId;
   }
 
   // Life --------------------------------------------------------------------------------------------------------------
 
+  /** Signs on, and takes runs from now on. */
   start(): Promise<void> {
     if (this.#state === "stopped") this.#life = this.#start();
     else if (this.#state === "draining") this.#life = this.#life.then(() => this.start());
@@ -288,7 +294,7 @@ export class Worker {
 
   // Slots ---------------------------------------------------------------------------------------------------------------
 
-  /** A slot for a run that is about to be started here; undefined when there is none. */
+  /** @internal A slot for a run that is about to be started here; undefined when there is none. */
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
     if (!fits || this.#state !== "running" || this.#freeSlots() <= this.#claimer.asking || !this.#lease.active())
@@ -309,7 +315,7 @@ export class Worker {
     };
   }
 
-  /** A run of ours was started that becomes due later. */
+  /** @internal A run of ours was started that becomes due later. */
   noteDueAt(storeAt: number): void {
     this.#claimer.noteDueAt(storeAt);
   }

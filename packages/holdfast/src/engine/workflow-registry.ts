@@ -39,6 +39,8 @@ export class WorkflowRegistry {
 /** What the engine needs of a workflow definition to execute a run. */
 export interface WorkflowCode {
   readonly body: WorkflowBody;
+  /** File and line of the definition, for messages. */
+  readonly definedAt: string | undefined;
   readonly retryRun?: (error: unknown, failures: number) => boolean;
   readonly retryDelayMs: (failures: number, random: () => number) => number;
 }
@@ -47,6 +49,7 @@ function codeOf(definition: AnyWorkflow): WorkflowCode {
   const { retry, retryIf } = definition;
   const body = definition.fn as WorkflowBody;
   return {
+    definedAt: definition.definedAt,
     body: definition.outputSchema ? checkedBody(definition, body) : body,
     retryDelayMs: (failures, random) => (retry ? backoffMs(retry, failures, random) : 0),
     ...(retry

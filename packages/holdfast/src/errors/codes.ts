@@ -8,6 +8,7 @@ import { SYSTEM_CODES } from "./system-codes.ts";
  */
 export const ERROR_CODES = { ...INPUT_CODES, ...RUN_CODES, ...SYSTEM_CODES } as const;
 
+/** A code of Holdfast's own. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export function isErrorCode(value: unknown): value is ErrorCode {

@@ -6,11 +6,22 @@ import { ERROR_CODES, type ErrorCode } from "./codes.ts";
 const BRAND = Symbol.for("holdfast.error");
 const JSON_CAUSE_DEPTH_MAX = 5;
 
+/** Options of errors that your own code throws. */
 export interface HoldfastErrorOptions {
-  /** Overrides the kind that the code stands for. */
+  /**
+   * Overrides the kind that the code stands for.
+   * @defaultValue that of the code
+   */
   readonly kind?: ErrorKind;
-  /** Machine-readable details: ids, limits, paths. */
+  /**
+   * Machine-readable details: ids, limits, paths.
+   * @defaultValue `{}`
+   */
   readonly data?: Readonly<Record<string, unknown>>;
+  /**
+   * The error behind this one.
+   * @defaultValue none
+   */
   readonly cause?: unknown;
 }
 
@@ -32,8 +43,11 @@ export class HoldfastError extends Error {
     Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 
+  /** Which error this is: one of the codes in docs/errors.md. */
   readonly code: ErrorCode;
+  /** What retry rules go by. */
   readonly kind: ErrorKind;
+  /** Machine-readable details: ids, limits, paths. */
   readonly data: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
@@ -43,6 +57,7 @@ export class HoldfastError extends Error {
     this.data = Object.freeze({ ...options.data });
   }
 
+  /** Name, message, code, kind, data and causes, without the stack. */
   toJSON(): ErrorJson {
     return errorJson(this, 0);
   }

@@ -37,7 +37,7 @@ abstract class RunError extends HoldfastError {
   }
 }
 
-/** `cause` is the original error. */
+/** The run has failed. `cause` is the original error. */
 export class RunFailedError extends RunError {
   /** What was thrown: name, message, kind, stack and attempts as they were recorded. */
   declare readonly cause: RecordedError | undefined;
@@ -51,6 +51,7 @@ export class RunFailedError extends RunError {
   }
 }
 
+/** The run was canceled; `data.reason` says why, if somebody said so. */
 export class RunCanceledError extends RunError {
   static {
     nameOf(this.prototype, "RunCanceledError");
@@ -61,6 +62,7 @@ export class RunCanceledError extends RunError {
   }
 }
 
+/** The run was terminated; `data.reason` says why, if somebody said so. */
 export class RunTerminatedError extends RunError {
   static {
     nameOf(this.prototype, "RunTerminatedError");
@@ -71,6 +73,7 @@ export class RunTerminatedError extends RunError {
   }
 }
 
+/** The run did not end within its timeout. */
 export class RunTimedOutError extends RunError {
   static {
     nameOf(this.prototype, "RunTimedOutError");
@@ -85,7 +88,9 @@ export class RunTimedOutError extends RunError {
 export class RecordedError extends HoldfastError {
   /** The code that the original error carried, also when it is none of Holdfast's (`ECONNRESET`, `23505`). */
   readonly recordedCode: string | undefined;
+  /** How often the op had been executed when it was given up. */
   readonly attempts: number | undefined;
+  /** The op that failed. */
   readonly op: string | undefined;
 
   constructor(record: ErrorRecord, depth = 0) {

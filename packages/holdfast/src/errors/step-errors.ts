@@ -12,8 +12,12 @@ export class NonRetryableError extends HoldfastError {
   }
 }
 
+/** Options of `RetryableError`. */
 export interface RetryableErrorOptions extends HoldfastErrorOptions {
-  /** Wait at least this long before the next attempt. */
+  /**
+   * Wait at least this long before the next attempt.
+   * @defaultValue what the retry policy says
+   */
   readonly after?: Duration;
 }
 

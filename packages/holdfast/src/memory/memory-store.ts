@@ -19,6 +19,7 @@ import { MemoryTransaction, recordedOutcome, recordOutcome, requireMemory, until
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 
+/** A call of the store. */
 export type StoreMethod = Exclude<keyof port.Store, "close">;
 
 /** Called twice for every call; an error that it returns is what the caller sees. */
@@ -30,6 +31,7 @@ export interface MemoryStoreOptions {
   readonly fault?: StoreFault;
 }
 
+/** The store of the test engine and of `connect("memory:")`. */
 export class MemoryStore implements port.Store {
   /** How often each method was called: what a database would see as statements. */
   readonly calls: Partial<Record<StoreMethod, number>> = {};

@@ -15,6 +15,7 @@ export const ERROR_KINDS = [
   "Unknown",
 ] as const;
 
+/** What sort of failure an error stands for: what retry rules go by. */
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
 const KINDS: ReadonlySet<unknown> = new Set(ERROR_KINDS);

@@ -29,6 +29,7 @@ export const EVENT_TYPES = [
   "run_retried",
 ] as const;
 
+/** What an event of a history is about. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface EventMeta {
@@ -89,7 +90,9 @@ export interface HistoryEvent {
 /** An event that has not been given its place yet. */
 export type EventDraft = Omit<HistoryEvent, "seq" | "at">;
 
+/** What a search attribute may be. */
 export type AttributeValue = string | number | boolean | null;
+/** Search attributes, by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export type EventCategory =

@@ -1,15 +1,28 @@
-/** Limits that an application may set. Those that it may not are in names.ts; docs/limits.md lists them all. */
+/** Limits that an application may set; docs/limits.md lists all that there are. */
 export interface Limits {
-  /** A larger payload (input, output, result, signal) is reported. */
+  /**
+   * A larger payload (input, output, result, signal) is reported.
+   * @defaultValue 1 MiB
+   */
   readonly payloadWarnBytes: number;
-  /** A larger payload is refused before anything is written. */
+  /**
+   * A larger payload is refused before anything is written.
+   * @defaultValue 2 MiB
+   */
   readonly payloadMaxBytes: number;
-  /** Ops that one run may ask for; beyond it should continue as new. */
+  /**
+   * Ops that one run may ask for; beyond it should continue as new.
+   * @defaultValue `50000`
+   */
   readonly opsMax: number;
-  /** Messages that may wait for a run that has not taken them in. */
+  /**
+   * Messages that may wait for a run that has not taken them in.
+   * @defaultValue `10000`
+   */
   readonly inboxMax: number;
 }
 
+/** The limits of a client that sets none. */
 export const DEFAULT_LIMITS: Limits = {
   payloadWarnBytes: 1024 * 1024,
   payloadMaxBytes: 2 * 1024 * 1024,

@@ -7,7 +7,9 @@ export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated",
 export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
 
 export type OpenStatus = (typeof OPEN_STATUSES)[number];
+/** How a run has ended. */
 export type ClosedStatus = (typeof CLOSED_STATUSES)[number];
+/** Where a run stands. */
 export type RunStatus = OpenStatus | ClosedStatus;
 
 export function isClosed(status: RunStatus): status is ClosedStatus {

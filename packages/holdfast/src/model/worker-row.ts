@@ -1,3 +1,4 @@
+/** Where a worker stands. */
 export type WorkerStatus = "online" | "draining" | "offline";
 
 /** A worker as the store knows it. Once offline it stays offline: a heartbeat never revives a dead row. */

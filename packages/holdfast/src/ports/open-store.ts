@@ -19,9 +19,20 @@ export type Durability =
   | "async";
 
 export interface StoreOptions {
+  /**
+   * Whether the store's tables are created and brought up to date (`"auto"`), or only checked (`"check"`).
+   * @defaultValue `"auto"`
+   */
   readonly migrate?: MigrateMode;
+  /**
+   * What an answered commit survives: also a power cut (`"sync"`), or only the death of the process (`"async"`, faster).
+   * @defaultValue `"sync"`
+   */
   readonly durability?: Durability;
-  /** The database schema that holds Holdfast's tables, for stores that have such a thing. */
+  /**
+   * The database schema that holds Holdfast's tables, on PostgreSQL.
+   * @defaultValue `"holdfast"`
+   */
   readonly schema?: string;
 }
 

@@ -13,6 +13,7 @@ export interface Telemetry {
 
 export type TelemetryLabels = Readonly<Record<string, string>>;
 
+/** The execution of a step that a span is about. */
 export interface StepSpan {
   readonly runId: string;
   readonly workflow: string;

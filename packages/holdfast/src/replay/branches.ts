@@ -7,6 +7,7 @@ import { Scope } from "./scope.ts";
 export type Branch<T = unknown> = (ctx: Context) => T | PromiseLike<T>;
 export type BranchList = readonly Branch[];
 export type BranchMap = Readonly<Record<string, Branch>>;
+/** Branches of `ctx.parallel` and `ctx.race`: a list, or an object with names. */
 export type Branches = BranchList | BranchMap;
 
 type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
@@ -15,10 +16,17 @@ export type Outcomes<B extends Branches> = { -readonly [K in keyof B]: ResultOf<
 /** Every outcome in the shape of the branches, as `Promise.allSettled` gives it. */
 export type Settled<B extends Branches> = { -readonly [K in keyof B]: PromiseSettledResult<ResultOf<B[K]>> };
 
+/** Options of `ctx.parallel`. */
 export interface ParallelOptions {
-  /** `"fail-fast"` (default): the first error rejects and cancels the others. `"collect-all"`: waits for all. */
+  /**
+   * `"fail-fast"`: the first error rejects and cancels the others. `"collect-all"`: waits for all, and gives every outcome.
+   * @defaultValue `"fail-fast"`
+   */
   readonly onError?: "fail-fast" | "collect-all";
-  /** How many branches may be under way at once. */
+  /**
+   * How many branches may be under way at once.
+   * @defaultValue no limit
+   */
   readonly limit?: number;
 }
 

@@ -45,12 +45,19 @@ export interface SignalDefinition<T = unknown, Sent = T> {
   readonly sentType?: Sent;
 }
 
+/** What a run knows of itself: `ctx.info`. */
 export interface RunInfo {
+  /** Of this run alone; a run that continues as new gets another. */
   readonly runId: string;
+  /** The id that the start gave, or the run id if it gave none. Stays the same when the run continues as new. */
   readonly id: string;
+  /** The name of the workflow. */
   readonly workflow: string;
+  /** The version of the code that the run was started with. */
   readonly version: string;
+  /** The namespace of the client that started it. */
   readonly namespace: string;
+  /** The queue that it is in. */
   readonly queue: string;
   /** Events that this run has seen so far: a reason to continue as new when it grows large. */
   readonly historyLength: number;
@@ -64,6 +71,7 @@ export type ContinueArguments<I> = undefined extends I ? [input?: I] : [input: I
  * `async ({ step, sleep }) => …`. `I` is the input of the workflow.
  */
 export interface Context<I = unknown> {
+  /** Id, run id, workflow, version, namespace, queue and length of the history of this run. */
   readonly info: RunInfo;
   /** `ctx.log.info("text")`, with fields before or after it. Silent during replay, so that a line is written once. */
   readonly log: RunLogger;
@@ -86,15 +94,18 @@ export interface Context<I = unknown> {
     fn: StepFunction<T>,
     options?: StepOptions<Stored<T>, S>,
   ): Promise<Stored<T>>;
+  /** Waits, however often the process dies meanwhile. The time is fixed when the sleep begins. */
   sleep<S extends string = string>(name: string, duration: CheckedDuration<S>): Promise<void>;
+  /** Waits until that moment; not at all if it has passed. */
   sleepUntil(name: string, date: Date): Promise<void>;
-  /** The next signal of that name; what was sent before anyone waited is kept, in order. */
+  /** The next signal of that name; what was sent before anyone waited is kept, in order. With a timeout: `undefined` when nothing came. */
   receive<T>(signal: SignalDefinition<T, unknown>): Promise<T>;
   receive<T, S extends string = string>(
     signal: SignalDefinition<T, unknown>,
     options: { readonly timeout: CheckedDuration<S> },
   ): Promise<T | undefined>;
 
+  /** Runs branches at once, and gives their results in the shape of the branches: a list or an object. */
   parallel<const B extends BranchList>(branches: B, options: CollectAll): Promise<Settled<B>>;
   parallel<const B extends BranchList>(branches: B, options?: ParallelOptions): Promise<Outcomes<B>>;
   parallel<B extends BranchMap>(branches: B, options: CollectAll): Promise<Settled<B>>;
@@ -109,8 +120,11 @@ export interface Context<I = unknown> {
   /** A value that is computed once and recorded along with whatever comes next. For reading a flag, not for effects. */
   sideEffect<T>(name: string & Whole<T>, fn: () => T): T;
   sideEffect<T>(name: string, fn: () => T): Stored<T>;
+  /** The time of the event that the code has seen last: the same on every replay. */
   now(): Date;
+  /** From 0 up to 1, from a seed that is stored with the run. */
   random(): number;
+  /** A new id each time, the same on every replay; with a name always the same one for this run. */
   uuid(name?: string): string;
   /** Search attributes: readable and filterable from outside. */
   set(attributes: Attributes): void;
@@ -120,7 +134,10 @@ export interface Context<I = unknown> {
   retired(name: string): void;
   /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
   compensate(name: string, fn: Compensation<never>): void;
-  /** Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. */
+  /**
+   * Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. The input is what
+   * the function takes; a schema is not applied to it again.
+   */
   continueAsNew(...rest: ContinueArguments<I>): never;
 }
 

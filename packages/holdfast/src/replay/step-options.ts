@@ -5,18 +5,48 @@ import { type Duration, durationToMs } from "../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../model/retry-policy.ts";
 import type { RunLogger } from "../ports/logger.ts";
 
-/** How often and how soon to try again. `attempts` counts executions. */
-export type RetryOption<S extends string = string> =
-  | "none"
-  | {
-      readonly attempts?: number;
-      readonly initial?: CheckedDuration<S>;
-      readonly factor?: number;
-      readonly max?: CheckedDuration<S>;
-      /** Share by which a delay may be shorter or longer: 0.25 (or true) is ±25 %, 0 (or false) is none. */
-      readonly jitter?: number | boolean;
-    }
-  | { readonly attempts?: number; readonly fixed: CheckedDuration<S> };
+/** How often and how soon to try again: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
+export type RetryOption<S extends string = string> = "none" | GrowingRetry<S> | FixedRetry<S>;
+
+/** Another attempt after a delay that grows: `initial × factor^(failures − 1)`, at most `max`. */
+export interface GrowingRetry<S extends string = string> {
+  /**
+   * Executions in all, the first one included.
+   * @defaultValue `3`
+   */
+  readonly attempts?: number;
+  /**
+   * The delay before the second attempt.
+   * @defaultValue `"1s"`
+   */
+  readonly initial?: CheckedDuration<S>;
+  /**
+   * Each further delay is so many times the one before.
+   * @defaultValue `2`
+   */
+  readonly factor?: number;
+  /**
+   * No delay grows beyond it, before jitter.
+   * @defaultValue `"60s"`, or `initial` if that is longer
+   */
+  readonly max?: CheckedDuration<S>;
+  /**
+   * Share by which a delay may be shorter or longer: 0.25 (or true) is ±25 %, 0 (or false) is none.
+   * @defaultValue `0.25`
+   */
+  readonly jitter?: number | boolean;
+}
+
+/** Another attempt after always the same delay, without jitter. */
+export interface FixedRetry<S extends string = string> {
+  /**
+   * Executions in all, the first one included.
+   * @defaultValue `3`
+   */
+  readonly attempts?: number;
+  /** The delay before each further attempt. */
+  readonly fixed: CheckedDuration<S>;
+}
 
 /** What a step's function is told. */
 export interface StepInfo {
@@ -30,26 +60,54 @@ export interface StepInfo {
   readonly log: RunLogger;
 }
 
+/** The work of a step: executed at least once, and never again once its result is recorded. */
 export type StepFunction<T> = (step: StepInfo) => T | PromiseLike<T>;
 
+/** What a compensation is told. */
 export interface CompensationInfo {
-  /** What is known of the step: `unknown` when a crash cut it off, or its time ran out. */
+  /**
+   * What is known of the step. `failed`: its last attempt threw, and may have taken effect all the same. `unknown`: a crash cut
+   * it off, or its time ran out.
+   */
   readonly outcome: "completed" | "failed" | "unknown";
   /** The key that the step itself was given. */
   readonly idempotencyKey: string;
+  /** Aborted when the worker loses the run. */
   readonly signal: AbortSignal;
+  /** Which attempt of the compensation this is, counted from 1. */
   readonly attempt: number;
 }
 
+/** Undoes a step. `result` is there when the step completed. */
 export type Compensation<T> = (result: T | undefined, c: CompensationInfo) => unknown;
 
+/** Options of `ctx.step`. */
 export interface StepOptions<T = unknown, S extends string = string> {
+  /**
+   * How often and how soon the step is tried again when its function throws.
+   * @defaultValue 3 attempts, after 1 s and 2 s, ±25 %
+   */
   readonly retry?: RetryOption<S>;
+  /**
+   * Which errors are worth another attempt.
+   * @defaultValue `"default"`: all but the kinds NotFound, Unauthorized, BadRequest and ValidationError
+   */
   readonly retryIf?: RetryIf;
-  /** Of each attempt. */
+  /**
+   * The longest that one attempt may take; then `s.signal` is aborted, and the attempt counts as failed.
+   * @defaultValue no limit
+   */
   readonly timeout?: CheckedDuration<S>;
+  /**
+   * How to undo the step if the run fails, is canceled or times out. Called for every step that began, also for one that failed:
+   * look at `c.outcome`, and undo by `c.idempotencyKey`.
+   * @defaultValue nothing is undone
+   */
   readonly compensate?: Compensation<T>;
-  /** `"fail"`: an attempt that a crash cut off is not repeated (at most once). */
+  /**
+   * What to do about an attempt that a crash cut off: execute it again, or let the step fail with `step_crashed` (at most once).
+   * @defaultValue `"retry"`
+   */
   readonly onCrash?: "retry" | "fail";
 }
 

@@ -12,6 +12,7 @@ import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** What the workflow's steps change outside. Made anew for each run, and compared after each. */
+/** A model of the outside world, for `crashEverywhere`. */
 export interface WorldModel {
   /** Back to the beginning. */
   reset(): void;
@@ -19,21 +20,34 @@ export interface WorldModel {
   snapshot(): unknown;
 }
 
+/** Options of `crashEverywhere`. */
 export interface CrashEverywhereOptions {
-  /** A model of the outside world: with it, steps that are not safe to repeat are found. */
+  /**
+   * A model of the outside world: with it, steps that are not safe to repeat are found.
+   * @defaultValue only the output is compared
+   */
   readonly effects?: WorldModel;
-  /** Called when the run waits and nothing else happens: send it the signals that it needs. */
+  /**
+   * Called when the run waits and nothing else happens: send it the signals that it needs.
+   * @defaultValue nobody sends anything
+   */
   readonly whenWaiting?: (client: Client, id: string) => Promise<void>;
+  /**
+   * Same seed, same ids and jitter.
+   * @defaultValue `1`
+   */
   readonly seed?: number;
   /** A workflow that returns while ops are pending is a mistake (default), or there is only a warning. */
   readonly onForgotten?: "fail" | "warn";
 }
 
+/** What `crashEverywhere` has done. */
 export interface CrashReport {
   /** How many times the worker was killed, each time in a run of its own. */
   readonly crashes: number;
   /** How many steps were executed a second time because their result was not recorded yet. */
   readonly repeatedSteps: number;
+  /** What the run returned, every time. */
   readonly output: unknown;
 }
 

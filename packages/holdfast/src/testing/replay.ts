@@ -17,6 +17,7 @@ export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retry
   readonly retryAt?: Date | string;
 })[];
 
+/** What a replay has come to: the output, the ops that the run waits for, or the error that it failed with. */
 export type ReplayOutcome<O> =
   | { readonly output: O }
   | { readonly pending: readonly string[] }

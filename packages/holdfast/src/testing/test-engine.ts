@@ -21,13 +21,34 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
+/** Options of `testEngine`. */
 export interface TestEngineOptions {
+  /** What the engine's worker can run. */
   readonly workflows: readonly AnyWorkflow[];
-  /** Same seed, same ids and jitter. */
+  /**
+   * Same seed, same ids and jitter.
+   * @defaultValue `1`
+   */
   readonly seed?: number;
+  /**
+   * Where log lines go.
+   * @defaultValue `silentLogger`
+   */
   readonly logger?: Logger;
+  /**
+   * As for `connect`.
+   * @defaultValue `DEFAULT_LIMITS`
+   */
   readonly limits?: Partial<Limits>;
+  /**
+   * As for `connect`.
+   * @defaultValue none
+   */
   readonly telemetry?: Telemetry;
+  /**
+   * As for `connect`.
+   * @defaultValue nothing more is masked
+   */
   readonly redact?: (text: string) => string;
   /** A workflow that returns while ops are pending fails (default), or completes with a warning, as it does in production. */
   readonly onForgotten?: "fail" | "warn";
@@ -36,10 +57,15 @@ export interface TestEngineOptions {
 /** Answers in place of a step. */
 export type StepMock = (call: { readonly attempt: number; readonly runId: string }) => unknown;
 
+/** An engine of its own for a test, made by `testEngine`. */
 export interface TestEngine {
+  /** A full client. Whoever waits for a result moves the clock. */
   readonly client: Client;
+  /** The virtual clock. */
   readonly clock: VirtualClock;
+  /** The memory store, for looking behind the scenes. */
   readonly store: MemoryStore;
+  /** The worker, which is started. */
   readonly worker: Worker;
   /** Starts a run and waits for its result, skipping over every sleep. */
   run<D extends AnyWorkflow, S extends string = string>(
@@ -48,6 +74,7 @@ export interface TestEngine {
   ): Promise<OutputOf<D>>;
   /** From now on steps of that name (every occurrence) are answered by the function. */
   mock(step: string, fn: StepMock): void;
+  /** Stops the worker. */
   close(): Promise<void>;
 }
 

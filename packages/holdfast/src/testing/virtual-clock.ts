@@ -37,14 +37,17 @@ export class VirtualClock implements Clock {
     this.#startMs = startMs;
   }
 
+  /** Milliseconds since the epoch. */
   now(): number {
     return this.#startMs + this.#elapsedMs;
   }
 
+  /** Milliseconds since the clock was made. */
   monotonic(): number {
     return this.#elapsedMs;
   }
 
+  /** @internal */
   setTimer(delayMs: number, callback: () => void): Timer {
     const timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
     let low = 0;
@@ -62,6 +65,7 @@ export class VirtualClock implements Clock {
     };
   }
 
+  /** @internal */
   immediate(callback: () => void): void {
     this.#pendingImmediates += 1;
     setImmediate(() => {

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type Context, workflow } from "holdfast";
+import { type Context, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { askTransaction } from "../../src/replay/context.ts";
 import { deferred } from "./deferred.ts";
@@ -51,10 +52,55 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
     expect(status).toBe("parked");
     expect(error).toMatchObject({
       code: "foreign_await",
-      message:
-        'Workflow "never" is waiting for something that is not a ctx operation, or for nothing at all. Put outside work into ctx.step.',
+      message: expect.stringMatching(
+        /^Workflow "never" is waiting for something that is not a ctx operation, or for nothing at all, before its first ctx operation \(the workflow at .*misuse\.test\.ts:\d+:\d+\)\. Put outside work into ctx\.step\.$/,
+      ),
     });
     expect(worker.activeRuns).toBe(0);
+  });
+
+  test("names the place from where the code went on, once, and calls nothing from behind it again", async () => {
+    const strangers: string[] = [];
+    const late = workflow("late", async (ctx) => {
+      ctx.log.info({}, "begins");
+      await ctx.step("first", () => 1);
+      await ctx.sleep("nap", "1 day");
+      const second = ctx.step("second", () => 2); // the place
+      await second;
+      strangers.push("called");
+      await new Promise(() => {});
+    });
+    const source = readFileSync(fileURLToPath(import.meta.url), "utf8").split("\n");
+    const place = source.findIndex((text) => text.endsWith("// the place")) + 1;
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [late] });
+    const run = await fleet.client().start(late);
+    await fleet.clock.advance("2 days");
+    const { status, error } = await run.describe();
+    expect([status, error?.code]).toEqual(["parked", "foreign_await"]);
+    expect(error?.message).toMatch(new RegExp(`after "second" at .*misuse\\.test\\.ts:${place}:\\d+\\. Put`));
+    expect(error?.data).toMatchObject({ location: expect.stringContaining(`misuse.test.ts:${place}:`) });
+    expect(fleet.lines.filter(({ message }) => message === "begins")).toHaveLength(1);
+    expect(strangers).toEqual(["called"]);
+  });
+
+  test("names the signal or the end of the wait that came before, also when the code has ended outside", async () => {
+    const go = signal<string>("go");
+    const received = workflow("received", async (ctx) => {
+      const [word] = await Promise.all([ctx.receive(go), ctx.sleep("nap", "1s")]);
+      await ctx.receive(go);
+      await new Promise((resolve) => setImmediate(resolve)); // tidy-allow: what the code must not wait for
+      return word;
+    });
+    const t = await openEngine(received);
+    const run = await t.client.start(received);
+    await run.signal(go, "a");
+    await t.clock.advance("2s");
+    await run.signal(go, "b");
+    await t.clock.advance("2s");
+    const { error } = await run.describe();
+    expect(error?.code).toBe("foreign_await");
+    expect(error?.message).toMatch(/after "receive:go" at .*misuse\.test\.ts:\d+:\d+\. Put/);
   });
 
   test("is found again on resume, until the code is fixed", async () => {
