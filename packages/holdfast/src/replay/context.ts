@@ -130,6 +130,11 @@ class RunContext implements Context {
     this.#scope = scope;
   }
 
+  /** By this the codec knows it, and says so when somebody returns it. */
+  get [Symbol.toStringTag](): string {
+    return "Context";
+  }
+
   /** Made when first asked for: most runs never write a line. */
   get log(): Logger {
     this.#log ??= quietOnReplay(this.#machine);

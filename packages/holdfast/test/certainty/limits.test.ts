@@ -154,7 +154,7 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("a value that cannot be stored (function, symbol, cycle, promise)", async () => {
+  test("a value that cannot be stored (function, symbol, cycle, promise, instance of a class without `toJSON`)", async () => {
     const { t, limited } = await withRun(async () => 1);
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
