@@ -31,5 +31,6 @@ export type * from "./ports/notifier.ts";
 export type * from "./ports/open-store.ts";
 export type * from "./ports/random.ts";
 export type * from "./ports/store.ts";
+export { checkStoreOptions } from "./ports/store-options.ts";
 export { askTransaction, type Context } from "./replay/context.ts";
 export type { StepInfo, StepOptions } from "./replay/step-options.ts";

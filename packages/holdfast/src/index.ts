@@ -5,6 +5,7 @@ export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
+export type { StartManyOutcome } from "./client/start-many.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";

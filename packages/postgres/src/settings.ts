@@ -1,4 +1,5 @@
 import {
+  checkStoreOptions,
   type Durability,
   HoldfastError,
   type MigrateMode,
@@ -58,7 +59,6 @@ const DRIVER_PARAMETERS = [
 ];
 
 export const DEFAULT_SCHEMA = "holdfast";
-const SCHEMA_BYTES_MAX = 63;
 const CONNECTIONS_MAX = 4;
 const TRANSACTIONS_MAX = 5;
 const CONNECT_TIMEOUT_S = 10;
@@ -76,11 +76,12 @@ export function readSettings(url: string, options: StoreOptions): Settings {
     return value;
   };
   const schema = options.schema ?? take("schema") ?? DEFAULT_SCHEMA;
+  checkStoreOptions({ ...options, schema });
   take("schema");
   const pooler = oneOf(take("pooler"), "pooler", ["none", "transaction"]) === "transaction";
   const notify = oneOf(take("notify"), "notify", ["true", "false"]) !== "false" && !pooler;
   const settings = {
-    schema: checkedSchema(schema),
+    schema,
     migrate: options.migrate ?? "auto",
     durability: options.durability ?? "sync",
     notify,
@@ -126,28 +127,6 @@ function requireKnown(parameters: URLSearchParams): void {
 export function badUrl(why: string): HoldfastError {
   const message = `connect: the PostgreSQL URL is not usable: ${why}. Write it like postgres://user:password@host:5432/database, with special characters in the password percent-encoded.`;
   return new HoldfastError("invalid_option", message, { data: { option: "url" } });
-}
-
-/** A name that can be quoted, that fits, and that is not PostgreSQL's own. It also names the channel of notifications. */
-function checkedSchema(schema: string): string {
-  const fault =
-    schema === ""
-      ? "is empty"
-      : Buffer.byteLength(schema) > SCHEMA_BYTES_MAX
-        ? `is longer than ${SCHEMA_BYTES_MAX} bytes`
-        : /[\u0000-\u001f\u007f"]/.test(schema)
-          ? "contains a quotation mark or a control character"
-          : /^pg_|^information_schema$/i.test(schema)
-            ? "belongs to PostgreSQL itself"
-            : undefined;
-  if (fault === undefined) return schema;
-  throw new HoldfastError(
-    "invalid_option",
-    `connect: the schema ${JSON.stringify(schema)} ${fault}. Choose another name.`,
-    {
-      data: { option: "schema" },
-    },
-  );
 }
 
 export function quoteName(name: string): string {

@@ -1,4 +1,5 @@
 import {
+  checkStoreOptions,
   type Durability,
   HoldfastError,
   type MigrateMode,
@@ -41,9 +42,8 @@ export async function openParts(
   url: string,
   options: SqliteStoreOptions,
 ): Promise<OpenedStore & { readonly connection: Connection }> {
-  const { clock, random, log } = options;
-  const migrateMode: MigrateMode = oneOf("migrate", options.migrate, ["auto", "check"]);
-  const durability: Durability = oneOf("durability", options.durability, ["sync", "async"]);
+  const { clock, random, log, migrate: migrateMode = "auto", durability = "sync" } = options;
+  checkStoreOptions(options);
   const file = fileOf(url);
   const notifier = new SqliteNotifier({ clock, log, file, watch: options.watch ?? true });
   const source = Math.floor(random.next() * 2 ** 48);
@@ -105,13 +105,4 @@ async function untilFree({ clock, random }: SqliteStoreOptions, file: string, at
     }
     await new Promise<void>((resolve) => void clock.setTimer(RETRY_MS * (0.5 + random.next()), resolve));
   }
-}
-
-function oneOf<T extends string>(option: string, given: T | undefined, allowed: readonly [T, ...T[]]): T {
-  const value = given ?? allowed[0];
-  if (allowed.includes(value)) return value;
-  const choices = allowed.map((choice) => `"${choice}"`).join(" or ");
-  throw new HoldfastError("invalid_option", `connect: ${option} is ${JSON.stringify(given)}; use ${choices}.`, {
-    data: { option },
-  });
 }

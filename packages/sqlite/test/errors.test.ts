@@ -133,7 +133,7 @@ describe("opening", () => {
   ])("an option that %s cannot have", async (option, options) => {
     await expect(openFile(folder.file("app.db"), options as object)).rejects.toMatchObject({
       code: "invalid_option",
-      message: expect.stringMatching(new RegExp(`connect: ${option} is ".*"; use ".*" or ".*"\\.`)),
+      message: expect.stringMatching(new RegExp(`connect: ${option} is ".*"; it may be ".*", ".*"\\.`)),
     });
   });
 });

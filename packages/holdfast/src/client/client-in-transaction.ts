@@ -1,10 +1,12 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
-import { type KnownWorkflows, newRun, requireStarted } from "./new-run.ts";
-import { RunHandle } from "./run-handle.ts";
+import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
+import { RunHandle, wantedRun } from "./run-handle.ts";
+import { startMany } from "./start-many.ts";
 
 /** What happens inside the transaction; everything else goes to the store as always. */
 export type JoinedCalls = Pick<Store, "startRuns" | "deliverMessages">;
@@ -40,7 +42,10 @@ export class ClientInTransaction {
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
-    const run = await newRun(this.#core, this.#known, { workflow, input, options });
+    return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options);
+  }
+
+  async #send(run: NewRun, options: StartOptions): Promise<RunHandle<never>> {
     const outcome = await this.#core.starts.add({
       start: {
         run,
@@ -52,18 +57,21 @@ export class ClientInTransaction {
       holdBy: undefined,
     });
     requireStarted(this.#core, outcome, run.workflow);
-    return new RunHandle(this.#core, outcome.run.id, outcome.run) as RunHandle<never>;
+    return new RunHandle(this.#core, outcome.run.id, startedRun(outcome)) as RunHandle<never>;
   }
 
-  /** Many starts; the handles are in the order of the requests. */
+  /** Like that of the client. What was not refused is part of the transaction: roll it back, or go on without the others. */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
       readonly [K in keyof T]: StartRequest<T[K], S>;
     },
-  ): Promise<StartedMany<T>> {
-    return Promise.all(
-      requests.map(({ workflow, input, options }) => this.start(workflow as string, input, options)),
-    ) as Promise<never>;
+  ): Promise<StartedMany<T>>;
+  async startMany(requests: readonly StartRequest[]): Promise<never> {
+    this.#core.life.assertOpen();
+    return startMany(requests, {
+      prepare: ({ workflow, input, options = {} }) => newRun(this.#core, this.#known, { workflow, input, options }),
+      send: (run, options) => this.#send(run, options),
+    }) as Promise<never>;
   }
 
   /** `signal` and `cancel` of the handle are part of the transaction; whatever it reads is what is committed. */
@@ -71,7 +79,7 @@ export class ClientInTransaction {
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
     this.#core.life.assertOpen();
-    const wanted = typeof idOrWorkflow === "string" ? idOrWorkflow : (id as string);
-    return new RunHandle(this.#core, wanted, undefined) as RunHandle<never>;
+    const [wanted, name] = wantedRun(idOrWorkflow, id);
+    return new RunHandle(this.#core, wanted, undefined, name) as RunHandle<never>;
   }
 }

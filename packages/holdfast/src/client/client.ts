@@ -6,20 +6,20 @@ import type { SlotReservation } from "../engine/slot-reservation.ts";
 import { StoreTime } from "../engine/store-time.ts";
 import { Worker } from "../engine/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { CLOSED_STATUSES, type NewRun, RUN_STATUSES, type Run, runOf } from "../model/run.ts";
-import type { ListRunsParams, RunFilter, StartOutcome, Store } from "../ports/store.ts";
-import { requireDuration } from "../replay/step-options.ts";
-import { requireDate, requireOneOf } from "./checks.ts";
+import { checkOptions, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
+import { type NewRun, runOf } from "../model/run.ts";
+import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, joinedStore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
-import { newRun, requireStarted } from "./new-run.ts";
-import { purgeEnded } from "./purge.ts";
+import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
+import { newRun, requireStarted, startedRun } from "./new-run.ts";
+import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
-import { RunHandle, type StartedRun } from "./run-handle.ts";
+import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
+import { startMany } from "./start-many.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -27,8 +27,6 @@ import { Workers } from "./workers.ts";
 
 /** How often results that are waited for are looked up, for ends that no hint announced. */
 export const RESULT_LOOK_MS = 2_000;
-const LIST_LIMIT_DEFAULT = 100;
-const LIST_LIMIT_MAX = 1_000;
 
 /** What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none. */
 export type StartArguments<D, S extends string = string> =
@@ -95,7 +93,7 @@ export class Client {
     this.#onClose = onClose;
   }
 
-  /** Resolves when the start is durable. */
+  /** Resolves when the start is durable. `created` of the handle says whether the run is new or was there already. */
   start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   start<D extends AnyWorkflow, S extends string = string>(
     workflow: D,
@@ -104,7 +102,10 @@ export class Client {
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#life.assertOpen();
     const made = newRun(this.#core, this.#known, { workflow, input, options });
-    const run = made instanceof Promise ? await made : made;
+    return this.#send(made instanceof Promise ? await made : made, options);
+  }
+
+  async #send(run: NewRun, options: StartOptions): Promise<RunHandle<never>> {
     const slot = this.#reserveSlot(run);
     let outcome: StartOutcome | undefined;
     try {
@@ -126,15 +127,21 @@ export class Client {
     return this.#handleFor(outcome, run.workflow);
   }
 
-  /** Many starts in few round trips. The handles are in the order of the requests. */
+  /**
+   * Many starts in few round trips. The handles are in the order of the requests. A request that is not valid starts nothing, and
+   * `data.index` says which; if the store refuses some (their ids are taken), the error's `data.outcomes` says what became of each.
+   */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
       readonly [K in keyof T]: StartRequest<T[K], S>;
     },
-  ): Promise<StartedMany<T>> {
-    return Promise.all(
-      requests.map(({ workflow, input, options }) => this.start(workflow as string, input, options)),
-    ) as Promise<never>;
+  ): Promise<StartedMany<T>>;
+  async startMany(requests: readonly StartRequest[]): Promise<never> {
+    this.#life.assertOpen();
+    return startMany(requests, {
+      prepare: ({ workflow, input, options = {} }) => newRun(this.#core, this.#known, { workflow, input, options }),
+      send: (run, options) => this.#send(run, options),
+    }) as Promise<never>;
   }
 
   /** Start and result in one. */
@@ -153,23 +160,18 @@ export class Client {
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
     this.#life.assertOpen();
-    const wanted = typeof idOrWorkflow === "string" ? idOrWorkflow : (id as string);
-    return this.makeHandle(this.#core, wanted, undefined) as RunHandle<never>;
+    const [wanted, workflow] = wantedRun(idOrWorkflow, id);
+    return this.makeHandle(this.#core, wanted, undefined, workflow) as RunHandle<never>;
   }
 
   /** Runs that fit the filter, newest first, a page at a time. */
   async list(options: ListOptions = {}): Promise<RunPage> {
+    checkOptions(options, LIST_OPTIONS, "list");
     const limit = options.limit ?? LIST_LIMIT_DEFAULT;
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
-      throw new HoldfastError(
-        "invalid_option",
-        `list: limit is ${limit}; it must be a whole number from 1 to ${LIST_LIMIT_MAX}.`,
-      );
-    }
     const params: ListRunsParams = {
-      ...this.#filter(options),
+      ...runFilter(this.namespace, options),
       limit: limit + 1,
-      ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor) }),
+      ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor, "list") }),
     };
     const rows = await this.#core.call((store) => store.listRuns(params));
     const page = rows.slice(0, limit);
@@ -181,8 +183,9 @@ export class Client {
   }
 
   /** How many runs fit the filter. */
-  count(filter: ListFilter = {}): Promise<number> {
-    return this.#core.call((store) => store.countRuns({ ...this.#filter(filter), atMost: null }));
+  async count(filter: ListFilter = {}): Promise<number> {
+    checkOptions(filter, LIST_FILTER, "count");
+    return this.#core.call((store) => store.countRuns({ ...runFilter(this.namespace, filter), atMost: null }));
   }
 
   /**
@@ -190,8 +193,8 @@ export class Client {
    * touched. The time is the store's, as far as the workers of this client know it, else that of this machine.
    */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
+    requireOptions(options, PURGE_OPTIONS, "purge");
     const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
-    for (const one of options.statuses ?? []) requireOneOf(one, CLOSED_STATUSES, "purge", "statuses");
     return purgeEnded(this.#core, this.#storeTime.now() - olderThanMs, options);
   }
 
@@ -201,7 +204,8 @@ export class Client {
   }
 
   /** What a run is waiting for, in words for people on call. */
-  why(id: string): Promise<Why> {
+  async why(id: string): Promise<Why> {
+    requireId(id, "run id");
     return explainRun(this.#core, id);
   }
 
@@ -257,8 +261,8 @@ export class Client {
   }
 
   /** The test engine makes handles whose waiting moves its clock. */
-  protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined): RunHandle {
-    return new RunHandle(core, id, run);
+  protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined, workflow?: string): RunHandle {
+    return new RunHandle(core, id, run, workflow);
   }
 
   /** A worker of this process with a free slot gets the run already claimed. */
@@ -276,43 +280,10 @@ export class Client {
     const { availableAt } = run;
     if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
     requireStarted(this.#core, outcome, workflow);
-    return this.makeHandle(this.#core, run.id, run) as RunHandle<never>;
-  }
-
-  #filter(filter: ListFilter): RunFilter {
-    const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore } = filter;
-    requireDate(createdAfter, "list", "createdAfter");
-    requireDate(createdBefore, "list", "createdBefore");
-    for (const one of typeof status === "string" ? [status] : (status ?? []))
-      requireOneOf(one, RUN_STATUSES, "list", "status");
-    return {
-      namespace: this.namespace,
-      ...(workflow === undefined ? {} : { workflow }),
-      ...(version === undefined ? {} : { version }),
-      ...(id === undefined ? {} : { id }),
-      ...(queue === undefined ? {} : { queue }),
-      ...(attributes === undefined ? {} : { attributes }),
-      ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : status }),
-      ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
-      ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
-    };
+    return this.makeHandle(this.#core, run.id, startedRun(outcome)) as RunHandle<never>;
   }
 }
 
 function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {
   return startAt === undefined && startDelayMs === undefined;
-}
-
-function writeCursor(run: Pick<Run, "createdAt" | "runId">): string {
-  return Buffer.from(JSON.stringify([run.createdAt, run.runId])).toString("base64url");
-}
-
-function readCursor(cursor: string): { createdAt: number; runId: string } {
-  try {
-    const [createdAt, runId] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [unknown, unknown];
-    if (typeof createdAt === "number" && typeof runId === "string") return { createdAt, runId };
-  } catch {
-    // falls through to the error below
-  }
-  throw new HoldfastError("invalid_option", "list: the cursor is not one that list() has returned.");
 }

@@ -1,17 +1,28 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
-import { DEFAULT_NAMESPACE, requireName } from "../define/definitions.ts";
+import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import {
+  checkOptions,
+  isFunction,
+  isName,
+  type OptionChecks,
+  objectWith,
+  optionsOf,
+  wholeNumber,
+  withDefaults,
+} from "../errors/option-checks.ts";
 import { knownScheme, schemeOf } from "../errors/shown-url.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { OpenedStore, OpenStore, OpenStoreOptions } from "../ports/open-store.ts";
+import { STORE_OPTIONS } from "../ports/store-options.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
 import { consoleLogger } from "./console-logger.ts";
@@ -26,6 +37,26 @@ const ADAPTERS: Readonly<Record<string, string>> = {
 
 const KNOWN_URLS = "file:app.db, postgres://user@host/database, memory: or memory:name";
 
+const isLimit = wholeNumber(1);
+
+/** For every way to make a client, the test engine included. */
+export const LIMIT_OPTIONS: OptionChecks<Limits> = {
+  payloadWarnBytes: isLimit,
+  payloadMaxBytes: isLimit,
+  opsMax: isLimit,
+  inboxMax: isLimit,
+};
+
+const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
+  ...STORE_OPTIONS,
+  namespace: isName("namespace"),
+  codec: objectWith("encode", "decode"),
+  logger: objectWith("debug", "info", "warn", "error"),
+  telemetry: objectWith("count", "duration"),
+  redact: isFunction,
+  limits: optionsOf(LIMIT_OPTIONS),
+};
+
 /** Stores in memory that have a name are shared by all clients of this process. */
 const sharedMemory = new Map<string, OpenedStore>();
 
@@ -34,8 +65,13 @@ const sharedMemory = new Map<string, OpenedStore>();
  * (shared within the process).
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
+  if (typeof url !== "string")
+    throw new HoldfastError(
+      "invalid_option",
+      `connect: the URL is ${shownType(url)}, not a string. Use ${KNOWN_URLS}.`,
+    );
+  checkOptions(options, CONNECT_OPTIONS, "connect");
   const namespace = options.namespace ?? DEFAULT_NAMESPACE;
-  requireName(namespace, "namespace");
   const log = guardLogger(options.logger === undefined ? consoleLogger : options.logger, "connect");
   const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "connect", log);
   const { migrate, durability, schema } = options;
@@ -47,7 +83,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
   });
-  const limits = resolveLimits(options.limits);
+  const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
   const codec = limitPayloads(options.codec ?? jsonCodec, limits, log);
@@ -66,16 +102,9 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);
 }
 
-function resolveLimits(given: Partial<Limits> | undefined): Limits {
-  for (const [name, value] of Object.entries(given ?? {})) {
-    if (Number.isInteger(value) && value >= 1 && Object.hasOwn(DEFAULT_LIMITS, name)) continue;
-    const known = Object.keys(DEFAULT_LIMITS).join(", ");
-    throw new HoldfastError(
-      "invalid_option",
-      `connect: limits.${name} is ${value}; limits are whole numbers from 1 up, of: ${known}.`,
-    );
-  }
-  return { ...DEFAULT_LIMITS, ...given };
+/** Not the value: it may be a URL in the form of an object, with a password in it. */
+function shownType(url: unknown): string {
+  return url === null ? "null" : typeof url === "object" ? "an object" : typeof url;
 }
 
 async function openByUrl(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
@@ -122,6 +151,14 @@ async function loadAdapter(packageName: string, scheme: string): Promise<OpenSto
 }
 
 function openMemory(name: string): OpenedStore {
+  if (/[?#]/.test(name))
+    throw new HoldfastError(
+      "invalid_option",
+      `connect: a store in memory takes no parameters ("?" or "#"). Use ${KNOWN_URLS}.`,
+      {
+        data: { option: "url" },
+      },
+    );
   const shared = sharedMemory.get(name);
   if (name !== "" && shared) return shared;
   const notifier = new MemoryNotifier(systemClock);

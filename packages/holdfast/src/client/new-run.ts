@@ -2,21 +2,30 @@ import {
   type AnyWorkflow,
   DEFAULT_QUEUE,
   DEFAULT_VERSION,
-  requireName,
-  requirePriority,
+  isPriority,
   requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { idFault } from "../model/names.ts";
+import {
+  checkedLater,
+  checkOptions,
+  isDate,
+  isId,
+  isName,
+  type OptionChecks,
+  oneOf,
+  requireDuration,
+  requireName,
+} from "../errors/option-checks.ts";
+import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
 import { assertAttributes } from "../replay/context.ts";
-import { requireDuration } from "../replay/step-options.ts";
-import { requireDate, requireOneOf } from "./checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
+import type { StartedRun } from "./run-handle.ts";
 
 /** Finds a workflow that a worker of this process offers: a start by name gets its schema, queue and version from it. */
 export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
@@ -27,32 +36,37 @@ export interface Start {
   readonly options: StartOptions;
 }
 
+const START_OPTIONS: OptionChecks<StartOptions> = {
+  id: isId("run id"),
+  version: isName("version"),
+  queue: isName("queue name"),
+  priority: isPriority,
+  startAt: isDate,
+  delay: checkedLater,
+  timeout: checkedLater,
+  attributes: (value, where) => assertAttributes(value as Attributes, where),
+  ifRunning: oneOf("return", "fail", "replace"),
+  ifClosed: oneOf("return", "start", "fail"),
+};
+
 type NewRunDraft = { -readonly [K in keyof NewRun]: NewRun[K] };
 
 /** What is asked for, checked and with ids, ready to be stored. A promise only where a schema may be one. */
 export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): NewRun | Promise<NewRun> {
   const { workflow, input, options } = start;
   if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
-  const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
   const name = typeof workflow === "string" ? workflow : workflow.name;
+  requireName(name, "workflow name");
   const where = `start of workflow "${name}"`;
-  if (!definition) requireName(name, "workflow name");
+  checkOptions(options, START_OPTIONS, where);
+  // What a definition says was checked when it was made.
+  const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
   const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
   const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
-  // Those of a definition were checked when it was made.
-  if (options.queue !== undefined) requireName(queue, "queue name");
-  if (options.version !== undefined) requireName(version, "version");
   const runId = core.newId();
   const id = options.id ?? runId;
-  const fault = idFault(id);
-  if (fault) throw new HoldfastError("invalid_name", `The run id ${JSON.stringify(id)} ${fault}.`, { data: { id } });
   const attributes = options.attributes ?? {};
-  assertAttributes(attributes, where);
   const priority = options.priority ?? definition?.priority ?? 0;
-  requirePriority(priority, where);
-  requireDate(options.startAt, where, "startAt");
-  requireOneOf(options.ifRunning, ["return", "fail", "replace"], where, "ifRunning");
-  requireOneOf(options.ifClosed, ["return", "start", "fail"], where, "ifClosed");
   const timeoutMs =
     options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
   const { namespace } = core;
@@ -86,6 +100,11 @@ async function withCheckedInput(
   input: unknown,
 ): Promise<NewRun> {
   return withInput(core, run, await checkInput(definition, input));
+}
+
+/** For the handle of a start. */
+export function startedRun({ outcome, run }: StartOutcome): StartedRun {
+  return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
 }
 
 /** Throws when what has that id is not what was to be started. */

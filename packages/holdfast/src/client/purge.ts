@@ -1,8 +1,16 @@
+import { isDuration, isFunction, listOf, type OptionChecks, oneOf } from "../errors/option-checks.ts";
+import { CLOSED_STATUSES } from "../model/run.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { PurgeOptions } from "./client-options.ts";
 
 /** Small enough that a batch delays nobody. */
 const BATCH_SIZE = 500;
+
+export const PURGE_OPTIONS: OptionChecks<PurgeOptions> = {
+  olderThan: isDuration,
+  statuses: listOf(oneOf(...CLOSED_STATUSES)),
+  onBatch: isFunction,
+};
 
 /** Batch after batch, until nothing is left that ended before then. Rows that somebody has locked are left to the next purge. */
 export async function purgeEnded(

@@ -1,19 +1,28 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type AnyWorkflow, requireSignal, requireWorkflow } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import {
+  checkedLater,
+  checkOptions,
+  invalidOption,
+  isId,
+  requireDuration,
+  requireId,
+} from "../errors/option-checks.ts";
 import { RunCanceledError, RunFailedError, RunTerminatedError, RunTimedOutError } from "../errors/run-errors.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { idFault } from "../model/names.ts";
+import { REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context.ts";
-import { requireDuration } from "../replay/step-options.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
@@ -27,21 +36,32 @@ import {
   wholeHistory,
 } from "./run-view.ts";
 
+const RESULT_OPTIONS = { timeout: checkedLater };
+const SIGNAL_OPTIONS = { id: isId("message id") };
+
 /** What a start tells of its run. */
-export type StartedRun = Pick<Run, "runId" | "workflow">;
+export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
+  readonly created: boolean;
+}
 
 /** One run, seen from outside. `T` is what its workflow returns. */
 export class RunHandle<T = unknown> {
   /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
+  /** Whether the start that gave this handle has created the run; false when it was there already, and for `get`. */
+  readonly created: boolean;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
+  /** The name that the run's workflow must have. */
+  readonly #expected: string | undefined;
   #workflow: string | undefined;
 
-  constructor(core: ClientCore, id: string, run: StartedRun | undefined) {
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined, expected?: string) {
     this.#core = core;
     this.id = id;
+    this.created = run?.created ?? false;
     this.#knownRunId = run?.runId;
+    this.#expected = expected;
     this.#workflow = run?.workflow;
   }
 
@@ -67,6 +87,7 @@ export class RunHandle<T = unknown> {
   /** The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete. */
   async result<S extends string = string>(options: { readonly timeout?: CheckedDuration<S> } = {}): Promise<T> {
     const { clock } = this.#core.ports;
+    checkOptions(options, RESULT_OPTIONS, "result()");
     const timeoutMs =
       options.timeout === undefined ? undefined : requireDuration(options.timeout, "result()", "timeout");
     if (timeoutMs === undefined) return this.#unwrap(await this.#end(() => {}));
@@ -145,7 +166,9 @@ export class RunHandle<T = unknown> {
   /** Resolves when the signal is durable. The same `id` twice is one signal. Without a payload, `true` is received. */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
     this.#core.life.assertOpen();
+    requireSignal(signal, "signal: the first argument");
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
+    checkOptions(options, SIGNAL_OPTIONS, `signal "${signal.name}"`);
     const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
     const { codec } = this.#core.ports;
     // A signal without payload says that it has come. Nothing at all would look like a timeout.
@@ -156,14 +179,17 @@ export class RunHandle<T = unknown> {
 
   /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are left alone. */
   async cancel(reason?: string): Promise<void> {
+    requireReason(reason, "cancel");
     await this.#deliver({ kind: "cancel", name: reason ?? "", payload: EMPTY_PAYLOAD }, undefined, true);
   }
 
   /** Ends the run at once, whoever holds it, without cleaning up; closed runs are left alone. */
   async terminate(reason?: string): Promise<void> {
+    requireReason(reason, "terminate");
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
       data: reason === undefined ? {} : { reason },
     });
+    await this.#requireExpected();
     const { outcome } = await this.#core.terminate(this.#ref(), toErrorRecord(cause));
     if (outcome === "not_found") throw this.#notFound();
   }
@@ -188,6 +214,7 @@ export class RunHandle<T = unknown> {
 
   /** Lets a parked run go on, usually with fixed code. */
   async resume(): Promise<void> {
+    await this.#requireExpected();
     let tries = 0;
     const { status } = await this.#core.call((store) => {
       tries += 1;
@@ -204,10 +231,7 @@ export class RunHandle<T = unknown> {
     id: string | undefined,
     closedIsFine = false,
   ): Promise<void> {
-    if (id !== undefined) {
-      const fault = idFault(id);
-      if (fault) throw new HoldfastError("invalid_name", `The message id ${JSON.stringify(id)} ${fault}.`);
-    }
+    await this.#requireExpected();
     const messageId = id ?? this.#core.newId();
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
@@ -234,7 +258,24 @@ export class RunHandle<T = unknown> {
     const [run] = await this.#core.call((store) => store.readRuns({ runs: [this.#ref()] }));
     if (!run || run.namespace !== this.#core.namespace) throw this.#notFound();
     this.#workflow = run.workflow;
+    this.#compareWorkflow();
     return run;
+  }
+
+  /** For calls that read nothing: whose run it is, is asked once per handle, and only of one that names a workflow. */
+  async #requireExpected(): Promise<void> {
+    if (this.#expected === undefined) return;
+    if (this.#workflow === undefined) await this.#read();
+    this.#compareWorkflow();
+  }
+
+  #compareWorkflow(): void {
+    const workflow = this.#workflow;
+    if (this.#expected === undefined || workflow === this.#expected) return;
+    const message = `Run "${this.id}" is one of workflow "${workflow}", not of "${this.#expected}". Correct the id, or use get(id).`;
+    throw new HoldfastError("workflow_mismatch", message, {
+      data: { id: this.id, workflow, expected: this.#expected },
+    });
   }
 
   async #readHistory(): Promise<{ run: Run; events: HistoryEvent[] }> {
@@ -247,6 +288,25 @@ export class RunHandle<T = unknown> {
       data: { id: this.id, namespace: this.#core.namespace },
     });
   }
+}
+
+/** Of `get(id)` and `get(workflow, id)`: the id, and the name of the workflow. */
+export function wantedRun(idOrWorkflow: string | AnyWorkflow, id: string | undefined): [string, string | undefined] {
+  if (typeof idOrWorkflow === "object" && idOrWorkflow !== null)
+    requireWorkflow(idOrWorkflow, "get: the first argument");
+  const definition = typeof idOrWorkflow === "object" && idOrWorkflow !== null ? idOrWorkflow : undefined;
+  const wanted = definition ? id : idOrWorkflow;
+  requireId(wanted, "run id");
+  return [wanted as string, definition?.name];
+}
+
+/** Free text, but such that every store can keep it. */
+function requireReason(reason: unknown, call: string): void {
+  if (reason === undefined) return;
+  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
+  const tooLong = reason.length > REASON_LENGTH_MAX;
+  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
+  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
 }
 
 /** Refuses a bad payload before anything is written, with the path of every fault. */

@@ -1,4 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { invalidOption, isBoolean, requireName } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { UpdateVersionParams } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -12,7 +14,8 @@ export class Versions {
   }
 
   /** The versions that workers have offered, of one workflow or of all. */
-  list(workflow?: string): Promise<readonly VersionRow[]> {
+  async list(workflow?: string): Promise<readonly VersionRow[]> {
+    if (workflow !== undefined) requireName(workflow, "workflow name");
     const { namespace } = this.#core;
     return this.#core.call((store) =>
       store.listVersions({ namespace, ...(workflow === undefined ? {} : { workflow }) }),
@@ -26,17 +29,20 @@ export class Versions {
 
   /** A share of the starts that name no version gets this one, the rest the default: 0.05 is one in twenty, 0 ends it. */
   async canary(workflow: string, version: string, share: number): Promise<void> {
-    if (!(share >= 0 && share <= 1))
-      throw new HoldfastError("invalid_option", `versions.canary: share is ${share}; it must be between 0 and 1.`);
+    if (typeof share !== "number" || !(share >= 0 && share <= 1))
+      throw invalidOption("versions.canary", "share", `is ${shownValue(share)}; it must be between 0 and 1`);
     await this.#update(workflow, version, { share });
   }
 
   /** Marks a version as on its way out (or takes that back); its runs go on. */
-  deprecate(workflow: string, version: string, deprecated = true): Promise<void> {
+  async deprecate(workflow: string, version: string, deprecated = true): Promise<void> {
+    isBoolean(deprecated, "versions.deprecate", "deprecated");
     return this.#update(workflow, version, { deprecated });
   }
 
   async #update(workflow: string, version: string, change: UpdateVersionParams["change"]): Promise<void> {
+    requireName(workflow, "workflow name");
+    requireName(version, "version");
     const { namespace } = this.#core;
     const { known } = await this.#core.call((store) =>
       store.updateVersionIfKnown({ namespace, workflow, version, change }),

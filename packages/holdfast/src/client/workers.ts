@@ -1,3 +1,4 @@
+import { requireId } from "../errors/option-checks.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -24,6 +25,7 @@ export class Workers {
 
   /** One of them, by its id. */
   async get(workerId: string): Promise<WorkerRow | undefined> {
+    requireId(workerId, "worker id");
     return (await this.list()).find((worker) => worker.workerId === workerId);
   }
 

@@ -199,16 +199,35 @@ describe("errors", () => {
 });
 
 describe("objects of classes", () => {
-  it("become their own enumerable properties", () => {
+  it("are refused, because what comes back would have no methods", () => {
     class Point {
       readonly x = 1;
-      readonly at = new Date(0);
       #hidden = 3;
       get sum(): number {
         return this.x + this.#hidden;
       }
     }
-    expect(roundTrip(new Point())).toStrictEqual({ x: 1, at: new Date(0) });
+    expect(refusal({ at: [new Point()] }).message).toBe(
+      "input.at[0] is an instance of class Point, and would come back without its methods (store a plain object, such as { ...value }, or give the class a toJSON): it cannot be stored",
+    );
+    expect(roundTrip({ ...new Point() })).toStrictEqual({ x: 1 });
+    expect(refusal(Object.create({ inherited: 1 })).message).toContain("input inherits from another object");
+    expect(refusal(new (class {})()).message).toContain("input is an instance of a class");
+  });
+
+  it("in an error that somebody else has made become their fields", () => {
+    class Details {
+      readonly retry = 3;
+    }
+    const error = Object.assign(new Error("x"), { details: new Details() });
+    expect(roundTrip(error)).toMatchObject({ details: { retry: 3 } });
+    expect(refusal([error, new Details()]).message).toContain("input[1] is an instance of class Details");
+  });
+
+  it("of another realm are what they are here", () => {
+    const foreign: unknown = runInNewContext("({ a: [1, { b: new Date(0) }], m: new Map([[1, 2]]) })");
+    expect(roundTrip(foreign)).toEqual({ a: [1, { b: new Date(0) }], m: new Map([[1, 2]]) });
+    expect(refusal(runInNewContext("new (class Point {})()")).message).toContain("is an instance of class Point");
   });
 
   it("become what their toJSON returns", () => {
@@ -237,10 +256,21 @@ describe("objects of classes", () => {
     const fake = (tag: string) => ({ a: 1, [Symbol.toStringTag]: tag });
     for (const tag of ["Date", "Map", "Set", "RegExp", "URL", "Promise", "ArrayBuffer", "Number", "Error"]) {
       const value = Object.assign(Object.create({ [Symbol.toStringTag]: tag }), { a: 1 });
-      expect(roundTrip([value, fake(tag)]), tag).toEqual([{ a: 1 }, { a: 1 }]);
+      expect(refusal(value).message, tag).toContain("inherits from another object");
+      expect(roundTrip([fake(tag)]), tag).toEqual([{ a: 1 }]);
     }
   });
 });
+
+function* numbers(): Generator<number> {
+  yield 1;
+}
+
+/** As query builders are: it is not sent before it is awaited. */
+class Query {
+  // biome-ignore lint/suspicious/noThenProperty: that is what it is about
+  then(): void {}
+}
 
 describe("what cannot be stored", () => {
   it.each<[string, unknown, string]>([
@@ -270,6 +300,19 @@ describe("what cannot be stored", () => {
     expect(error.message).toBe('a.b in input of workflow "order" is a function: it cannot be stored');
     expect(error.data).toEqual({ where: 'input of workflow "order"', path: "a.b" });
     expect(error.kind).toBe("ValidationError");
+  });
+
+  it.each<[string, unknown, string]>([
+    ["URLSearchParams", { q: new URLSearchParams("a=1") }, "input.q is a URLSearchParams (store its toString())"],
+    ["an iterator", { i: [1].values() }, "input.i is an iterator (store what it gives, in an array)"],
+    ["an iterator of a Map", { i: new Map([[1, 2]]).entries() }, "input.i is an iterator"],
+    ["a generator", { g: numbers() }, "input.g is a generator"],
+    ["a thenable", { row: new Query() }, "input.row is a promise (is an await missing?)"],
+    ["an AbortSignal", { s: new AbortController().signal }, "input.s is an instance of class AbortSignal"],
+    ["a proxy that shows nothing", { p: new Proxy({}, {}) }, "input.p is a proxy that shows no fields"],
+    ["a proxy of a function", { p: new Proxy(() => 1, {}) }, "input.p is a function"],
+  ])("says what it is and what to store instead: %s", (_, value, message) => {
+    expect(refusal(value).message).toContain(message);
   });
 
   it("names both ends of a cycle", () => {

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { types } from "node:util";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
 import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
@@ -22,8 +23,8 @@ let used = 0;
 
 /**
  * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
- * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Class instances become plain objects with their own enumerable
- * properties, or what their `toJSON` returns. `undefined` alone is zero bytes.
+ * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Instances of classes become what their `toJSON` returns, and are refused if they
+ * have none: they would come back without their methods. `undefined` alone is zero bytes.
  */
 export const jsonCodec: {
   readonly name: "json";
@@ -127,8 +128,11 @@ function isPlainObject(value: object, depth: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
   // In its own fields and, should anybody have added some to all objects, in those too: the slow way then looks closer.
+  let empty = true;
   for (const key in value) {
     if (key === TAG_KEY || !isPlainJson((value as Record<string, unknown>)[key], depth)) return false;
+    empty = false;
   }
-  return true;
+  // A proxy may answer to every name and list none.
+  return !empty || !types.isProxy(value);
 }

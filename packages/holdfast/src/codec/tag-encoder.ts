@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { types } from "node:util";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { formatPath, type PathSegment } from "../model/value-path.ts";
 import { DEPTH_MAX, isBinaryViewName, TAG_KEY, type Tagged, type WireError } from "./tag.ts";
@@ -14,6 +15,8 @@ const OPAQUE: ReadonlyMap<string, string> = new Map([
   ["Promise", "is a promise (is an await missing?)"],
   ["Generator", "is a generator"],
   ["AsyncGenerator", "is an async generator"],
+  ["Context", "is the ctx of a workflow"],
+  ["URLSearchParams", "is a URLSearchParams (store its toString())"],
   ["Response", "is a fetch Response (store what .json() or .text() gives)"],
   ...[
     "Request",
@@ -49,6 +52,8 @@ class TagEncoder {
   readonly #path: PathSegment[] = [];
   /** The containers that enclose the current value, with the length of the path to each. */
   readonly #ancestors = new Map<object, number>();
+  /** How many errors enclose the current value. What is in them their receiver did not choose. */
+  #errors = 0;
 
   constructor(where: string) {
     this.#where = where;
@@ -109,12 +114,14 @@ class TagEncoder {
 
   #container(value: object): unknown {
     if (Array.isArray(value)) return this.#list(value);
-    const prototype: unknown = Object.getPrototypeOf(value);
-    const isPlain = prototype === Object.prototype || prototype === null;
+    const isPlain = hasPlainPrototype(value);
     const special = isPlain ? undefined : this.#special(value);
     if (special !== undefined) return special;
     const toJson: unknown = (value as { toJSON?: unknown }).toJSON;
-    if (typeof toJson !== "function") return this.#fields(value);
+    if (typeof toJson !== "function") {
+      if (!isPlain && this.#errors === 0) throw this.refusal(whatInstance(value));
+      return this.#fields(value);
+    }
     const stands: unknown = toJson.call(value, this.#lastKey());
     // Like JSON.stringify, what toJSON returned is not asked for its own toJSON.
     if (typeof stands !== "object" || stands === null) return this.encode(stands);
@@ -132,6 +139,8 @@ class TagEncoder {
     const opaque = OPAQUE.get(tag);
     // A class of the user's may carry any of these names; then it has fields.
     if (opaque !== undefined && Object.keys(value).length === 0) throw this.refusal(opaque);
+    if (tag.endsWith("Iterator") && Object.keys(value).length === 0)
+      throw this.refusal("is an iterator (store what it gives, in an array)");
     return undefined;
   }
 
@@ -144,6 +153,7 @@ class TagEncoder {
 
   #fields(value: object): unknown {
     const keys = Object.keys(value);
+    if (keys.length === 0 && types.isProxy(value)) throw this.refusal("is a proxy that shows no fields");
     const read = (key: string): unknown => {
       this.#path.push(key);
       const encoded = this.encode((value as Record<string, unknown>)[key]);
@@ -176,12 +186,14 @@ class TagEncoder {
   }
 
   #error(error: Error): WireError {
+    this.#errors += 1;
     const own: Record<string, unknown> = {};
     for (const key of Object.keys(error)) if (!ERROR_FIELDS.has(key)) this.#offer(own, key, error);
     const parts: Record<string, unknown> = {};
     if (Object.hasOwn(error, "cause")) this.#offer(parts, "cause", error);
     // An AggregateError's members are not enumerable; a field of that name in other errors is one of their own.
     if (Object.hasOwn(error, "errors") && !Object.hasOwn(own, "errors")) this.#offer(parts, "errors", error);
+    this.#errors -= 1;
     return {
       name: String(error.name),
       message: String(error.message),
@@ -199,11 +211,13 @@ class TagEncoder {
   #offer(target: Record<string, unknown>, key: string, source: object): void {
     const pathLength = this.#path.length;
     const depth = this.#ancestors.size;
+    const errors = this.#errors;
     try {
       const value = this.#at(key, (source as unknown as Record<string, unknown>)[key]);
       Object.defineProperty(target, key, { value, enumerable: true });
     } catch {
       this.#path.length = pathLength;
+      this.#errors = errors;
       for (const stranger of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(stranger);
     }
   }
@@ -219,6 +233,23 @@ class TagEncoder {
     const last = this.#path.at(-1);
     return typeof last === "string" || typeof last === "number" ? String(last) : "";
   }
+}
+
+/** An object literal, of whatever realm (a test runner's sandbox has its own), or one without a prototype. */
+function hasPlainPrototype(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf");
+}
+
+/** Why an instance is refused: it would be stored as {} or lose its methods, and nobody would notice before much later. */
+function whatInstance(value: object): string {
+  if (typeof (value as { then?: unknown }).then === "function") return "is a promise (is an await missing?)";
+  const maker: unknown = (value as { constructor?: unknown }).constructor;
+  const name = typeof maker === "function" ? maker.name : "";
+  const advice = "(store a plain object, such as { ...value }, or give the class a toJSON)";
+  if (name === "Object") return `inherits from another object ${advice}`;
+  return `is an instance of ${name === "" ? "a class" : `class ${name}`}, and would come back without its methods ${advice}`;
 }
 
 /** Objects without parts of their own. `tag` can be forged; the methods of the prototype then throw. */

@@ -1,14 +1,24 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { RetryIf } from "../errors/retry-rule.ts";
+import {
+  checkedLater,
+  checkOptions,
+  isName,
+  isSchema,
+  type OptionChecks,
+  requireDuration,
+  requireName,
+  wholeNumber,
+} from "../errors/option-checks.ts";
+import { isRetryIf, type RetryIf } from "../errors/retry-rule.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
-import { nameFault } from "../model/names.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
 import { callSite } from "../replay/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
-import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
+import { type RetryOption, resolveRetry } from "../replay/step-options.ts";
 
 /** The code of a workflow. It is called again from the top after a crash: whatever could come out differently goes through `ctx`. */
 export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseLike<O>;
@@ -102,6 +112,21 @@ export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;
 
+/** Larger is sooner. */
+export const isPriority = wholeNumber(PRIORITY_MIN, PRIORITY_MAX, ", larger is sooner");
+
+const WORKFLOW_OPTIONS: OptionChecks<WorkflowOptions> = {
+  name: checkedLater,
+  version: isName("version of workflow"),
+  input: isSchema,
+  output: isSchema,
+  queue: isName("queue of workflow"),
+  retry: checkedLater,
+  retryIf: isRetryIf,
+  timeout: checkedLater,
+  priority: isPriority,
+};
+
 /** What goes into a schema, or `T` where there is none. */
 type Before<S, T> = S extends StandardSchemaV1 ? SchemaInput<S> : T;
 /** What comes out of a schema, or `T` where there is none. */
@@ -136,22 +161,17 @@ export function workflow(
 ): WorkflowDefinition {
   const given = typeof nameOrOptions === "object" && nameOrOptions !== null;
   const options: WorkflowOptions = given ? nameOrOptions : { name: nameOrOptions };
-  const where = `workflow(${JSON.stringify(options.name)})`;
   requireName(options.name, "workflow name");
+  const where = `workflow(${JSON.stringify(options.name)})`;
+  checkOptions(options, WORKFLOW_OPTIONS, where);
   if (typeof fn !== "function")
     throw new HoldfastError("invalid_option", `${where}: the second argument is not a function.`);
-  const version = options.version ?? DEFAULT_VERSION;
-  const queue = options.queue ?? DEFAULT_QUEUE;
-  requireName(version, `version of workflow "${options.name}"`);
-  requireName(queue, `queue of workflow "${options.name}"`);
-  const priority = options.priority ?? 0;
-  requirePriority(priority, where);
   return {
     kind: "workflow",
     name: options.name,
-    version,
-    queue,
-    priority,
+    version: options.version ?? DEFAULT_VERSION,
+    queue: options.queue ?? DEFAULT_QUEUE,
+    priority: options.priority ?? 0,
     timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
@@ -176,26 +196,30 @@ export function signal<S extends StandardSchemaV1>(
 ): SignalDefinition<Received<SchemaOutput<S>>, SchemaInput<S>>;
 export function signal(name: string, schema?: StandardSchemaV1): SignalDefinition {
   requireName(name, "signal name");
+  if (schema !== undefined) isSchema(schema, `signal(${JSON.stringify(name)})`, "the schema");
   return { kind: "signal", name, ...(schema === undefined ? {} : { schema }) };
 }
 
 /** Plain JavaScript, or modules that import each other in a circle, may hand over something else. */
 export function requireWorkflow(value: unknown, where: string): void {
-  if ((value as { kind?: unknown } | null | undefined)?.kind === "workflow") return;
+  if (isDefinition(value, "workflow") && typeof (value as { fn?: unknown }).fn === "function") return;
   const message = `${where} is ${value === null ? "null" : typeof value}, not a workflow. Make one with workflow(name, fn); undefined may mean that two modules import each other.`;
   throw new HoldfastError("invalid_option", message);
 }
 
-export function requireName(name: string, what: string): void {
-  const fault = nameFault(name);
-  if (fault)
-    throw new HoldfastError("invalid_name", `The ${what} ${JSON.stringify(name)} ${fault}.`, { data: { name } });
+/** The same for a signal. A name alone does not say what its payload is, and a typing error in it would be found by nobody. */
+export function requireSignal(value: unknown, where: string): void {
+  if (isDefinition(value, "signal")) return;
+  const example = typeof value === "string" ? `signal(${shownValue(value)})` : 'signal("approve")';
+  const message = `${where} is ${typeof value === "string" ? "a string" : value === null ? "null" : typeof value}, not a signal. Make one with ${example}.`;
+  throw new HoldfastError("invalid_option", message);
 }
 
-export function requirePriority(priority: number, where: string): void {
-  if (Number.isInteger(priority) && priority >= PRIORITY_MIN && priority <= PRIORITY_MAX) return;
-  throw new HoldfastError(
-    "invalid_option",
-    `${where}: priority is ${priority}; it must be a whole number from ${PRIORITY_MIN} to ${PRIORITY_MAX}, larger is sooner.`,
-  );
+function isDefinition(value: unknown, kind: string): boolean {
+  const found = value as { readonly kind?: unknown; readonly name?: unknown } | null | undefined;
+  try {
+    return found?.kind === kind && typeof found.name === "string";
+  } catch {
+    return false; // a getter or a proxy that throws
+  }
 }

@@ -1,9 +1,27 @@
 import { hostname } from "node:os";
-import { type AnyWorkflow, DEFAULT_QUEUE, requireName, requireWorkflow } from "../define/definitions.ts";
+import { type AnyWorkflow, DEFAULT_QUEUE, requireWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import {
+  invalidOption,
+  isBoolean,
+  isDuration,
+  isName,
+  isPlainObject,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
+  optionsOf,
+  requireDuration,
+  requireName,
+  requireOptions,
+  wholeNumber,
+  withDefaults,
+} from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
-import { requireDuration } from "../replay/step-options.ts";
+import { valueFault } from "../model/names.ts";
 
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
@@ -135,11 +153,48 @@ const DEFAULT_TUNING: WorkerTuning = {
   parkAfter: 3,
 };
 
+const isPositive: OptionCheck = (value, where, option) => {
+  if (typeof value !== "number" || !(value > 0))
+    throw invalidOption(where, option, `is ${shownValue(value)}, not a number above 0`);
+};
+
+const areLabels: OptionCheck = (value, where, option) => {
+  if (!isPlainObject(value))
+    throw invalidOption(where, option, `is ${shownValue(value)}, not an object like { gpu: "a100" }`);
+  for (const [label, text] of Object.entries(value as object)) {
+    requireName(label, "label");
+    const fault = typeof text === "string" ? valueFault(text) : `is ${shownValue(text)}, not a string`;
+    if (fault !== undefined) throw invalidOption(where, `${option}.${label}`, fault);
+  }
+};
+
+const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
+  workflows: listOf((value, where, option) => requireWorkflow(value, `${where}: ${option}`)),
+  queues: listOf(isName("queue name")),
+  concurrency: wholeNumber(1),
+  lease: isDuration,
+  labels: areLabels,
+  name: isName("name of the worker"),
+  handleSignals: isBoolean,
+  onChangedCode: oneOf("warn", "refuse"),
+  cacheSize: wholeNumber(0),
+  drainTimeout: isDuration,
+  tuning: optionsOf<WorkerTuning>({
+    flushesInFlightMax: isPositive,
+    runsPerFlushMax: isPositive,
+    eventsPerFlushMax: isPositive,
+    eventsPerHoldMax: isPositive,
+    windUpMs: isPositive,
+    claimFallbackMs: isPositive,
+    suspectAfter: isPositive,
+    parkAfter: isPositive,
+  }),
+};
+
 export function resolveWorkerOptions(options: WorkerOptions, name: string): ResolvedWorkerOptions {
+  requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
-  for (const [i, definition] of workflows.entries()) requireWorkflow(definition, `worker: workflows[${i}]`);
   const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
-  for (const queue of queues) requireName(queue, "queue name");
   const leaseMs = requireDuration(options.lease ?? "30s", "worker", "lease");
   if (leaseMs < LEASE_MS_MIN)
     throw new HoldfastError(
@@ -149,23 +204,14 @@ export function resolveWorkerOptions(options: WorkerOptions, name: string): Reso
   return {
     workflows,
     queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
-    concurrency: wholeNumber(options.concurrency ?? 100, 1, "concurrency"),
+    concurrency: options.concurrency ?? 100,
     leaseMs,
     labels: { host: hostname(), pid: String(process.pid), ...options.labels },
     name: options.name ?? name,
     handleSignals: options.handleSignals ?? false,
-    cacheSize: wholeNumber(options.cacheSize ?? 1_000, 0, "cacheSize"),
+    cacheSize: options.cacheSize ?? 1_000,
     onChangedCode: options.onChangedCode ?? "warn",
     drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
-    tuning: { ...DEFAULT_TUNING, ...options.tuning },
+    tuning: withDefaults(DEFAULT_TUNING, options.tuning),
   };
-}
-
-function wholeNumber(value: number, least: number, option: string): number {
-  if (Number.isInteger(value) && value >= least) return value;
-  throw new HoldfastError(
-    "invalid_option",
-    `worker: ${option} is ${value}; it must be a whole number from ${least} up.`,
-    { data: { option } },
-  );
 }

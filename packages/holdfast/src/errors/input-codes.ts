@@ -62,7 +62,8 @@ export const INPUT_CODES = {
     group: "codec",
     caller: "fix_input",
     kind: "ValidationError",
-    summary: "A value contains something that cannot be stored: a function, a symbol, a promise, a cycle.",
+    summary:
+      "A value contains something that cannot be stored: a function, a symbol, a promise, a cycle, an instance of a class.",
     advice: "Return plain data; the message names the path. A promise there is usually a missing await.",
   },
   workflow_not_registered: {

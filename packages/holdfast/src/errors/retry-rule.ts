@@ -1,5 +1,6 @@
-import { type ErrorKind, isRetryableKind } from "../model/error-kind.ts";
+import { ERROR_KINDS, type ErrorKind, isRetryableKind } from "../model/error-kind.ts";
 import { isHoldfastError } from "./holdfast-error.ts";
+import { listOf, type OptionCheck, oneOf } from "./option-checks.ts";
 
 export interface RetryInfo {
   readonly kind: ErrorKind;
@@ -21,6 +22,14 @@ export type RetryIf =
   | "never"
   | readonly ErrorKind[]
   | ((error: unknown, info: RetryInfo) => boolean);
+
+const isRule = oneOf("default", "retryable", "any", "never");
+const areKinds = listOf(oneOf(...ERROR_KINDS));
+
+/** Refuses a rule that means nothing: it would be taken for one that does. */
+export const isRetryIf: OptionCheck = (value, where, option) => {
+  if (typeof value !== "function") (Array.isArray(value) ? areKinds : isRule)(value, where, option);
+};
 
 const PERMANENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
   "NotFound",

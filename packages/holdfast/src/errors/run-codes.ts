@@ -16,6 +16,20 @@ export const RUN_CODES = {
     summary: 'A run with this id exists and the start asked to fail in that case (ifRunning or ifClosed "fail").',
     advice: 'Use the existing run, choose another id, or start with "return", "replace" or "start".',
   },
+  start_many_incomplete: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "Some of the runs of startMany are stored; others were refused, usually because their ids are taken.",
+    advice: "data.outcomes says for each request what became of it; cause is the first refusal.",
+  },
+  workflow_mismatch: {
+    group: "workflow_execution",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary: "The run of get(workflow, id) is one of another workflow.",
+    advice: "Correct the id or the workflow, or use get(id), which takes any run.",
+  },
   run_closed: {
     group: "concurrency",
     caller: "conflict",

@@ -47,3 +47,9 @@ export function idempotencyKey(runId: string, op: string): string {
 export function outcomeMessageId(runId: string, op: string): string {
   return `${runId}\t${op}`;
 }
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function isUuid(text: unknown): text is string {
+  return typeof text === "string" && UUID.test(text);
+}

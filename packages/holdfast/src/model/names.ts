@@ -2,6 +2,8 @@
 export const NAME_LENGTH_MAX = 200;
 /** Longest id that a caller may give to a run or to a message. */
 export const ID_LENGTH_MAX = 400;
+/** Longest reason of a cancel or a terminate. */
+export const REASON_LENGTH_MAX = 4_000;
 
 // Control characters, and lone surrogates: PostgreSQL refuses both in text, so they are refused before anything is written.
 const FORBIDDEN = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;

@@ -1,4 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import { type Context, ContinueAsNew, runInScope } from "./context.ts";
 import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
@@ -37,6 +39,15 @@ export type RaceResult<B extends Branches> = B extends readonly Branch[]
   ? { readonly winner: number; readonly value: ResultOf<B[number]> }
   : { [K in keyof B & string]: { readonly winner: K; readonly value: ResultOf<B[K]> } }[keyof B & string];
 
+const isLimit = wholeNumber(1);
+
+const PARALLEL_OPTIONS: OptionChecks<ParallelOptions> = {
+  onError: oneOf("fail-fast", "collect-all"),
+  limit: (value, where, option) => {
+    if (value !== Number.POSITIVE_INFINITY) isLimit(value, where, option);
+  },
+};
+
 interface Lane {
   readonly key: string;
   readonly fn: Branch;
@@ -49,8 +60,8 @@ export async function runParallel(
   branches: Branches,
   options: ParallelOptions,
 ): Promise<unknown> {
+  checkOptions(options, PARALLEL_OPTIONS, "ctx.parallel");
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
-  if (!(limit >= 1)) throw new HoldfastError("invalid_option", "ctx.parallel: limit is not a number from 1 up.");
   const lanes = lanesOf(machine, scope, branches, "ctx.parallel");
   const settled = new Map<string, PromiseSettledResult<unknown>>();
   const collect = options.onError === "collect-all";
@@ -132,6 +143,11 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
 
 function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: string): Lane[] {
   const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
+  if (typeof branches !== "object" || branches === null)
+    throw new HoldfastError(
+      "invalid_option",
+      `${call}: the branches are ${shownValue(branches)}, neither a list of functions nor an object of them.`,
+    );
   return Object.entries(branches).map(([key, fn]) => {
     if (typeof fn !== "function")
       throw new HoldfastError(

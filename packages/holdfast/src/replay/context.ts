@@ -1,5 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { checkedLater, checkOptions, isFunction, isPlainObject, requireDuration } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
@@ -29,7 +31,6 @@ import { Scope } from "./scope.ts";
 import {
   type Compensation,
   DEFAULT_OPTIONS,
-  requireDuration,
   resolveStepOptions,
   type StepFunction,
   type StepOptions,
@@ -149,6 +150,8 @@ export class ContinueAsNew {
   }
 }
 
+const RECEIVE_OPTIONS = { timeout: checkedLater };
+
 export function createContext(machine: RunMachine, scope: Scope): Context {
   return new RunContext(machine, scope);
 }
@@ -180,6 +183,11 @@ class RunContext implements Context {
       ctx.#bound ??= [];
       return ctx.#bound;
     });
+  }
+
+  /** By this the codec knows it, and says so when somebody returns it. */
+  get [Symbol.toStringTag](): string {
+    return "Context";
   }
 
   /** Made when first asked for: most runs never write a line. */
@@ -263,7 +271,13 @@ class RunContext implements Context {
 
   receive<T>(signal: SignalDefinition<T, unknown>, options?: { readonly timeout: Duration }): Promise<T> {
     const machine = this.#machine;
-    machine.assertInTurn("ctx.receive", signal.name);
+    machine.assertInTurn("ctx.receive", signal?.name);
+    if (signal?.kind !== "signal")
+      throw new HoldfastError(
+        "invalid_option",
+        `ctx.receive: the first argument is ${shownValue(signal)}, not a signal. Make one with signal("approve").`,
+      );
+    if (options !== undefined) checkOptions(options, RECEIVE_OPTIONS, `receive "${signal.name}"`);
     const timeout =
       options?.timeout === undefined
         ? undefined
@@ -294,6 +308,7 @@ class RunContext implements Context {
 
   uncancelable<T>(fn: Branch<T>): Promise<T> {
     this.#machine.assertInTurn("ctx.uncancelable");
+    isFunction(fn, "ctx.uncancelable", "the argument");
     return runInScope(this.#machine, new Scope(this.#parentScope(), true), fn);
   }
 
@@ -345,6 +360,7 @@ class RunContext implements Context {
     this.#machine.assertInTurn(call);
     const fault = nameFault(name);
     if (fault) throw new HoldfastError("invalid_name", `${call}: the name ${fault}.`, { data: { name } });
+    isFunction(fn, call, "the second argument");
     this.#machine.compensations.addByHand(name, fn as Compensation<unknown>);
   }
 
@@ -384,9 +400,11 @@ export function runInScope<T>(machine: RunMachine, scope: Scope, fn: Branch<T>):
 }
 
 export function assertAttributes(attributes: Attributes, where: string): void {
+  if (!isPlainObject(attributes))
+    throw new HoldfastError("invalid_option", `${where}: the attributes are ${shownValue(attributes)}, not an object.`);
   for (const [key, value] of Object.entries(attributes)) {
     const fault = nameFault(key);
-    if (fault) throw new HoldfastError("invalid_name", `${where}: the attribute name ${JSON.stringify(key)} ${fault}.`);
+    if (fault) throw new HoldfastError("invalid_name", `${where}: the attribute name ${shownValue(key)} ${fault}.`);
     const unstorable = typeof value === "string" ? valueFault(value) : undefined;
     if (unstorable) throw new HoldfastError("invalid_option", `${where}: attribute "${key}" ${unstorable}.`);
     const finite =

@@ -1,7 +1,17 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { RetryIf } from "../errors/retry-rule.ts";
+import {
+  checkedLater,
+  checkOptions,
+  invalidOption,
+  isFunction,
+  type OptionChecks,
+  oneOf,
+  requireDuration,
+  wholeNumber,
+} from "../errors/option-checks.ts";
+import { isRetryIf, type RetryIf } from "../errors/retry-rule.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
-import { type Duration, durationToMs } from "../model/duration.ts";
+import type { Duration } from "../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../model/retry-policy.ts";
 import type { RunLogger } from "../ports/logger.ts";
 
@@ -128,10 +138,30 @@ export const DEFAULT_OPTIONS: ResolvedStepOptions = {
   recordStart: false,
 };
 
+const STEP_OPTIONS: OptionChecks<StepOptions> = {
+  retry: checkedLater,
+  retryIf: isRetryIf,
+  timeout: checkedLater,
+  compensate: isFunction,
+  onCrash: oneOf("retry", "fail"),
+};
+
+type Backoff = Exclude<RetryOption, string | { readonly fixed: Duration }>;
+
+const BACKOFF_OPTIONS: OptionChecks<Backoff & { fixed: undefined }> = {
+  attempts: wholeNumber(1),
+  initial: checkedLater,
+  factor: checkedLater,
+  max: checkedLater,
+  jitter: checkedLater,
+  fixed: checkedLater,
+};
+const FIXED_OPTIONS = { attempts: wholeNumber(1), fixed: checkedLater };
+
 export function resolveStepOptions(options: StepOptions<never> | undefined, where: string): ResolvedStepOptions {
   if (options === undefined) return DEFAULT_OPTIONS;
+  checkOptions(options, STEP_OPTIONS, where);
   const onCrash = options.onCrash ?? "retry";
-  if (onCrash !== "retry" && onCrash !== "fail") throw invalid(where, "onCrash", 'is neither "retry" nor "fail"');
   return {
     retry: resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
@@ -144,35 +174,30 @@ export function resolveStepOptions(options: StepOptions<never> | undefined, wher
 export function resolveRetry(retry: RetryOption | undefined, where: string): RetryPolicy {
   if (retry === undefined) return DEFAULT_RETRY;
   if (retry === "none") return NO_RETRY;
+  if (typeof retry === "string")
+    throw invalidOption(where, "retry", `is ${shownValue(retry)}; it may be "none" or an object like { attempts: 5 }`);
+  const fixed = (retry as { readonly fixed?: Duration } | null)?.fixed;
+  checkOptions<object>(retry, fixed === undefined ? BACKOFF_OPTIONS : FIXED_OPTIONS, where, "retry.");
   const attempts = retry.attempts ?? DEFAULT_RETRY.attempts;
-  if (!Number.isInteger(attempts) || attempts < 1)
-    throw invalid(where, "retry.attempts", "is not a whole number from 1 up");
-  if ("fixed" in retry) {
-    const fixedMs = requireDuration(retry.fixed, where, "retry.fixed");
-    return { attempts, initialMs: fixedMs, factor: 1, maxMs: fixedMs, jitter: 0 };
-  }
+  if (fixed === undefined) return { attempts, ...resolveBackoff(retry as Backoff, where) };
+  const fixedMs = requireDuration(fixed, where, "retry.fixed");
+  return { attempts, initialMs: fixedMs, factor: 1, maxMs: fixedMs, jitter: 0 };
+}
+
+function resolveBackoff(retry: Backoff, where: string): Omit<RetryPolicy, "attempts"> {
   const factor = retry.factor ?? DEFAULT_RETRY.factor;
-  if (!Number.isFinite(factor) || factor < 1) throw invalid(where, "retry.factor", "is not a number from 1 up");
-  const jitter = retry.jitter === undefined || retry.jitter === true ? DEFAULT_RETRY.jitter : Number(retry.jitter);
-  if (!(jitter >= 0 && jitter <= 1)) throw invalid(where, "retry.jitter", "is not a share between 0 and 1");
+  if (!Number.isFinite(factor) || factor < 1) throw invalidOption(where, "retry.factor", "is not a number from 1 up");
+  const jitter = jitterOf(retry.jitter);
+  if (!(jitter >= 0 && jitter <= 1)) throw invalidOption(where, "retry.jitter", "is not a share between 0 and 1");
   const initialMs =
     retry.initial === undefined ? DEFAULT_RETRY.initialMs : requireDuration(retry.initial, where, "retry.initial");
   const maxMs =
     retry.max === undefined ? Math.max(DEFAULT_RETRY.maxMs, initialMs) : requireDuration(retry.max, where, "retry.max");
-  return { attempts, initialMs, factor, maxMs, jitter };
+  return { initialMs, factor, maxMs, jitter };
 }
 
-export function requireDuration(duration: Duration, where: string, option: string): number {
-  const ms = durationToMs(duration);
-  if (ms !== undefined) return ms;
-  const shown = typeof duration === "object" ? JSON.stringify(duration) : String(duration);
-  throw new HoldfastError(
-    "invalid_duration",
-    `${where}: ${option} is ${JSON.stringify(shown)}, which is not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }.`,
-    { data: { where, option } },
-  );
-}
-
-function invalid(where: string, option: string, fault: string): HoldfastError {
-  return new HoldfastError("invalid_option", `${where}: ${option} ${fault}.`, { data: { where, option } });
+function jitterOf(jitter: unknown): number {
+  if (jitter === undefined || jitter === true) return DEFAULT_RETRY.jitter;
+  if (jitter === false) return 0;
+  return typeof jitter === "number" ? jitter : Number.NaN;
 }

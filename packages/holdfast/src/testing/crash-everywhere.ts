@@ -3,6 +3,14 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import {
+  checkOptions,
+  isFunction,
+  type OptionChecks,
+  objectWith,
+  oneOf,
+  wholeNumber,
+} from "../errors/option-checks.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { silentLogger } from "../ports/logger.ts";
@@ -51,6 +59,13 @@ export interface CrashReport {
   readonly output: unknown;
 }
 
+const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
+  effects: objectWith("reset", "snapshot"),
+  whenWaiting: isFunction,
+  seed: wholeNumber(Number.MIN_SAFE_INTEGER),
+  onForgotten: oneOf("fail", "warn"),
+};
+
 const RUN_ID = "crash-everywhere";
 /** Housekeeping (second looks, heartbeats) is not what is tested here, and would make time pass in small steps. */
 const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
@@ -65,6 +80,7 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   input: InputOf<D>,
   options: CrashEverywhereOptions = {},
 ): Promise<CrashReport> {
+  checkOptions(options, CRASH_OPTIONS, "crashEverywhere");
   const undisturbed = await runOnce(workflow, input, options, undefined);
   let repeatedSteps = 0;
   let crashes = 0;

@@ -1,8 +1,9 @@
 import type { EventView } from "../client/run-view.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
-import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/definitions.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { checkOptions, isId } from "../errors/option-checks.ts";
 import type { HistoryEvent, RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
@@ -23,6 +24,8 @@ export type ReplayOutcome<O> =
   | { readonly pending: readonly string[] }
   | { readonly error: unknown };
 
+const IDENTITY = { runId: isId("run id") };
+
 /**
  * Runs the code against a recorded history; nothing is executed. Says the output, or what the run waits for. Throws the
  * divergence, with both sides, when the code does not match.
@@ -32,7 +35,9 @@ export async function replay<D extends AnyWorkflow>(
   history: RecordedHistory,
   identity: { readonly runId?: string } = {},
 ): Promise<ReplayOutcome<OutputOf<D>>> {
-  const start = history[0];
+  requireWorkflow(workflow, "replay: the first argument");
+  checkOptions(identity, IDENTITY, "replay");
+  const start = Array.isArray(history) ? (history[0] as RecordedHistory[number] | undefined) : undefined;
   if (start?.type !== "run_started")
     throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
   const events = history

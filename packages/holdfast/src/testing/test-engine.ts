@@ -1,5 +1,6 @@
 import { Client, type StartArguments } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
+import { LIMIT_OPTIONS } from "../client/connect.ts";
 import { RunHandle, type StartedRun } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
@@ -8,6 +9,18 @@ import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import type { Worker } from "../engine/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import {
+  checkedLater,
+  isFunction,
+  type OptionChecks,
+  objectWith,
+  oneOf,
+  optionsOf,
+  requireOptions,
+  wholeNumber,
+  withDefaults,
+} from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
@@ -78,12 +91,25 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
+const isSeed = wholeNumber(Number.MIN_SAFE_INTEGER);
+
+const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
+  workflows: checkedLater,
+  seed: isSeed,
+  logger: objectWith("debug", "info", "warn", "error"),
+  limits: optionsOf(LIMIT_OPTIONS),
+  telemetry: objectWith("count", "duration"),
+  redact: isFunction,
+  onForgotten: oneOf("fail", "warn"),
+};
+
 /** A whole engine on the memory store and a virtual clock: a year of sleep passes in milliseconds. */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
+  requireOptions(options, TEST_ENGINE_OPTIONS, "testEngine");
   const clock = new VirtualClock();
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const log = options.logger === undefined ? silentLogger : guardLogger(options.logger, "testEngine");
   const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "testEngine", log);
   const mocks = new Map<string, StepMock>();
@@ -115,7 +141,10 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     store,
     worker,
     run: (workflow, ...rest) => client.run(workflow, ...rest),
-    mock: (step, fn) => void mocks.set(step, fn),
+    mock: (step, fn) => {
+      isFunction(fn, `mock(${shownValue(step)})`, "the second argument");
+      mocks.set(step, fn);
+    },
     close: () => clock.until(client.close()),
   };
 }
@@ -133,8 +162,13 @@ class TestClient extends Client {
     this.#explain = explain;
   }
 
-  protected override makeHandle(core: ClientCore, id: string, run: StartedRun | undefined): RunHandle {
-    return new TestRunHandle(core, id, run, this.#clock, this.#explain);
+  protected override makeHandle(
+    core: ClientCore,
+    id: string,
+    run: StartedRun | undefined,
+    workflow?: string,
+  ): RunHandle {
+    return new TestRunHandle(core, id, run, workflow, { clock: this.#clock, explain: this.#explain });
   }
 }
 
@@ -143,8 +177,14 @@ class TestRunHandle extends RunHandle {
   readonly #clock: VirtualClock;
   readonly #explain: Explain;
 
-  constructor(core: ClientCore, id: string, run: StartedRun | undefined, clock: VirtualClock, explain: Explain) {
-    super(core, id, run);
+  constructor(
+    core: ClientCore,
+    id: string,
+    run: StartedRun | undefined,
+    workflow: string | undefined,
+    { clock, explain }: { readonly clock: VirtualClock; readonly explain: Explain },
+  ) {
+    super(core, id, run, workflow);
     this.#clock = clock;
     this.#explain = explain;
   }

@@ -194,7 +194,7 @@ describe("ctx.parallel", () => {
       },
     });
     await expect(t.run(wrong, "limit")).rejects.toMatchObject({
-      cause: { message: "ctx.parallel: limit is not a number from 1 up." },
+      cause: { message: "ctx.parallel: limit is 0; it must be a whole number from 1 up." },
     });
   });
 });

@@ -133,11 +133,15 @@ describe("options of a start", () => {
 
 describe("options of a step", () => {
   test.each<[string, object, string]>([
-    ["attempts of none", { retry: { attempts: 0 } }, 'step "s": retry.attempts is not a whole number from 1 up.'],
+    [
+      "attempts of none",
+      { retry: { attempts: 0 } },
+      'step "s": retry.attempts is 0; it must be a whole number from 1 up.',
+    ],
     ["a factor below one", { retry: { factor: 0.5 } }, 'step "s": retry.factor is not a number from 1 up.'],
     ["jitter above one", { retry: { jitter: 2 } }, 'step "s": retry.jitter is not a share between 0 and 1.'],
     ["a timeout that is no duration", { timeout: "x" }, 'step "s": timeout is "x", which is not a duration.'],
-    ["onCrash that means nothing", { onCrash: "ignore" }, 'step "s": onCrash is neither "retry" nor "fail".'],
+    ["onCrash that means nothing", { onCrash: "ignore" }, 'step "s": onCrash is "ignore"; it may be "retry", "fail".'],
   ])("%s is refused, naming the step and the option", async (_title, options, message) => {
     const wrong = workflow("wrong", (ctx) => ctx.step("s", () => 1, options));
     const t = await openEngine(wrong);

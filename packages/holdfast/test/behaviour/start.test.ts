@@ -159,15 +159,14 @@ describe("startMany", () => {
     expect(await t.client.count()).toBe(1);
   });
 
-  test("lets a bad request fail without taking the good ones along", async () => {
+  test("starts nothing when one of the requests is not valid", async () => {
     const t = await openEngine(nap);
     const requests = [
       { workflow: nap, input: 1, options: { id: "good" } },
       { workflow: nap, input: 1, options: { id: "" } },
     ];
-    await expect(t.client.startMany(requests)).rejects.toMatchObject({ code: "invalid_name" });
-    await t.clock.settle();
-    expect(await t.client.get("good").result()).toBe(1);
+    await expect(t.client.startMany(requests)).rejects.toMatchObject({ code: "invalid_name", data: { index: 1 } });
+    expect(t.store.calls.startRuns).toBeUndefined();
   });
 });
 

@@ -1,4 +1,4 @@
-import { workflow } from "holdfast";
+import { type Context, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { deferred } from "./deferred.ts";
 import { openEngine, openFleet } from "./fleet.ts";
@@ -238,6 +238,26 @@ describe("an error of a step", () => {
 });
 
 describe("a value that cannot be stored", () => {
+  test("is the ctx itself, an instance of a class or a promise: refused wherever it is returned, with the path", async () => {
+    class Point {
+      readonly x = 1;
+    }
+    const returns = (value: (ctx: Context) => unknown) => workflow("returns", async (ctx) => ({ deep: [value(ctx)] }));
+    const cases: [(ctx: Context) => unknown, string][] = [
+      [(ctx) => ctx, 'deep[0] in output of workflow "returns" is the ctx of a workflow'],
+      [() => new Point(), 'deep[0] in output of workflow "returns" is an instance of class Point'],
+      [() => new URLSearchParams("a=1"), 'deep[0] in output of workflow "returns" is a URLSearchParams'],
+      [(ctx) => ctx.step("s", () => 1), 'deep[0] in output of workflow "returns" is a promise (is an await missing?)'],
+    ];
+    for (const [value, message] of cases) {
+      const definition = returns(value);
+      const t = await openEngine(definition);
+      await expect(t.run(definition)).rejects.toMatchObject({
+        cause: { code: "unserializable_value", message: expect.stringContaining(message) },
+      });
+    }
+  });
+
   test("as a step's result is a failure that names the step and the path, and the work is not repeated", async () => {
     let calls = 0;
     const bad = workflow("bad", (ctx) =>

@@ -129,7 +129,32 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("a value that cannot be stored (function, symbol, cycle, promise)", async () => {
+  test("reason of a cancel or terminate", async () => {
+    const { t, limited } = await withRun((ctx) => ctx.receive(note));
+    const run = await t.client.start(limited, null);
+    for (const reason of ["x".repeat(4_001), "a\u0000b", "\ud800"]) {
+      for (const call of [() => run.cancel(reason), () => run.terminate(reason)])
+        expect((await failure(call())).code).toBe("invalid_option");
+    }
+    await run.terminate("x".repeat(4_000));
+    await t.close();
+  });
+
+  test("options and their values", async () => {
+    const { t, limited } = await withRun(async () => {});
+    const unknown = await failure(t.client.start(limited, null, { tiemout: "1s" } as never));
+    expect(unknown).toMatchObject({
+      code: "invalid_option",
+      message: expect.stringContaining("Did you mean `timeout`?"),
+    });
+    expect((await failure(t.client.list({ status: "complete" as never }))).message).toContain(
+      'Did you mean "completed"?',
+    );
+    await t.client.start(limited, null, { timeout: undefined } as never);
+    await t.close();
+  });
+
+  test("a value that cannot be stored (function, symbol, cycle, promise, instance of a class without `toJSON`)", async () => {
     const { t, limited } = await withRun(async () => 1);
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;

@@ -197,7 +197,7 @@ describe("a transaction step", () => {
     const step = new SlowStep(cluster);
     const race = workflow("race", async (ctx) => {
       const { winner } = await ctx.race({
-        move: (c) => ledger.write(c, "move", step),
+        move: (c) => ledger.write(c, "move", { before: step.before }),
         word: (c) => c.receive(go),
       });
       await ctx.sleep("rest", "1 minute");
@@ -331,7 +331,7 @@ describe("the outcome of a transaction step", () => {
     const { cluster, ledger } = world;
     const step = new SlowStep(cluster);
     const chain = workflow("chain", async (ctx, round: number): Promise<unknown> => {
-      const moved = ledger.write(ctx, "move", round === 1 ? step : { value: "the second" });
+      const moved = ledger.write(ctx, "move", round === 1 ? { before: step.before } : { value: "the second" });
       if (round === 2) return moved;
       await ctx.receive(go);
       return ctx.continueAsNew(2);
@@ -457,7 +457,7 @@ describe("the compensation of a transaction step", () => {
     const step = new SlowStep(cluster);
     const told: unknown[] = [];
     const compensate = (result: unknown, { outcome }: CompensationInfo): void => void told.push([outcome, result]);
-    const one = workflow("one", (ctx) => ledger.write(ctx, "move", { ...step, compensate }));
+    const one = workflow("one", (ctx) => ledger.write(ctx, "move", { before: step.before, compensate }));
     const process = cluster.process();
     await process.worker({ workflows: [one] });
     const run = await world.until(process.client.start(one, undefined, { id: "r" }));
@@ -476,7 +476,7 @@ describe("the compensation of a transaction step", () => {
     const step = new SlowStep(cluster);
     const told: unknown[] = [];
     const compensate = (_: unknown, c: CompensationInfo): void => void told.push(c.outcome);
-    const one = workflow("one", (ctx) => ledger.write(ctx, "move", { ...step, compensate }));
+    const one = workflow("one", (ctx) => ledger.write(ctx, "move", { before: step.before, compensate }));
     const doomed: Process = cluster.process("doomed", async (method, _params, next) => {
       const answer = await next();
       if (method === "transact") doomed.kill();

@@ -1,0 +1,75 @@
+import {
+  invalidOption,
+  isDate,
+  isId,
+  isName,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
+  wholeNumber,
+} from "../errors/option-checks.ts";
+import { isUuid } from "../model/ids.ts";
+import { RUN_STATUSES, type RunRow } from "../model/run.ts";
+import type { ListRunsParams, RunFilter } from "../ports/store.ts";
+import { assertAttributes } from "../replay/context.ts";
+import type { ListFilter, ListOptions } from "./client-options.ts";
+
+export const LIST_LIMIT_DEFAULT = 100;
+const LIST_LIMIT_MAX = 1_000;
+
+type Place = NonNullable<ListRunsParams["before"]>;
+
+const isStatus = oneOf(...RUN_STATUSES);
+const areStatuses = listOf(isStatus);
+
+const areAttributes: OptionCheck = (value, where) => assertAttributes(value as never, where);
+
+/** What is looked for is checked like the thing itself: what no run can have is a mistake, not an empty list. */
+export const LIST_FILTER: OptionChecks<ListFilter> = {
+  workflow: isName("workflow name"),
+  version: isName("version"),
+  id: isId("run id"),
+  status: (value, where, option) => (Array.isArray(value) ? areStatuses : isStatus)(value, where, option),
+  queue: isName("queue name"),
+  attributes: areAttributes,
+  createdAfter: isDate,
+  createdBefore: isDate,
+};
+
+export const LIST_OPTIONS: OptionChecks<ListOptions> = {
+  ...LIST_FILTER,
+  limit: wholeNumber(1, LIST_LIMIT_MAX),
+  cursor: (value, where) => void readCursor(value, where),
+};
+
+export function runFilter(namespace: string, filter: ListFilter): RunFilter {
+  const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore } = filter;
+  return {
+    namespace,
+    ...(workflow === undefined ? {} : { workflow }),
+    ...(version === undefined ? {} : { version }),
+    ...(id === undefined ? {} : { id }),
+    ...(queue === undefined ? {} : { queue }),
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : status }),
+    ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
+    ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
+  };
+}
+
+export function writeCursor({ createdAt, runId }: Pick<RunRow, "createdAt" | "runId">): string {
+  return Buffer.from(JSON.stringify([createdAt, runId])).toString("base64url");
+}
+
+/** Only what `writeCursor` can have written: a forged one must not get as far as a store. */
+export function readCursor(cursor: unknown, where: string): Place {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(cursor as string, "base64url").toString());
+    const [createdAt, runId] = place as [unknown, unknown];
+    if (Number.isSafeInteger(createdAt) && isUuid(runId)) return { createdAt: createdAt as number, runId };
+  } catch {
+    // falls through to the error below
+  }
+  throw invalidOption(where, "the cursor", "is not one that list() has returned");
+}

@@ -1,0 +1,92 @@
+/**
+ * Many starts at once. All requests are checked before the first one is sent: a bad one starts nothing. What the store then says to
+ * each is its own affair (an id may be taken), so an error says what became of every request.
+ */
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { checkedLater, checkOptions, invalidOption, isList, type OptionChecks } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
+import type { NewRun } from "../model/run.ts";
+import type { StartRequest } from "./client.ts";
+import type { StartOptions } from "./client-options.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** What became of one request, in the error of a `startMany` that was not done in full. */
+export type StartManyOutcome =
+  | { readonly outcome: "created" | "returned"; readonly id: string; readonly runId: string }
+  | { readonly outcome: "refused"; readonly id: string; readonly code: string; readonly message: string };
+
+export interface StartManySteps {
+  /** Checks a request, and makes a run of it. */
+  prepare(request: StartRequest): NewRun | Promise<NewRun>;
+  send(run: NewRun, options: StartOptions): Promise<RunHandle>;
+}
+
+const REQUEST: OptionChecks<StartRequest> = { workflow: checkedLater, input: checkedLater, options: checkedLater };
+/** A message for people; `data.outcomes` has them all. */
+const NAMED_MAX = 3;
+
+export async function startMany(
+  requests: readonly StartRequest[],
+  { prepare, send }: StartManySteps,
+): Promise<RunHandle[]> {
+  if (!isList(requests))
+    throw invalidOption("startMany", "the first argument", `is ${shownValue(requests)}, not an array of requests`);
+  const runs: NewRun[] = [];
+  for (const [i, request] of (requests as readonly StartRequest[]).entries())
+    runs.push(await prepared(request, i, prepare));
+  const settled = await Promise.allSettled(runs.map((run, i) => send(run, requests[i]?.options ?? {})));
+  const refused = settled.flatMap((result, i) => (result.status === "rejected" ? [i] : []));
+  if (refused.length > 0) throw incomplete(runs, settled, refused);
+  return settled.map((result) => (result as PromiseFulfilledResult<RunHandle>).value);
+}
+
+async function prepared(request: StartRequest, index: number, prepare: StartManySteps["prepare"]): Promise<NewRun> {
+  const where = `startMany: request ${index}`;
+  try {
+    if (request === undefined) throw invalidOption(where, "the request", "is undefined, not an object");
+    checkOptions(request, REQUEST, where);
+    return await prepare(request);
+  } catch (error) {
+    if (!isHoldfastError(error)) throw error;
+    const message = error.message.startsWith(where) ? error.message : `${where}: ${error.message}`;
+    throw new HoldfastError(error.code, `${message} Nothing was started.`, {
+      kind: error.kind,
+      data: { ...error.data, index },
+      cause: error,
+    });
+  }
+}
+
+function incomplete(
+  runs: readonly NewRun[],
+  settled: readonly PromiseSettledResult<RunHandle>[],
+  refused: readonly number[],
+): HoldfastError {
+  const reasons = refused.map((i) => (settled[i] as PromiseRejectedResult).reason as unknown);
+  const [first] = reasons;
+  // An answer that did not come says nothing about the others: that is the caller's to know first.
+  const only = reasons.find((reason) => !isHoldfastError(reason, "run_already_exists"));
+  if (isHoldfastError(only, "client_closed")) return only;
+  const outcomes = settled.map((result, i) => outcomeOf(result, runs[i] as NewRun));
+  const named = refused.slice(0, NAMED_MAX).map((i, k) => `request ${i}: ${textOf(reasons[k])}`);
+  const more = refused.length > NAMED_MAX ? ` And ${refused.length - NAMED_MAX} more.` : "";
+  return new HoldfastError(
+    "start_many_incomplete",
+    `startMany: ${refused.length} of ${runs.length} requests were refused; the others are stored. ${named.join(" ")}${more}`,
+    { data: { outcomes }, ...(isHoldfastError(first) ? { kind: first.kind } : {}), cause: first },
+  );
+}
+
+function outcomeOf(result: PromiseSettledResult<RunHandle>, run: NewRun): StartManyOutcome {
+  if (result.status === "fulfilled") {
+    const { id, runId, created } = result.value;
+    return { outcome: created ? "created" : "returned", id, runId };
+  }
+  const { reason } = result as { reason: unknown };
+  const code = isHoldfastError(reason) ? reason.code : "unknown";
+  return { outcome: "refused", id: run.id, code, message: textOf(reason) };
+}
+
+function textOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : shownValue(reason);
+}

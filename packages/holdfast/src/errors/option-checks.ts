@@ -1,0 +1,221 @@
+/**
+ * Option objects, checked in one way: every key is known, and every value is one that it can have. A key or a value that means
+ * nothing is refused, with the one that was probably meant; `undefined` counts as absent. Nothing is allocated for options that
+ * are right, because this happens once per start and per step.
+ */
+import { type Duration, durationToMs } from "../model/duration.ts";
+import { idFault, nameFault } from "../model/names.ts";
+import { nearestName } from "../model/nearest-name.ts";
+import { HoldfastError, isHoldfastError } from "./holdfast-error.ts";
+import { shownValue } from "./shown-value.ts";
+
+/** Throws unless the option may have this value. `where` names the call, `option` the key. */
+export type OptionCheck = (value: unknown, where: string, option: string) => void;
+
+/** One for every option that there is. */
+export type OptionChecks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
+
+/** `undefined` is no options at all. */
+export function checkOptions<T>(options: unknown, checks: OptionChecks<T>, where: string, prefix = ""): void {
+  if (options === undefined) return;
+  if (typeof options !== "object" || options === null || isList(options)) throw noOptions(options, where, prefix);
+  let key = "";
+  try {
+    for (key in options) {
+      if (!Object.hasOwn(checks, key)) throw unknownOption(key, Object.keys(checks), where, prefix);
+      const value = (options as Record<string, unknown>)[key];
+      if (value !== undefined) checks[key as keyof T](value, where, prefix === "" ? key : prefix + key);
+    }
+    if (key === "" && !isPlainObject(options)) throw noOptions(options, where, prefix);
+  } catch (error) {
+    if (isHoldfastError(error)) throw error;
+    // A getter or a proxy of the caller's.
+    throw new HoldfastError("invalid_option", `${where}: ${prefix}${key} cannot be read: it throws ${thrown(error)}.`, {
+      data: { where, option: prefix + key },
+      cause: error,
+    });
+  }
+}
+
+function noOptions(options: unknown, where: string, prefix: string): HoldfastError {
+  const what = prefix === "" ? "the options are" : `${prefix.slice(0, -1)} is`;
+  return new HoldfastError("invalid_option", `${where}: ${what} ${shownValue(options)}, not an object with options.`, {
+    data: { where },
+  });
+}
+
+/** Not a Map, a Date or something else whose content is not in its fields. */
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || isList(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+/** The same for options that must be there. */
+export function requireOptions<T>(options: unknown, checks: OptionChecks<T>, where: string): void {
+  if (options !== undefined) return checkOptions(options, checks, where);
+  throw new HoldfastError("invalid_option", `${where}: the options are missing.`, { data: { where } });
+}
+
+/** What is given, and the defaults for what is not; `undefined` is not given. */
+export function withDefaults<T extends object>(defaults: T, given: Partial<T> | undefined): T {
+  const merged = { ...defaults };
+  for (const key in given) if (given[key] !== undefined) Object.assign(merged, { [key]: given[key] });
+  return merged;
+}
+
+export function invalidOption(where: string, option: string, fault: string): HoldfastError {
+  return new HoldfastError("invalid_option", `${where}: ${option} ${fault}.`, { data: { where, option } });
+}
+
+function unknownOption(key: string, known: readonly string[], where: string, prefix: string): HoldfastError {
+  const nearest = nearestName(key, known);
+  const hint = nearest === undefined ? `It takes ${known.join(", ")}.` : `Did you mean \`${nearest}\`?`;
+  return new HoldfastError("invalid_option", `${where}: there is no option ${shownValue(prefix + key)}. ${hint}`, {
+    data: { where, option: prefix + key, ...(nearest === undefined ? {} : { nearest }) },
+  });
+}
+
+// Checks ------------------------------------------------------------------------------------------------------------
+
+/** For an option that is checked where it is read. */
+export const checkedLater: OptionCheck = () => {};
+
+export function oneOf(...known: readonly string[]): OptionCheck {
+  return (value, where, option) => {
+    if (known.includes(value as string)) return;
+    const nearest = typeof value === "string" ? nearestName(value, known) : undefined;
+    const choices = known.map((one) => JSON.stringify(one)).join(", ");
+    const hint = nearest === undefined ? "" : ` Did you mean ${JSON.stringify(nearest)}?`;
+    throw new HoldfastError(
+      "invalid_option",
+      `${where}: ${option} is ${shownValue(value)}; it may be ${choices}.${hint}`,
+      { data: { where, option, ...(nearest === undefined ? {} : { nearest }) } },
+    );
+  };
+}
+
+export const isBoolean: OptionCheck = (value, where, option) => {
+  if (typeof value !== "boolean")
+    throw invalidOption(where, option, `is ${shownValue(value)}; it may be true or false`);
+};
+
+export const isFunction: OptionCheck = (value, where, option) => {
+  if (typeof value !== "function") throw invalidOption(where, option, `is ${shownValue(value)}, not a function`);
+};
+
+export const isDate: OptionCheck = (value, where, option) => {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime()))
+    throw invalidOption(where, option, "is not a valid Date");
+};
+
+export const isDuration: OptionCheck = (value, where, option) => void requireDuration(value as Duration, where, option);
+
+export function wholeNumber(least: number, most = Number.POSITIVE_INFINITY, meaning = ""): OptionCheck {
+  const range = most === Number.POSITIVE_INFINITY ? `from ${least} up` : `from ${least} to ${most}`;
+  return (value, where, option) => {
+    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return;
+    throw invalidOption(where, option, `is ${shownValue(value)}; it must be a whole number ${range}${meaning}`);
+  };
+}
+
+/** `methods` must be functions of it. */
+export function objectWith(...methods: readonly string[]): OptionCheck {
+  return (value, where, option) => {
+    const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+    if (!isObject) throw invalidOption(where, option, `is ${shownValue(value)}, not an object`);
+    const missing = methods.find((method) => typeof (value as Record<string, unknown>)[method] !== "function");
+    if (missing !== undefined) throw invalidOption(where, option, `has no function ${missing}`);
+  };
+}
+
+/** Each member of a list, named `option[3]`. */
+export function listOf(check: OptionCheck): OptionCheck {
+  return (value, where, option) => {
+    if (!Array.isArray(value)) throw invalidOption(where, option, `is ${shownValue(value)}, not an array`);
+    for (let i = 0; i < value.length; i++) check(value[i], where, `${option}[${i}]`);
+  };
+}
+
+/** Options inside of an option, named `option.key`. */
+export function optionsOf<T>(checks: OptionChecks<T>): OptionCheck {
+  return (value, where, option) => checkOptions(value, checks, where, `${option}.`);
+}
+
+/** A schema of any library that follows Standard Schema. */
+export const isSchema: OptionCheck = (value, where, option) => {
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  const standard = isObject ? (value as { "~standard"?: { validate?: unknown } })["~standard"] : undefined;
+  if (typeof standard?.validate === "function") return;
+  throw invalidOption(
+    where,
+    option,
+    `is ${shownValue(value)}, not a schema. Use one of zod, valibot, arktype or another library that follows Standard Schema`,
+  );
+};
+
+/** A name of that kind: `what` says which. */
+export function isName(what: string): OptionCheck {
+  return (value) => requireName(value, what);
+}
+
+export function isId(what: string): OptionCheck {
+  return (value) => requireId(value, what);
+}
+
+// Texts -------------------------------------------------------------------------------------------------------------
+
+/** Throws `invalid_name` unless every store can keep it as a name. */
+export function requireName(name: unknown, what: string): void {
+  const fault = nameFault(name);
+  if (fault === undefined) return;
+  throw new HoldfastError("invalid_name", `The ${what} ${shownValue(name)} ${fault}.`, { data: { name: kept(name) } });
+}
+
+/** The same for an id that a caller has given to a run or a message. */
+export function requireId(id: unknown, what: string): void {
+  const fault = idFault(id);
+  if (fault === undefined) return;
+  throw new HoldfastError("invalid_name", `The ${what} ${shownValue(id)} ${fault}.`, { data: { id: kept(id) } });
+}
+
+export function requireDuration(duration: Duration, where: string, option: string): number {
+  const ms = readDuration(duration);
+  if (ms !== undefined) return ms;
+  const shown = typeof duration === "string" ? duration : shownValue(duration);
+  throw new HoldfastError(
+    "invalid_duration",
+    `${where}: ${option} is ${shownValue(shown)}, which is not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }.`,
+    { data: { where, option } },
+  );
+}
+
+function readDuration(duration: Duration): number | undefined {
+  try {
+    return durationToMs(duration);
+  } catch {
+    return undefined; // a getter or a proxy that throws
+  }
+}
+
+/** Even this throws for a proxy that was revoked. */
+export function isList(value: unknown): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** What an error may carry of a text that was refused. */
+function kept(text: unknown): unknown {
+  return typeof text === "string" && text.length <= 1_000 ? text : shownValue(text);
+}
+
+function thrown(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : shownValue(error);
+  } catch {
+    return "something that cannot be read";
+  }
+}
