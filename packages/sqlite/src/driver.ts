@@ -3,6 +3,8 @@
  * this package knows which one it is; what they throw is translated in errors.ts.
  */
 import { isBuiltin } from "node:module";
+import process from "node:process";
+import { HoldfastError } from "holdfast/adapter";
 
 export type SqlValue = null | number | string | Uint8Array;
 
@@ -37,9 +39,27 @@ interface Driver {
 }
 
 const BUILT_IN = "node:sqlite";
+const BUILT_IN_SINCE = "22.13";
+/** An optional dependency that is installed only where Node has no `node:sqlite`. */
+const FALLBACK = "@holdfast/sqlite-node20";
 
 export async function openDatabase(path: string): Promise<Database> {
-  const driver = isBuiltin(BUILT_IN) ? await import(BUILT_IN) : await import("@photostructure/sqlite");
+  const driver = isBuiltin(BUILT_IN) ? await import(BUILT_IN) : await loadFallback();
   const { DatabaseSync } = driver as Driver;
   return new DatabaseSync(path);
+}
+
+/** `load` stands for import(). A name that is no literal is left alone by bundlers: a bundle cannot hold a native driver. */
+export async function loadFallback(load = (name: string): unknown => import(name)): Promise<unknown> {
+  try {
+    return await load(FALLBACK);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new HoldfastError(
+      "adapter_not_installed",
+      `SQLite: Node ${process.versions.node} has no ${BUILT_IN}, and the package ${FALLBACK}, which stands in for it, cannot be loaded: ${reason}. ` +
+        `Use Node ${BUILT_IN_SINCE} or later, or run: npm install ${FALLBACK}`,
+      { data: { packageName: FALLBACK }, cause },
+    );
+  }
 }
