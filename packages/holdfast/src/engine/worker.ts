@@ -270,7 +270,7 @@ export class Worker {
 
   // Slots ---------------------------------------------------------------------------------------------------------------
 
-  /** A slot for a run that is about to be started here; undefined when there is none. */
+  /** @internal A slot for a run that is about to be started here; undefined when there is none. */
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
     if (!fits || this.#state !== "running" || this.#freeSlots() <= this.#claimer.asking || !this.#lease.active())
@@ -291,7 +291,7 @@ export class Worker {
     };
   }
 
-  /** A run of ours was started that becomes due later. */
+  /** @internal A run of ours was started that becomes due later. */
   noteDueAt(storeAt: number): void {
     this.#claimer.noteDueAt(storeAt);
   }
