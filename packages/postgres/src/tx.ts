@@ -20,7 +20,7 @@ export interface Tx {
 
 const NOT_HERE: ReadonlySet<string | symbol> = new Set(["end", "connect", "release"]);
 
-/** The connection, usable until `end` is called. */
+/** @internal The connection, usable until `end` is called. */
 export function openTx(client: Client): { readonly client: Tx; end(): void } {
   let open = true;
   const proxy = new Proxy(client, {
