@@ -10,6 +10,7 @@ const steps = [
   { name: "tests", run: () => run(process.execPath, ["scripts/test.mjs"]) },
   { name: "examples", run: () => run(process.execPath, ["examples/check.mjs"]) },
   { name: "runtimes", run: () => run(process.execPath, ["scripts/runtimes.mjs"]) },
+  { name: "packages", run: () => run(process.execPath, ["scripts/pack-check.mjs"]) },
 ];
 
 ensureInstalled();

@@ -1,6 +1,7 @@
 /** A client whose ports are assembled by hand, as `connect` does it, so that somebody can stand between engine and store. */
-import { Client, jsonCodec, type Logger, silentLogger } from "holdfast";
+import { jsonCodec, type Logger, silentLogger } from "holdfast";
 import { type OpenStore, type Store, systemPorts } from "holdfast/adapter";
+import { Client } from "../packages/holdfast/src/client/client.ts";
 
 type Ports = ConstructorParameters<typeof Client>[0];
 

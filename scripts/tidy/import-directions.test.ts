@@ -73,7 +73,8 @@ describe("inside the core", () => {
 
 describe("in an adapter", () => {
   test.each([
-    ["packages/sqlite/src/store.ts", `import { DatabaseSync } from "@photostructure/sqlite";`],
+    ["packages/sqlite/src/driver.ts", `await import("@holdfast/sqlite-node20");`],
+    ["packages/sqlite-node20/index.js", `export { DatabaseSync } from "@photostructure/sqlite";`],
     ["packages/postgres/src/store.ts", `import pg from "pg";\nimport type { Store } from "holdfast/adapter";`],
     ["packages/postgres/src/store.test.ts", `import { storeSuite } from "holdfast/testing";`],
     [
@@ -97,6 +98,7 @@ describe("in an adapter", () => {
     ["packages/sqlite/src/store.ts", `import { a } from "holdfast";`, `through "holdfast/adapter"`],
     ["packages/sqlite/src/store.ts", `import { a } from "holdfast/testing";`, "is for tests"],
     ["packages/sqlite/src/store.ts", `import pg from "pg";`, "is not a driver of sqlite"],
+    ["packages/sqlite/src/store.ts", `import { a } from "@photostructure/sqlite";`, "is not a driver of sqlite"],
   ])("%s must not hold %j", (file, text, message) => {
     expect(check(file, text)).toEqual([expect.stringContaining(message)]);
   });

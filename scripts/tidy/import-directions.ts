@@ -32,7 +32,8 @@ const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = { "node:crypt
 
 /** The adapter packages, and the drivers that each may import. */
 const ADAPTER_DRIVERS: Readonly<Record<string, readonly string[]>> = {
-  sqlite: ["@photostructure/sqlite"],
+  sqlite: ["@holdfast/sqlite-node20"],
+  "sqlite-node20": ["@photostructure/sqlite"],
   postgres: ["pg"],
   redis: ["ioredis"],
   nats: ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],

@@ -1,10 +1,9 @@
-/** What an adapter package may use of the core: the ports, the model and the errors. */
-export { Client } from "./client/client.ts";
-export type { ClientInTransaction } from "./client/client-in-transaction.ts";
+/** For packages that implement the ports: the ports themselves, the model, the errors. It may change in any minor version. */
+export type { Client } from "./client/client.ts";
+export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
+export { clientInTransaction } from "./client/in-transaction.ts";
 export { systemPorts } from "./engine/system-ports.ts";
-export { ERROR_CODES } from "./errors/codes.ts";
-export { toErrorRecord } from "./errors/error-record.ts";
-export { HoldfastError, isHoldfastError } from "./errors/holdfast-error.ts";
+export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
   hasCredentials,
   readServerUrl,
@@ -13,24 +12,92 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
-export type * from "./model/error-record.ts";
-export * from "./model/event.ts";
+export type { ErrorRecord } from "./model/error-record.ts";
+export {
+  type Attributes,
+  type AttributeValue,
+  EVENT_TYPES,
+  type EventDraft,
+  type EventMeta,
+  type EventType,
+  type HistoryEvent,
+} from "./model/event.ts";
 export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
-export * from "./model/message.ts";
+export type { Message, MessageKind } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
-export * from "./model/payload.ts";
-export * from "./model/run.ts";
+export type { Payload } from "./model/payload.ts";
+export {
+  CLOSED_STATUSES,
+  type ClosedStatus,
+  type CompensationOutcome,
+  isClosed,
+  type NewRun,
+  OPEN_STATUSES,
+  type OpenStatus,
+  RUN_STATUSES,
+  type Run,
+  type RunData,
+  type RunRow,
+  type RunStatus,
+} from "./model/run.ts";
 export type { Stored, Whole } from "./model/stored.ts";
-export * from "./model/version-row.ts";
-export * from "./model/worker-row.ts";
-export type * from "./ports/clock.ts";
-export type * from "./ports/codec.ts";
+export type { VersionRow } from "./model/version-row.ts";
+export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
+export type { Clock, Timer } from "./ports/clock.ts";
+export type { Codec } from "./ports/codec.ts";
 export type { Logger } from "./ports/logger.ts";
 export { type NewRunDecisions, newRunRow } from "./ports/new-run-row.ts";
-export type * from "./ports/notifier.ts";
-export type * from "./ports/open-store.ts";
-export type * from "./ports/random.ts";
-export type * from "./ports/store.ts";
+export type { Hint, Notifier } from "./ports/notifier.ts";
+export type {
+  Durability,
+  MigrateMode,
+  OpenedStore,
+  OpenStore,
+  OpenStoreOptions,
+  StoreAdapter,
+  StoreOptions,
+} from "./ports/open-store.ts";
+export type { Random } from "./ports/random.ts";
+export type { ListRunsParams, PurgeRunsParams, PurgeRunsResult, RunFilter } from "./ports/run-filter.ts";
+export type {
+  CarriedMessage,
+  ClaimRunsParams,
+  ClaimRunsResult,
+  CommitOutcome,
+  CommitRunsParams,
+  CommitRunsResult,
+  DeliverMessage,
+  DeliverMessagesParams,
+  DeliverMessagesResult,
+  DeliverOutcome,
+  ReadHistoriesParams,
+  ReadInboxParams,
+  RegisterVersionsParams,
+  ReopenOutcome,
+  ReopenParams,
+  RunCommit,
+  RunRef,
+  StartOutcome,
+  StartRun,
+  StartRunsParams,
+  StartRunsResult,
+  Store,
+  TerminateOutcome,
+  TerminateRunsParams,
+  Transition,
+  UpdateVersionParams,
+} from "./ports/store.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
+export type { TransactionKind, TransactParams, TransactResult } from "./ports/transact.ts";
+export type {
+  HeartbeatParams,
+  HeartbeatResult,
+  HeldRun,
+  RegisterWorkerParams,
+  ReleaseRunsParams,
+  SweepParams,
+  SweepResult,
+} from "./ports/worker-calls.ts";
 export { askTransaction, type Context } from "./replay/context.ts";
+export type { TransactionWork } from "./replay/op.ts";
 export type { StepInfo, StepOptions } from "./replay/step-options.ts";

@@ -1,9 +1,9 @@
-export { Client, type RunPage, type StartArguments, type StartedMany, type StartRequest } from "./client/client.ts";
+export type { Client, RunPage, StartArguments, StartedMany, StartRequest } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
-export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
+export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { Versions } from "./client/versions.ts";
@@ -11,6 +11,7 @@ export type { Why } from "./client/why.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {
+  type AnyWorkflow,
   type InputOf,
   type OutputOf,
   type Received,
@@ -23,30 +24,54 @@ export {
 export type { Worker } from "./engine/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";
-export { HoldfastError, isHoldfastError } from "./errors/holdfast-error.ts";
-export type { RetryIf } from "./errors/retry-rule.ts";
+export { type ErrorJson, HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
+export type { RetryIf, RetryInfo } from "./errors/retry-rule.ts";
 export {
   RecordedError,
   RunCanceledError,
+  type RunError,
+  type RunErrorData,
+  type RunErrorInit,
   RunFailedError,
   RunTerminatedError,
   RunTimedOutError,
 } from "./errors/run-errors.ts";
-export { NonRetryableError, RetryableError } from "./errors/step-errors.ts";
+export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export type { Attributes, AttributeValue, EventType } from "./model/event.ts";
 export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
-export type { ClosedStatus, RunStatus } from "./model/run.ts";
+export type { Payload } from "./model/payload.ts";
+export type { RetryPolicy } from "./model/retry-policy.ts";
+export type { ClosedStatus, OpenStatus, RunStatus } from "./model/run.ts";
 export type { Stored } from "./model/stored.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
 export { type Logger, type LogMethod, type RunLogger, silentLogger } from "./ports/logger.ts";
-export { COUNT_METRICS, DURATION_METRICS, type StepSpan, type Telemetry } from "./ports/telemetry.ts";
-export type { Branch, Branches, ParallelOptions } from "./replay/branches.ts";
+export type { Durability, MigrateMode, StoreAdapter, StoreOptions } from "./ports/open-store.ts";
+export {
+  COUNT_METRICS,
+  type CountMetric,
+  DURATION_METRICS,
+  type DurationMetric,
+  type StepSpan,
+  type Telemetry,
+  type TelemetryLabels,
+} from "./ports/telemetry.ts";
+export type {
+  Branch,
+  Branches,
+  BranchList,
+  BranchMap,
+  CollectAll,
+  Outcomes,
+  ParallelOptions,
+  RaceResult,
+  Settled,
+} from "./replay/branches.ts";
 export type { Context, RunInfo, SignalDefinition } from "./replay/context.ts";
 export type {
   Compensation,

@@ -1,4 +1,4 @@
-import { Client, type ClientInTransaction, HoldfastError } from "holdfast/adapter";
+import { type Client, type ClientInTransaction, clientInTransaction, HoldfastError } from "holdfast/adapter";
 import { PostgresStore } from "./store.ts";
 import type { ApplicationConnection } from "./tx.ts";
 
@@ -7,7 +7,7 @@ import type { ApplicationConnection } from "./tx.ts";
  * commits, or not at all. `tx` is a connection of `pg` to the same database after `begin`, or the `tx` of a transaction step.
  */
 export function inTransaction(client: Client, tx: ApplicationConnection): ClientInTransaction {
-  return Client.inTransaction(client, (store) => {
+  return clientInTransaction(client, (store) => {
     if (!(store instanceof PostgresStore)) {
       const message =
         "inTransaction of @holdfast/postgres needs a client that is connected to PostgreSQL. Import inTransaction from the package of the store in use.";

@@ -1,22 +1,23 @@
 /**
- * Brings the schema up to date: numbered folders of SQL, forward only. Whoever comes first applies what is missing, in one
+ * Brings the schema up to date: numbered migrations, forward only. Whoever comes first applies what is missing, in one
  * transaction under an advisory lock; the others wait and find it done.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
 import { type Client, runQuery, runScript } from "./driver.ts";
+import { INITIAL } from "./migrations/0001-initial.ts";
 import { quoteName } from "./settings.ts";
 
-const FOLDER = fileURLToPath(new URL("../migrations", import.meta.url));
 const LOCK_TIMEOUT_S = 60;
 
 export interface Migration {
+  /** 1, 2, 3… without gaps. A migration that was ever released is never changed. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
+
+/** Modules, not files that are read: a bundler takes them along. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "0001-initial", sql: INITIAL }];
 
 export interface MigrateParams {
   readonly client: Client;
@@ -30,7 +31,7 @@ export interface MigrateParams {
 
 export async function migrate(params: MigrateParams): Promise<void> {
   const { client, schema, where, log } = params;
-  const migrations = params.migrations ?? readMigrations();
+  const { migrations = MIGRATIONS } = params;
   const latest = migrations.length;
   const found = await readVersion(client, schema);
   if (found === latest) return;
@@ -53,26 +54,6 @@ export async function migrate(params: MigrateParams): Promise<void> {
     await runScript(client, "rollback").catch(() => {});
     throw error;
   }
-}
-
-/** The folders `0001-name`, each with its files in the order of their names. */
-export function readMigrations(folder: string = FOLDER): readonly Migration[] {
-  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return folders
-    .map((entry) => entry.name)
-    .sort()
-    .map((name, index) => {
-      const version = Number.parseInt(name, 10);
-      if (version !== index + 1) {
-        throw new HoldfastError("invariant_broken", `migration ${name} should be number ${index + 1}`);
-      }
-      const files = readdirSync(path.join(folder, name)).sort();
-      return {
-        version,
-        name,
-        sql: files.map((file) => readFileSync(path.join(folder, name, file), "utf8")).join("\n"),
-      };
-    });
 }
 
 /** 0: nothing there yet. Asks the catalog first, because a missing table would end the transaction. */

@@ -30,7 +30,7 @@ export interface Tx extends PooledClient {
 
 const REFUSED: ReadonlySet<string | symbol> = new Set(["end", "connect"]);
 
-/** The connection, usable until `end` is called. */
+/** @internal The connection, usable until `end` is called. */
 export function openTx(client: Client): { readonly client: Tx; end(): void } {
   let open = true;
   const proxy = new Proxy(client, {

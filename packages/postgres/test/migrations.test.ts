@@ -1,10 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { EVENT_TYPES } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Migration, migrate, readMigrations } from "../src/migrations.ts";
+import { MIGRATIONS, type Migration, migrate } from "../src/migrations.ts";
 import { serverUrl, silent, TestDatabase } from "./test-database.ts";
 
 let database: TestDatabase;
@@ -52,7 +49,7 @@ async function describeSchema(schema: string): Promise<string[]> {
 }
 
 test("the schema is the same from whichever version it was migrated", async () => {
-  const migrations = readMigrations();
+  const migrations = MIGRATIONS;
   const fresh = `${database.schema} fresh`;
   try {
     await migrateTo(fresh, migrations);
@@ -72,32 +69,25 @@ test("the schema is the same from whichever version it was migrated", async () =
 test("whoever comes first migrates, the others wait and find it done", async () => {
   await Promise.all(Array.from({ length: 5 }, () => database.open()));
   const rows = await database.sql(`select version, name from ${database.name("schema_versions")} order by version`);
-  expect(rows).toEqual(readMigrations().map(({ version, name }) => ({ version, name })));
+  expect(rows).toEqual(MIGRATIONS.map(({ version, name }) => ({ version, name })));
 });
 
 test("what is missing is applied in order, and a migration that fails changes nothing", async () => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-migrations-"));
-  const add = (name: string, sql: string): void => {
-    mkdirSync(path.join(folder, name));
-    writeFileSync(path.join(folder, name, "10-all.sql"), sql);
-  };
-  try {
-    add("0001-first", "create table one (a int);");
-    await migrateTo(database.schema, readMigrations(folder));
-    add("0002-second", "create table two (a int); insert into one values (2);");
-    add("0003-third", "create table three (a int); select no_such_function();");
-    await expect(migrateTo(database.schema, readMigrations(folder))).rejects.toThrow("no_such_function");
-    expect(await database.sql(`select * from ${database.name("one")}`)).toEqual([]);
-    writeFileSync(path.join(folder, "0003-third", "10-all.sql"), "insert into two values (3);");
-    await migrateTo(database.schema, readMigrations(folder));
-    expect(
-      await database.sql(`select a from ${database.name("one")} union all select a from ${database.name("two")}`),
-    ).toEqual([{ a: 2 }, { a: 3 }]);
-    add("0005-fifth", "");
-    expect(() => readMigrations(folder)).toThrow("should be number 4");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const first = { version: 1, name: "0001-first", sql: "create table one (a int);" };
+  const second = { version: 2, name: "0002-second", sql: "create table two (a int); insert into one values (2);" };
+  const broken = { version: 3, name: "0003-third", sql: "create table three (a int); select no_such_function();" };
+  await migrateTo(database.schema, [first]);
+  await expect(migrateTo(database.schema, [first, second, broken])).rejects.toThrow("no_such_function");
+  expect(await database.sql(`select * from ${database.name("one")}`)).toEqual([]);
+  await migrateTo(database.schema, [first, second, { ...broken, sql: "insert into two values (3);" }]);
+  expect(
+    await database.sql(`select a from ${database.name("one")} union all select a from ${database.name("two")}`),
+  ).toEqual([{ a: 2 }, { a: 3 }]);
+});
+
+test("migrations are numbered without gaps", () => {
+  expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  for (const { version, name } of MIGRATIONS) expect(Number.parseInt(name, 10)).toBe(version);
 });
 
 test("a schema that is newer than the code is refused, in either mode", async () => {
@@ -120,8 +110,8 @@ test("check refuses a schema that is missing or old, and changes nothing", async
   });
   expect(await database.sql("select 1 from pg_namespace where nspname = $1", [database.schema])).toEqual([]);
   const later = { version: 2, name: "0002-later", sql: "" };
-  await migrateTo(database.schema, readMigrations().slice(0, 1));
-  await expect(migrateTo(database.schema, [...readMigrations().slice(0, 1), later], "check")).rejects.toMatchObject({
+  await migrateTo(database.schema, MIGRATIONS.slice(0, 1));
+  await expect(migrateTo(database.schema, [...MIGRATIONS.slice(0, 1), later], "check")).rejects.toMatchObject({
     code: "store_refused",
     message: expect.stringContaining("has version 1 and needs 2"),
   });

@@ -2,7 +2,9 @@
  * The SQLite driver: `node:sqlite` where this Node has it, otherwise a package with the same interface. Nothing else in
  * this package knows which one it is; what they throw is translated in errors.ts.
  */
-import { createRequire, isBuiltin } from "node:module";
+import { isBuiltin } from "node:module";
+import process from "node:process";
+import { HoldfastError } from "holdfast/adapter";
 import { loadQuietly } from "./quiet-load.ts";
 
 export type SqlValue = null | number | string | Uint8Array;
@@ -38,12 +40,31 @@ interface Driver {
 }
 
 const BUILT_IN = "node:sqlite";
+const BUILT_IN_SINCE = "22.13";
+/** An optional dependency that is installed only where Node has no `node:sqlite`. */
+const FALLBACK = "@holdfast/sqlite-node20";
 
 export async function openDatabase(path: string): Promise<Database> {
-  const { DatabaseSync } = (isBuiltin(BUILT_IN) ? builtIn() : await import("@photostructure/sqlite")) as Driver;
+  const driver = isBuiltin(BUILT_IN) ? builtIn() : await loadFallback();
+  const { DatabaseSync } = driver as Driver;
   return new DatabaseSync(path);
 }
 
 function builtIn(): unknown {
-  return loadQuietly(() => createRequire(import.meta.url)(BUILT_IN));
+  return loadQuietly(() => process.getBuiltinModule(BUILT_IN));
+}
+
+/** `load` stands for import(). A name that is no literal is left alone by bundlers: a bundle cannot hold a native driver. */
+export async function loadFallback(load = (name: string): unknown => import(name)): Promise<unknown> {
+  try {
+    return await load(FALLBACK);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new HoldfastError(
+      "adapter_not_installed",
+      `SQLite: Node ${process.versions.node} has no ${BUILT_IN}, and the package ${FALLBACK}, which stands in for it, cannot be loaded: ${reason}. ` +
+        `Use Node ${BUILT_IN_SINCE} or later, or run: npm install ${FALLBACK}`,
+      { data: { packageName: FALLBACK }, cause },
+    );
+  }
 }

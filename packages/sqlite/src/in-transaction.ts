@@ -1,4 +1,4 @@
-import { Client, type ClientInTransaction, HoldfastError } from "holdfast/adapter";
+import { type Client, type ClientInTransaction, clientInTransaction, HoldfastError } from "holdfast/adapter";
 import type { ApplicationDatabase } from "./application-transactions.ts";
 import { SqliteStore } from "./store.ts";
 
@@ -8,7 +8,7 @@ import { SqliteStore } from "./store.ts";
  * same calls), after `begin immediate`.
  */
 export function inTransaction(client: Client, db: ApplicationDatabase): ClientInTransaction {
-  return Client.inTransaction(client, (store) => {
+  return clientInTransaction(client, (store) => {
     if (!(store instanceof SqliteStore)) {
       const message =
         "inTransaction of @holdfast/sqlite needs a client that is connected to an SQLite file. Import inTransaction from the package of the store in use.";

@@ -5,7 +5,8 @@ import { SettableClock, type StoreUnderTest } from "@holdfast/conformance";
 import type { Logger, OpenedStore, Random } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { openDatabase } from "../src/driver.ts";
-import { openStore, type SqliteStoreOptions, type Tx } from "../src/index.ts";
+import type { Tx } from "../src/index.ts";
+import { openStore, type SqliteStoreOptions } from "../src/open-store.ts";
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -4,7 +4,7 @@ import type { Limits } from "../model/limits.ts";
 import type { ClosedStatus, RunStatus } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { StoreOptions } from "../ports/open-store.ts";
+import type { StoreAdapter, StoreOptions } from "../ports/open-store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 
 /** Options of `connect`. */
@@ -39,6 +39,8 @@ export interface ConnectOptions extends StoreOptions {
    * @defaultValue `DEFAULT_LIMITS`
    */
   readonly limits?: Partial<Limits>;
+  /** What opens which URLs: `[sqlite()]`. They come first; the package of any other scheme is loaded by its name. */
+  readonly adapters?: readonly StoreAdapter[];
 }
 
 /** Options of `hf.start`, `hf.run` and `hf.startMany`. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { silentLogger } from "../ports/logger.ts";
-import type { OpenStoreOptions } from "../ports/open-store.ts";
+import type { OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { MemoryNotifier, MemoryStore, VirtualClock } from "../testing/index.ts";
 import { connect } from "./connect.ts";
 
@@ -26,31 +26,11 @@ test.each([
 });
 
 describe.each([
-  ["file:app.db", "file", "@holdfast/sqlite"],
-  ["sqlite:app.db", "sqlite", "@holdfast/sqlite"],
-  ["postgres://me:hunter2@db/app", "postgres", "@holdfast/postgres"],
-  ["postgresql://me:hunter2@db/app", "postgresql", "@holdfast/postgres"],
-])("%s", (url, scheme, packageName) => {
-  test("names the package to install when it is missing", async () => {
-    vi.doMock(packageName, () => {
-      throw new Error("Cannot find package");
-    });
-    const error = await connect(url).catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: "adapter_not_installed", data: { scheme, packageName } });
-    expect((error as Error).message).toBe(
-      `connect: "${scheme}:" needs the package ${packageName}, which cannot be loaded here. Run: npm install ${packageName}`,
-    );
-    expect(JSON.stringify(error)).not.toContain("hunter2");
-  });
-
-  test("says so when the package is of another version", async () => {
-    vi.doMock(packageName, () => ({ openStore: undefined }));
-    await expect(connect(url)).rejects.toMatchObject({
-      code: "adapter_not_installed",
-      message: expect.stringContaining(`npm install ${packageName}@latest holdfast@latest`),
-    });
-  });
-
+  ["file:app.db", "@holdfast/sqlite"],
+  ["sqlite:app.db", "@holdfast/sqlite"],
+  ["postgres://me:hunter2@db/app", "@holdfast/postgres"],
+  ["postgresql://me:hunter2@db/app", "@holdfast/postgres"],
+])("%s", (url, packageName) => {
   test("is given to the package, with the options of the store", async () => {
     const clock = new VirtualClock();
     const notifier = new MemoryNotifier(clock);
@@ -66,4 +46,22 @@ describe.each([
     expect(opened).toMatchObject([[url, { ...options, log: silentLogger }]]);
     await client.close();
   });
+});
+
+test("an adapter that is handed over opens the URL, with the options of the store", async () => {
+  const clock = new VirtualClock();
+  const notifier = new MemoryNotifier(clock);
+  const store = new MemoryStore({ clock, notifier });
+  const opened: [string, OpenStoreOptions][] = [];
+  const adapter: StoreAdapter = {
+    name: "my-store",
+    schemes: ["mine"],
+    openStore: async (url, options) => {
+      opened.push([url, options]);
+      return { store, notifier };
+    },
+  };
+  const client = await connect("MINE:app", { adapters: [adapter], durability: "async", logger: silentLogger });
+  expect(opened).toMatchObject([["MINE:app", { durability: "async", log: silentLogger }]]);
+  await client.close();
 });

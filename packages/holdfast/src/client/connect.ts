@@ -7,6 +7,7 @@ import { systemClock } from "../engine/system-clock.ts";
 import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
+  checkedLater,
   checkOptions,
   isFunction,
   isName,
@@ -16,26 +17,16 @@ import {
   wholeNumber,
   withDefaults,
 } from "../errors/option-checks.ts";
-import { knownScheme, schemeOf } from "../errors/shown-url.ts";
+import { schemeOf } from "../errors/shown-url.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
-import { nearestName } from "../model/nearest-name.ts";
-import type { OpenedStore, OpenStore, OpenStoreOptions } from "../ports/open-store.ts";
+import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";
+import { KNOWN_URLS, openStoreOf } from "./adapters.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
 import { consoleLogger } from "./console-logger.ts";
-
-/** Which package opens the URLs of a scheme. Packages are loaded when they are asked for: the core depends on none of them. */
-const ADAPTERS: Readonly<Record<string, string>> = {
-  file: "@holdfast/sqlite",
-  sqlite: "@holdfast/sqlite",
-  postgres: "@holdfast/postgres",
-  postgresql: "@holdfast/postgres",
-};
-
-const KNOWN_URLS = "file:app.db, postgres://user@host/database, memory: or memory:name";
 
 const isLimit = wholeNumber(1);
 
@@ -55,6 +46,7 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   telemetry: objectWith("count", "duration"),
   redact: isFunction,
   limits: optionsOf(LIMIT_OPTIONS),
+  adapters: checkedLater,
 };
 
 /** Stores in memory that have a name are shared by all clients of this process. */
@@ -75,14 +67,15 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const log = guardLogger(options.logger === undefined ? consoleLogger : options.logger, "connect");
   const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "connect", log);
   const { migrate, durability, schema } = options;
-  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, {
+  const storeOptions: OpenStoreOptions = {
     clock: systemClock,
     random: systemRandom,
     log,
     ...(migrate === undefined ? {} : { migrate }),
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
-  });
+  };
+  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, storeOptions, options.adapters);
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
@@ -107,47 +100,14 @@ function shownType(url: unknown): string {
   return url === null ? "null" : typeof url === "object" ? "an object" : typeof url;
 }
 
-async function openByUrl(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
-  const scheme = schemeOf(url);
-  if (scheme === "memory") return openMemory(url.slice("memory:".length));
-  const packageName = scheme !== undefined && Object.hasOwn(ADAPTERS, scheme) ? ADAPTERS[scheme] : undefined;
-  if (packageName === undefined) throw unknownScheme(url, scheme);
-  const openStore = await loadAdapter(packageName, scheme as string);
+async function openByUrl(
+  url: string,
+  options: OpenStoreOptions,
+  adapters: readonly StoreAdapter[] | undefined,
+): Promise<OpenedStore> {
+  if (schemeOf(url) === "memory") return openMemory(url.slice("memory:".length));
+  const openStore = await openStoreOf(url, adapters);
   return openStore(url, options);
-}
-
-function unknownScheme(url: string, scheme: string | undefined): HoldfastError {
-  const shown = knownScheme(url);
-  const nearest = scheme === undefined ? undefined : nearestName(scheme, ["memory", ...Object.keys(ADAPTERS)]);
-  const what =
-    scheme === undefined
-      ? "the address has no scheme"
-      : shown === undefined
-        ? "the scheme of the address is none that Holdfast knows"
-        : `"${shown}:" is not a store that Holdfast knows`;
-  const hint = nearest === undefined ? "" : ` Did you mean "${nearest}:"?`;
-  return new HoldfastError("unknown_url_scheme", `connect: ${what}.${hint} Use ${KNOWN_URLS}.`, {
-    data: { ...(shown === undefined ? {} : { scheme: shown }), ...(nearest === undefined ? {} : { nearest }) },
-  });
-}
-
-async function loadAdapter(packageName: string, scheme: string): Promise<OpenStore> {
-  let adapter: { readonly openStore?: OpenStore };
-  try {
-    adapter = (await import(packageName)) as typeof adapter;
-  } catch (cause) {
-    throw new HoldfastError(
-      "adapter_not_installed",
-      `connect: "${scheme}:" needs the package ${packageName}, which cannot be loaded here. Run: npm install ${packageName}`,
-      { data: { scheme, packageName }, cause },
-    );
-  }
-  if (typeof adapter.openStore === "function") return adapter.openStore;
-  throw new HoldfastError(
-    "adapter_not_installed",
-    `connect: the installed ${packageName} does not fit this version of holdfast. Run: npm install ${packageName}@latest holdfast@latest`,
-    { data: { scheme, packageName } },
-  );
 }
 
 function openMemory(name: string): OpenedStore {

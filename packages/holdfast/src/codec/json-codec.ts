@@ -6,9 +6,6 @@ import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
 import { decodeTags } from "./tag-decoder.ts";
 import { encodeTags } from "./tag-encoder.ts";
 
-/** Self-describing bytes: see `payloadEncoding`. */
-export type Encoded = Payload;
-
 /** The highest first byte that stands for another encoding than JSON. JSON text starts with 0x09 or above. */
 const BINARY_MARK_MAX = 0x08;
 
@@ -28,17 +25,17 @@ let used = 0;
  */
 export const jsonCodec: {
   readonly name: "json";
-  encode(value: unknown, where: string): Encoded;
-  decode(bytes: Encoded): unknown;
+  encode(value: unknown, where: string): Payload;
+  decode(bytes: Payload): unknown;
 } = { name: "json", encode, decode };
 
 /** Which encoding a payload says it has. */
-export function payloadEncoding(bytes: Encoded): "json" | `binary-${number}` {
+export function payloadEncoding(bytes: Payload): "json" | `binary-${number}` {
   const mark = bytes[0];
   return mark !== undefined && mark >= 1 && mark <= BINARY_MARK_MAX ? `binary-${mark}` : "json";
 }
 
-function encode(value: unknown, where: string): Encoded {
+function encode(value: unknown, where: string): Payload {
   if (value === undefined) return EMPTY_PAYLOAD;
   const wire = isPlain(value) ? value : encodeTags(value, where);
   try {
@@ -53,7 +50,7 @@ function encode(value: unknown, where: string): Encoded {
 }
 
 /** Small values share a buffer: an allocation outside of the heap for every value would cost more than all the rest. */
-function bytesOf(text: string): Encoded {
+function bytesOf(text: string): Payload {
   // No character takes more than three bytes for each of its UTF-16 units.
   const roomMax = text.length * 3;
   if (roomMax > SHARED_BYTES_MAX) {
@@ -70,7 +67,7 @@ function bytesOf(text: string): Encoded {
   return bytes;
 }
 
-function decode(bytes: Encoded): unknown {
+function decode(bytes: Payload): unknown {
   if (bytes.length === 0) return undefined;
   const encoding = payloadEncoding(bytes);
   if (encoding !== "json") {

@@ -92,7 +92,7 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "BadRequest",
     summary: "The URL needs an adapter package that cannot be loaded.",
-    advice: "Install the package that the message names.",
+    advice: "Do what the message says: install the package, repair what it imports, or pass it in the adapters option.",
   },
   unknown_url_scheme: {
     group: "configuration",

@@ -22,7 +22,7 @@ export interface RunErrorData extends Readonly<Record<string, unknown>> {
 }
 
 /** A run that did not complete. `data` says which. */
-abstract class RunError extends HoldfastError {
+export abstract class RunError extends HoldfastError {
   declare readonly data: RunErrorData;
 
   constructor(code: ErrorCode, what: string, why: string | undefined, init: RunErrorInit) {

@@ -35,6 +35,7 @@ export interface MemoryStoreOptions {
 export class MemoryStore implements port.Store {
   /** How often each method was called: what a database would see as statements. */
   readonly calls: Partial<Record<StoreMethod, number>> = {};
+  /** @internal */
   readonly state: MemoryState = emptyState();
   fault: StoreFault | undefined;
   readonly #clock: Clock;

@@ -54,3 +54,12 @@ export interface OpenedStore {
 
 /** What an adapter package with a store exports as `openStore`. */
 export type OpenStore = (url: string, options: OpenStoreOptions) => Promise<OpenedStore>;
+
+/** A store that can be handed to `connect(url, { adapters: [sqlite()] })` instead of being found by its package's name. */
+export interface StoreAdapter {
+  /** The package, for messages: `@holdfast/sqlite`. */
+  readonly name: string;
+  /** The schemes of the URLs that it opens, in lower case and without the colon. */
+  readonly schemes: readonly string[];
+  readonly openStore: OpenStore;
+}

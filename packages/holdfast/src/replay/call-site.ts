@@ -1,10 +1,19 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 
-// Both, because a stack shows the sources where source maps are on.
-const OWN_FOLDERS = ["src/", "dist/"].map((folder) => new URL(`../../${folder}`, import.meta.url).pathname);
+const OWN_FOLDERS = ownFolders(import.meta.url);
+
+/**
+ * Where Holdfast's own code is. Sources and build, because a stack shows the sources where source maps are on. Undefined in a
+ * bundle, which has mixed that code with the user's; in one that is not a module there is not even a URL.
+ */
+export function ownFolders(url: string | undefined): readonly string[] | undefined {
+  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/call-site\.[jt]s/.exec(url ?? "")?.[1];
+  return packageUrl === undefined ? undefined : ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
+}
 
 /** The first line of the stack that is not Holdfast's own: where the user's code called. Slow; for error paths only. */
 export function callSite(): string | undefined {
+  if (OWN_FOLDERS === undefined) return undefined;
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 30;
   const stack = new Error().stack ?? "";

@@ -1,6 +1,7 @@
-import { Client, type ConnectOptions, jsonCodec, type Logger, type RunHandle, type Worker } from "holdfast";
+import { type ConnectOptions, jsonCodec, type Logger, type RunHandle, type Worker } from "holdfast";
 import { MemoryNotifier, MemoryStore, SeededSource, type TestEngine, testEngine, VirtualClock } from "holdfast/testing";
 import { onTestFinished } from "vitest";
+import { Client } from "../../src/client/client.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
 type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec">;

@@ -3,18 +3,11 @@
  * every call can be watched, held back, delayed or made to fail, before or after it takes effect, so that a test can bring
  * about one exact interleaving.
  */
-import {
-  Client,
-  HoldfastError,
-  jsonCodec,
-  type RunHandle,
-  silentLogger,
-  type Worker,
-  type WorkerOptions,
-} from "holdfast";
+import { HoldfastError, jsonCodec, type RunHandle, silentLogger, type Worker, type WorkerOptions } from "holdfast";
 import type { HistoryEvent, Notifier, Store } from "holdfast/adapter";
 import { MemoryNotifier, MemoryStore, SeededSource, type StoreMethod, VirtualClock } from "holdfast/testing";
 import { onTestFinished } from "vitest";
+import { Client } from "../../src/client/client.ts";
 
 /** Stands between a client and one method of the store; `call` makes the call. */
 export type StoreHooks = {

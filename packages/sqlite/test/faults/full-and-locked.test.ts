@@ -1,6 +1,5 @@
 /** A real engine on a real file while nothing can be written: the disk is full, or somebody else has the lock. */
-import { Client, jsonCodec, workflow } from "holdfast";
-import { systemPorts } from "holdfast/adapter";
+import { type Client, connect, type StoreAdapter, workflow } from "holdfast";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventTypeCode } from "../../src/codes.ts";
 import { Connection } from "../../src/connection.ts";
@@ -40,16 +39,20 @@ beforeEach(async () => {
   executions = new Map();
   onExecution = () => {};
   onFailure = () => {};
-  const opened = await openParts(`file:${file}`, { ...systemPorts, log: silent });
-  connection = opened.connection;
-  const { store, notifier } = opened;
+  const adapter: StoreAdapter = {
+    name: "SQLite, with its connection",
+    schemes: ["file"],
+    openStore: async (url, options) => {
+      const opened = await openParts(url, options);
+      connection = opened.connection;
+      return opened;
+    },
+  };
   const telemetry = {
     count: (metric: string, _: number, labels: object) => noteFailure(metric, labels),
     duration() {},
   };
-  client = new Client({ ...systemPorts, codec: jsonCodec, log: silent, store, notifier, telemetry }, "default", () =>
-    store.close(),
-  );
+  client = await connect(`file:${file}`, { adapters: [adapter], logger: silent, telemetry });
   await client.worker({ workflows: [order], lease: { milliseconds: LEASE_MS }, concurrency: RUNS }).start();
 });
 

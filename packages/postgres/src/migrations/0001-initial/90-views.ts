@@ -1,3 +1,4 @@
+export const VIEWS = String.raw`
 -- For people with psql. The store itself does not read them. Times are timestamps, payloads are JSON where they are JSON.
 
 -- A NUL, which no text of PostgreSQL can hold, is shown as a replacement character.
@@ -74,3 +75,4 @@ select w.namespace, w.name, w.worker_id, w.status, w.died, w.queues, w.workflows
        at_time(w.lease_expires_at) as expires_at, at_time(w.stopped_at) as stopped_at,
        (select count(*) from runs r where r.held_by = w.worker_id) as runs_held
   from workers w;
+`;

@@ -1,3 +1,4 @@
+export const LANES = String.raw`
 -- The lanes of runs that are about to be created, made where they are missing. Called before any other lock is taken.
 -- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once. A run that is gone has no
 -- namespace, and gets a null in its place.
@@ -27,3 +28,4 @@ begin
   end loop;
   return v_ids;
 end $$;
+`;

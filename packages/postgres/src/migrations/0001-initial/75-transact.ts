@@ -1,3 +1,4 @@
+export const TRANSACT = String.raw`
 -- Transaction steps. The application's own statements and the outcome of the step commit together: the outcome is a message in
 -- the inbox of the run, of which there is one per step.
 
@@ -43,3 +44,4 @@ begin
       from run_starts s join inbox m on m.chain_id = s.chain_id and m.message_id = p_message and m.run_id = p_run
      where s.run_id = p_run;
 end $$;
+`;

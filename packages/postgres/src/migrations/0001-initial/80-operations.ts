@@ -1,3 +1,4 @@
+export const OPERATIONS = String.raw`
 -- Ends runs from outside, whoever holds them.
 create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
@@ -116,3 +117,4 @@ begin
    where v.namespace = p_namespace and v.workflow = p_workflow;
   return true;
 end $$;
+`;

@@ -1,3 +1,4 @@
+export const INBOX = String.raw`
 -- Which run a reference means: the run of that run id, or the newest run of that id.
 create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
   select case when p_run is not null then p_run else
@@ -50,7 +51,7 @@ begin
   -- 3. Judge, number and write.
   with known as materialized (
     select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
-           -- Where it went on was purged. (Not `exists`, here and below: that may be planned as a read of the whole table.)
+           -- Where it went on was purged. (Not "exists", here and below: that may be planned as a read of the whole table.)
            l.next is not null and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
            row_number() over (partition by s.chain_id, p_message[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
@@ -127,3 +128,4 @@ begin
                           order by x.seq limit p_limit) e
      order by a.i, e.seq;
 end $$;
+`;

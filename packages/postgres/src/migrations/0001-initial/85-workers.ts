@@ -1,3 +1,4 @@
+export const WORKERS = String.raw`
 create function register_worker(
   p_worker uuid, p_namespace text, p_name text, p_queues text[], p_workflows text[], p_labels text, p_lease_ms bigint,
   out o_live boolean, out o_now bigint)
@@ -120,3 +121,4 @@ begin
   o_more := o_more or o_timed_out >= p_limit;
   o_hints := send_hints(v_lines, p_notify);
 end $$;
+`;

@@ -1,3 +1,4 @@
+export const RETENTION = String.raw`
 -- Deletes closed runs that ended before a time, the oldest first, with all that belongs to them.
 create function purge_runs(
   p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
@@ -47,3 +48,4 @@ begin
   end if;
   delete from inbox m where m.chain_id = any (array(select c from unnest(v_chains) c where c <> all (v_kept)));
 end $$;
+`;

@@ -1,3 +1,4 @@
+export const CLAIM = String.raw`
 -- Takes due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
 -- The last row of the answer says how things stand and names the lanes, the others are the runs: what the caller knows by
 -- himself (the worker, the claim, that the run waits for nothing and has not ended) is not among their columns. A run with
@@ -102,3 +103,4 @@ begin
   live := v_live; now := v_now; next_due_at := v_next; suspect_due := v_suspect;
   return next;
 end $$;
+`;

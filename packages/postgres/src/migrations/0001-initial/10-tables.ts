@@ -1,7 +1,8 @@
+export const TABLES = String.raw`
 -- The tables. How they came to have this shape is told in docs/store-on-postgresql.md. Four rules to keep:
 -- 1. What a hold commit changes (commit_no, event_count, consumed, the counters of deaths) is in no index, so that it is
 --    a heap-only update.
--- 2. What never changes is not in `runs` but in run_starts. A row of `runs` is in at most one of runs_due and runs_held.
+-- 2. What never changes is not in "runs" but in run_starts. A row of "runs" is in at most one of runs_due and runs_held.
 -- 3. Text in keys is compared byte by byte (collate "C"): quick, and the same on every server and after every update of it.
 -- 4. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
 
@@ -166,3 +167,4 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id
   left join run_attributes a using (run_id);
+`;

@@ -1,7 +1,8 @@
+export const HINTS = String.raw`
 -- Hints for other processes. A line is a type, a namespace or a worker, and what it is about, separated by tabs: names
 -- have no control characters. The same lines go to the caller, who tells his own process.
 
--- Groups run ids under what they have in common: `e <namespace> <run>,<run>…`, in lines that fit into a notification.
+-- Groups run ids under what they have in common: "e <namespace> <run>,<run>…", in lines that fit into a notification.
 -- (In plpgsql, here and below: a function in SQL that cannot be inlined is parsed and planned anew by every call.)
 create function hint_lines(p_type text, p_common text[], p_run uuid[]) returns text[] language plpgsql stable as $$
 begin
@@ -38,3 +39,4 @@ begin
   end if;
   return array_to_string(p_lines, E'\n');
 end $$;
+`;

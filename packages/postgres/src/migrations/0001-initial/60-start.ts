@@ -1,3 +1,4 @@
+export const START = String.raw`
 -- Creates runs, or finds those that have their ids. Runs that were created in this call are answered by what is new about
 -- them, all in the row with i = 0 (lists: positions, times, whether they are held), each of the others by a row of its own.
 create function start_runs(
@@ -37,7 +38,7 @@ begin
 
   for v_round in 1..5 loop
     v_now := now_ms();
-    -- 1. `replace`: lock the old runs before judging them. A stranger's row makes that start busy.
+    -- 1. "replace": lock the old runs before judging them. A stranger's row makes that start busy.
     v_locked := '{}';
     if 'replace' = any (p_if_running) then
       v_locked := array(select r.run_id from runs r where r.run_id in (
@@ -146,3 +147,4 @@ begin
   held := array_to_string(f_held, ''); version := nullif(v_version, p_version);
   return next;
 end $$;
+`;

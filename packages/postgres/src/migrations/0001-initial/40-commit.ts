@@ -1,3 +1,4 @@
+export const COMMIT = String.raw`
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
 -- carried messages) point at the run by its position, counted from 1.
 create function commit_runs(
@@ -75,7 +76,7 @@ begin
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline) with ordinality
                  as a(run_id, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
                       output, error, compensation, continued_as, clear_deadline, i)) j
-    -- Each row by its key. `held_by =` would be taken for a way to find them: an index full of runs that were held once.
+    -- Each row by its key. "held_by =" would be taken for a way to find them: an index full of runs that were held once.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by is not distinct from p_worker
       and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
@@ -201,3 +202,4 @@ begin
     from unnest(n_run) as n(run_id) join run_starts s using (run_id);
   return v_lines;
 end $$;
+`;

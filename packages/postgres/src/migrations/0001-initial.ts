@@ -1,0 +1,30 @@
+/** The first schema, one file per subject, in the order in which they build on each other. */
+import { TABLES } from "./0001-initial/10-tables.ts";
+import { HINTS } from "./0001-initial/20-hints.ts";
+import { LANES } from "./0001-initial/30-lanes.ts";
+import { COMMIT } from "./0001-initial/40-commit.ts";
+import { CLAIM } from "./0001-initial/50-claim.ts";
+import { START } from "./0001-initial/60-start.ts";
+import { INBOX } from "./0001-initial/70-inbox.ts";
+import { TRANSACT } from "./0001-initial/75-transact.ts";
+import { OPERATIONS } from "./0001-initial/80-operations.ts";
+import { RETENTION } from "./0001-initial/82-retention.ts";
+import { WORKERS } from "./0001-initial/85-workers.ts";
+import { VIEWS } from "./0001-initial/90-views.ts";
+import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
+
+export const INITIAL = [
+  TABLES,
+  HINTS,
+  LANES,
+  COMMIT,
+  CLAIM,
+  START,
+  INBOX,
+  TRANSACT,
+  OPERATIONS,
+  RETENTION,
+  WORKERS,
+  VIEWS,
+  PRIVILEGES,
+].join("");

@@ -1,0 +1,18 @@
+// Runs before a package is packed or published: builds it, and removes from dist what an earlier build left behind for
+// sources that are gone.
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { bin, run } from "./ensure-installed.mjs";
+
+const folder = process.cwd();
+const dist = path.join(folder, "dist");
+const source = path.join(folder, "src");
+
+if (existsSync(dist)) {
+  for (const file of readdirSync(dist, { recursive: true })) {
+    const stem = /^(.*)\.(?:js|d\.ts)(?:\.map)?$/.exec(file)?.[1];
+    if (stem !== undefined && !existsSync(path.join(source, `${stem}.ts`))) rmSync(path.join(dist, file));
+  }
+}
+process.exit(run(bin("tsc"), ["-b", folder]));
