@@ -20,10 +20,10 @@ export function requireSound(sql: Connection, file: string): void {
   const tables = sql.all<{ name: string }>(
     "select name from sqlite_schema where type = 'table' and name like 'holdfast\\_%' escape '\\' order by name",
   );
-  const { bytes = 0 } =
-    sql.get<{ bytes: number }>("select page_count * page_size as bytes from pragma_page_count, pragma_page_size") ?? {};
+  const { page_count: pages = 0 } = sql.get<{ page_count: number }>("pragma page_count") ?? {};
+  const { page_size: pageBytes = 0 } = sql.get<{ page_size: number }>("pragma page_size") ?? {};
   for (const { name } of tables) {
-    if (bytes > CHECKED_BYTES_MAX) sql.script(`select * from "${name}" limit 1`);
+    if (pages * pageBytes > CHECKED_BYTES_MAX) sql.script(`select * from "${name}" limit 1`);
     else {
       const [first] = sql.all<{ quick_check: string }>(`pragma quick_check("${name}")`);
       if (first && first.quick_check !== "ok") throw damaged(file, first.quick_check);
