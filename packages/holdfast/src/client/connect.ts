@@ -2,6 +2,7 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../engine/observer-options.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { systemRandom } from "../engine/system-random.ts";
@@ -42,8 +43,8 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   ...STORE_OPTIONS,
   namespace: isName("namespace"),
   codec: objectWith("encode", "decode"),
-  logger: objectWith("debug", "info", "warn", "error"),
-  telemetry: objectWith("count", "duration"),
+  logger: isLogger,
+  telemetry: isTelemetry,
   redact: isFunction,
   limits: optionsOf(LIMIT_OPTIONS),
   adapters: checkedLater,
@@ -64,8 +65,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     );
   checkOptions(options, CONNECT_OPTIONS, "connect");
   const namespace = options.namespace ?? DEFAULT_NAMESPACE;
-  const log = guardLogger(options.logger === undefined ? consoleLogger : options.logger, "connect");
-  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "connect", log);
+  const log = guardLogger(options.logger ?? consoleLogger);
+  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, log);
   const { migrate, durability, schema } = options;
   const storeOptions: OpenStoreOptions = {
     clock: systemClock,

@@ -124,8 +124,9 @@ export function objectWith(...methods: readonly string[]): OptionCheck {
   return (value, where, option) => {
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
     if (!isObject) throw invalidOption(where, option, `is ${shownValue(value)}, not an object`);
-    const missing = methods.find((method) => typeof (value as Record<string, unknown>)[method] !== "function");
-    if (missing !== undefined) throw invalidOption(where, option, `has no function ${missing}`);
+    const missing = methods.filter((method) => typeof (value as Record<string, unknown>)[method] !== "function");
+    if (missing.length === 0) return;
+    throw invalidOption(where, option, `has no ${missing.join(", ")}; it needs the functions ${methods.join(", ")}`);
   };
 }
 

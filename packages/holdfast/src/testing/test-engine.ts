@@ -6,6 +6,7 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../engine/observer-options.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import type { Worker } from "../engine/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
@@ -13,7 +14,6 @@ import {
   checkedLater,
   isFunction,
   type OptionChecks,
-  objectWith,
   oneOf,
   optionsOf,
   requireOptions,
@@ -96,9 +96,9 @@ const isSeed = wholeNumber(Number.MIN_SAFE_INTEGER);
 const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
   workflows: checkedLater,
   seed: isSeed,
-  logger: objectWith("debug", "info", "warn", "error"),
+  logger: isLogger,
   limits: optionsOf(LIMIT_OPTIONS),
-  telemetry: objectWith("count", "duration"),
+  telemetry: isTelemetry,
   redact: isFunction,
   onForgotten: oneOf("fail", "warn"),
 };
@@ -110,8 +110,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
-  const log = options.logger === undefined ? silentLogger : guardLogger(options.logger, "testEngine");
-  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, "testEngine", log);
+  const log = options.logger === undefined ? silentLogger : guardLogger(options.logger);
+  const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, log);
   const mocks = new Map<string, StepMock>();
   const ports: PortsBundle = {
     clock,

@@ -13,6 +13,9 @@ class Money {
   format(): string {
     return `${this.cents} ${this.#currency}`;
   }
+  toJSON(): { readonly cents: number } {
+    return { cents: this.cents };
+  }
 }
 
 class Point {
@@ -51,7 +54,7 @@ describe("what a step returns", () => {
         await ctx.step("interface", () => line),
         await ctx.step("list", async () => [line] as readonly Line[]),
         await ctx.step("tuple", () => [1, "a"] as [number, string]),
-        await ctx.step("class without methods", () => new Point()),
+        await ctx.step("fields of a class", () => ({ ...new Point() })),
         await ctx.step("map", () => new Map([["a", new Set([1])]])),
         await ctx.step("leaves", () => ({ d: new Date(0), r: /a/g, u: new URL("http://a/"), b: new Uint8Array(2) })),
         await ctx.step("error", () => new TypeError("no")),
@@ -66,7 +69,7 @@ describe("what a step returns", () => {
       expectTypeOf(all[0]).toEqualTypeOf<Line>();
       expectTypeOf(all[1]).toEqualTypeOf<readonly Line[]>();
       expectTypeOf(all[2]).toEqualTypeOf<[number, string]>();
-      expectTypeOf(all[3]).toEqualTypeOf<Point>();
+      expectTypeOf(all[3]).toEqualTypeOf<{ x: number; y: number }>();
       expectTypeOf(all[4]).toEqualTypeOf<Map<string, Set<number>>>();
       expectTypeOf(all[5]).toEqualTypeOf<{ d: Date; r: RegExp; u: URL; b: Uint8Array<ArrayBuffer> }>();
       expectTypeOf(all[6]).toEqualTypeOf<TypeError>();
@@ -83,7 +86,7 @@ describe("what a step returns", () => {
     expect(await t.run(kept)).toBe(14);
   });
 
-  test("has the fields of a class and none of its methods", async () => {
+  test("is what toJSON of a class returns, and has none of its methods", async () => {
     const lossy = workflow("lossy", async (ctx) => {
       const money = await ctx.step("money", (s) => new Money(s.attempt), {
         compensate: (result) => expectTypeOf(result).toEqualTypeOf<{ readonly cents: number } | undefined>(),

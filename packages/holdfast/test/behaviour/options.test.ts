@@ -71,8 +71,12 @@ describe("a value that an option cannot have", () => {
     ["migrate", () => connect("memory:", { migrate: "yes" as never }), 'migrate is "yes"; it may be "auto", "check".'],
     ["durability", () => connect("memory:", { durability: "synch" as never }), 'Did you mean "sync"?'],
     ["schema", () => connect("memory:", { schema: "" }), 'the schema "" is empty'],
-    ["codec", () => connect("memory:", { codec: {} as never }), "codec has no function encode"],
-    ["logger", () => connect("memory:", { logger: { info() {} } as never }), "logger has no function debug"],
+    ["codec", () => connect("memory:", { codec: {} as never }), "codec has no encode, decode; it needs"],
+    [
+      "logger",
+      () => connect("memory:", { logger: { info() {} } as never }),
+      "logger has no debug, warn, error; it needs",
+    ],
     ["a URL", () => connect(undefined as never), "the URL is undefined, not a string"],
     ["a URL's parameters", () => connect("memory:app?shema=x"), "takes no parameters"],
     ["input", () => workflow({ name: "w", input: {} as never }, async () => {}), "input is {}, not a schema."],
@@ -104,7 +108,11 @@ describe("a value that an option cannot have", () => {
       'statuses is "failed", not an array',
     ],
     ["share", () => client().versions.canary("a", "1", "0.5" as never), 'share is "0.5"; it must be between 0 and 1'],
-    ["effects", () => crashEverywhere(job, undefined, { effects: {} as never }), "effects has no function reset"],
+    [
+      "effects",
+      () => crashEverywhere(job, undefined, { effects: {} as never }),
+      "effects has no reset, snapshot; it needs",
+    ],
   ];
   test.each(refusals)("is refused with what it may be: %s", async (_title, call, message) => {
     const error = await refusal(call);
