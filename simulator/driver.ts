@@ -12,6 +12,7 @@ import type { Ack, Letters } from "./evidence.ts";
 import type { PlannedRun } from "./plan.ts";
 import type { SimProcess } from "./process.ts";
 import type { Trace } from "./trace.ts";
+import { LAST_WORD } from "./workload/last-words.ts";
 import { LETTER } from "./workload/mailbox.ts";
 
 export interface DriverParams {
@@ -115,6 +116,8 @@ export class Driver {
     for (const one of run.signals) this.#task(`signal ${one.name} of ${run.id}`, () => this.#signal(run.id, one));
     for (const sender of run.senders)
       if (sender.letters > 0) this.#task(`${sender.name} of ${run.id}`, () => this.#write(run.id, sender));
+    const { talker } = run;
+    if (talker) this.#task(`whoever talks to ${run.id}`, () => this.#talkOn(run.id, talker));
     const { cancelAtMs, terminateAtMs, restart } = run;
     if (cancelAtMs !== undefined) this.#task(`canceling ${run.id}`, () => this.#cancel(run.id, cancelAtMs));
     if (terminateAtMs !== undefined)
@@ -163,6 +166,14 @@ export class Driver {
     }
   }
 
+  async #talkOn(id: string, { atMs, everyMs, words }: NonNullable<PlannedRun["talker"]>): Promise<void> {
+    await this.#until(atMs);
+    for (let n = 1; n <= words; n++) {
+      if (!(await this.#send(id, LAST_WORD, `${id} ${n}`, `${id}/talker/${n}`))) return;
+      await this.#params.time.wait(everyMs);
+    }
+  }
+
   async #send(id: string, definition: SignalDefinition<string>, payload: string, messageId: string): Promise<boolean> {
     const call = (client: Client) => client.get(id).signal(definition, payload, { id: messageId });
     const sent = await this.#insist(call, ["run_closed"]);
@@ -181,7 +192,7 @@ export class Driver {
     const isTrue = (row: RunRecord): boolean =>
       isClosed(row.status) ||
       state.inbox.get(row.runId)?.some((message) => message.kind === "cancel") === true ||
-      state.events.get(row.runId)?.some((event) => event.type === "run_retried") === true;
+      this.#wasRetried(row);
     const asked = runs.some((row) => row !== undefined && isTrue(row));
     this.#ack({ kind: "cancel", id, runId: undefined, true: asked });
   }
@@ -190,7 +201,9 @@ export class Driver {
     await this.#until(atMs);
     await this.#insist((client) => client.get(run.id).terminate("enough"), []);
     const last = this.#lastOf(runId);
-    this.#ack({ kind: "terminate", id: run.id, runId: last?.runId, true: last !== undefined && isClosed(last.status) });
+    // One that had failed when it was asked is left alone, and may have been tried again since.
+    const isTrue = last !== undefined && (isClosed(last.status) || this.#wasRetried(last));
+    this.#ack({ kind: "terminate", id: run.id, runId: last?.runId, true: isTrue });
   }
 
   async #result(id: string): Promise<void> {
@@ -223,6 +236,10 @@ export class Driver {
       [],
     );
     return answer?.value ?? "";
+  }
+
+  #wasRetried({ runId }: RunRecord): boolean {
+    return this.#params.state.events.get(runId)?.some((event) => event.type === "run_retried") === true;
   }
 
   #lastOf(runId: string): RunRecord | undefined {

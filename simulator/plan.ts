@@ -13,6 +13,8 @@ export interface PlannedRun {
   readonly priority: number;
   readonly signals: readonly { readonly name: string; readonly atMs: number; readonly twice: boolean }[];
   readonly senders: readonly { readonly name: string; readonly letters: number; readonly everyMs: number }[];
+  /** Somebody who goes on talking until the run has ended. */
+  readonly talker: { readonly atMs: number; readonly everyMs: number; readonly words: number } | undefined;
   readonly cancelAtMs: number | undefined;
   readonly terminateAtMs: number | undefined;
   readonly restart:
@@ -70,6 +72,7 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
       letters: Math.ceil(letters / senders),
       everyMs: dice.pick([0, 200, 1_000]),
     })),
+    talker: program.lastWords ? drawTalker(new Dice(`talker ${seed} ${n}`), atMs) : undefined,
     cancelAtMs: maybe(program.aloof ? 0 : workload.cancels, soon),
     terminateAtMs: maybe(workload.terminations, soon),
     restart: maybe(workload.restarts, () => ({
@@ -79,5 +82,13 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
     })),
     awaitsResult: dice.chance(0.5),
     retried: program.retriable && dice.chance(workload.retries),
+  };
+}
+
+function drawTalker(dice: Dice, atMs: number): PlannedRun["talker"] {
+  return {
+    atMs: atMs + dice.next() * dice.pick([100, 3_000]),
+    everyMs: dice.pick([1, 5, 50, 300]),
+    words: dice.int(5, 40),
   };
 }

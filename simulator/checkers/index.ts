@@ -11,6 +11,7 @@ import { compensation } from "./compensation.ts";
 import { completedOnce } from "./completed-once.ts";
 import { durableBeforeEffect } from "./durable-before-effect.ts";
 import { effectsInHistory } from "./effects-in-history.ts";
+import { heardOut } from "./heard-out.ts";
 import { historyUnbroken } from "./history-unbroken.ts";
 import { holderAppends } from "./holder-appends.ts";
 import { noComplaints } from "./no-complaints.ts";
@@ -36,6 +37,7 @@ export const CHECKERS: readonly Checker[] = [
   timers,
   transactions,
   signals,
+  heardOut,
   wakeUps,
   canceledMeansCanceled,
   compensation,

@@ -1,6 +1,8 @@
 import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, CommitRecord, Effect, Found, RunEvidence } from "../evidence.ts";
+import { conclude } from "../reference.ts";
 import { voidEvents } from "../void-events.ts";
+import type { Program } from "../workload/program.ts";
 
 const UNDO = "compensate:";
 
@@ -10,16 +12,31 @@ const UNDO = "compensate:";
  */
 export const undoneAsDone: Checker = {
   name: "undone-as-done",
-  needs: ["effects", "commits"],
-  check({ runs, effects = [], commits = [] }) {
+  needs: ["effects", "commits", "programs"],
+  async check({ runs, effects = [], commits = [], programs }) {
     const effectsOf = byRun(effects);
     const commitsOf = byRun(commits);
-    return runs.flatMap((one) => {
-      const { runId } = one.run;
-      return checkRun(one, effectsOf.get(runId) ?? [], commitsOf.get(runId) ?? []);
-    });
+    const found: Found[] = [];
+    for (const one of runs) {
+      const { runId, workflow, version } = one.run;
+      const ownEffects = effectsOf.get(runId) ?? [];
+      found.push(...checkUndone(one, ownEffects, commitsOf.get(runId) ?? []));
+      const left = checkDone(one, ownEffects);
+      const program = programs?.get(`${workflow}@${version}`);
+      if (left.length > 0 && !(program && (await hasDealtWithIt(one, program)))) found.push(...left);
+    }
+    return found;
   },
 };
+
+/** Code that catches a timeout and returns, or continues as new, has dealt with it; the run has timed out all the same. */
+async function hasDealtWithIt({ run, history }: RunEvidence, program: Program): Promise<boolean> {
+  if (run.status !== "timed_out") return false;
+  // It may have ended with code that still had the steps that are gone from the latest.
+  for (const latest of [true, false])
+    if (["completed", "continued"].includes((await conclude(program, run, history, latest)).type)) return true;
+  return false;
+}
 
 function byRun<T extends { readonly runId: string }>(all: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
@@ -31,12 +48,11 @@ function byRun<T extends { readonly runId: string }>(all: readonly T[]): Readonl
   return groups;
 }
 
-function checkRun(
-  { run, history }: RunEvidence,
+function checkUndone(
+  { run: { runId } }: RunEvidence,
   effects: readonly Effect[],
   commits: readonly CommitRecord[],
 ): Found[] {
-  const { runId, status } = run;
   const found: Found[] = [];
   const called = new Set(effects.map(({ op }) => op));
   for (const undo of called) {
@@ -46,15 +62,18 @@ function checkRun(
     if (!changedHands(op, commits))
       found.push({ runId, text: `"${op}" was undone, but its function was never called` });
   }
-  if (status !== "failed" && status !== "canceled" && status !== "timed_out") return found;
+  return found;
+}
+
+function checkDone({ run: { runId, status }, history }: RunEvidence, effects: readonly Effect[]): Found[] {
+  if (status !== "failed" && status !== "canceled" && status !== "timed_out") return [];
   const gone = voidEvents(history);
   const began = (op: string): boolean => history.some((event) => isStart(event, op) && !gone.has(event));
   const undone = new Set(history.filter(isEnd).map(({ op }) => op));
   // What was done in a try that was taken back belongs to the next try, which may not come to it.
-  for (const op of called)
-    if (op.startsWith("c") && !op.startsWith(UNDO) && began(op) && !undone.has(UNDO + op))
-      found.push({ runId, text: `the run is ${status}, but what "${op}" has done was not undone` });
-  return found;
+  return [...new Set(effects.map(({ op }) => op))]
+    .filter((op) => op.startsWith("c") && !op.startsWith(UNDO) && began(op) && !undone.has(UNDO + op))
+    .map((op) => ({ runId, text: `the run is ${status}, but what "${op}" has done was not undone` }));
 }
 
 /** Whether another worker, or the same one anew, had the run between the record of the start and that of the end. */

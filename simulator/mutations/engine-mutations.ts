@@ -60,6 +60,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     caughtBy: "signals",
   },
   {
+    name: "ends a run over a signal that its code was waiting for",
+    file: "engine/run-executor.ts",
+    find: "const missed = this.#hasEnded() ? this.#looks.missed(this.#queue) : undefined;",
+    replace: "const missed = undefined as Look | undefined;",
+    caughtBy: "heard-out",
+  },
+  {
     name: "delivers what waits in a run's queue last in, first out",
     file: "engine/run-executor.ts",
     find: "const draft = this.#queue.shift() as QueuedDraft;",

@@ -8,6 +8,7 @@ import { arbitrary } from "./arbitrary.ts";
 import { attempt } from "./attempt.ts";
 import { attributes } from "./attributes.ts";
 import { failure } from "./failure.ts";
+import { hearOut } from "./last-words.ts";
 import { mailbox } from "./mailbox.ts";
 import { once } from "./once.ts";
 import { parallel, runChain } from "./parallel.ts";
@@ -106,6 +107,7 @@ export function drawProgram(seed: string, name: string, version: string, setting
     retry,
     signals,
     letters: left.letters,
+    lastWords: !left.aloof && new Dice(`last words ${seed} ${name} ${version}`).chance(0.3),
     aloof: left.aloof,
     retriable: !left.races,
   };
@@ -121,6 +123,7 @@ export function programBody(program: Program, stage: Stage): (ctx: Context, inpu
     const sights: Sight[] = [];
     const results = await runChain(program.body, { ctx, stage, sights, shielded: false, run: runNode });
     if (input.hop < program.hops) ctx.continueAsNew({ hop: input.hop + 1 });
+    if (program.lastWords) results.push(await hearOut(ctx));
     return results;
   };
 }

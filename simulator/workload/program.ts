@@ -26,6 +26,8 @@ export interface Program {
   readonly signals: readonly { readonly name: string; readonly must: boolean }[];
   /** Letters that it reads before it ends, each hop. */
   readonly letters: number;
+  /** Before it returns it listens to whoever has something to say. */
+  readonly lastWords: boolean;
   /** Nothing is said to its runs, and they have no deadline. */
   readonly aloof: boolean;
   /** Its runs may be tried again as a whole. */

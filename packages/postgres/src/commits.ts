@@ -154,7 +154,12 @@ function positions(items: readonly (readonly [number, unknown])[]): Buffer {
   return binary.int4Array(items, ([i]) => i);
 }
 
-const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = { w: "written", l: "lost", b: "busy" };
+const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
+  w: "written",
+  l: "lost",
+  b: "busy",
+  n: "behind",
+};
 
 export function commitResult(row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");

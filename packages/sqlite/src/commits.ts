@@ -76,6 +76,7 @@ function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit
   if (row.epoch !== commit.epoch) return LOST;
   if (row.commit === commit.commit + 1) return written(row, mine);
   if (row.commit !== commit.commit || !mine) return LOST;
+  if (isBehind(row, commit)) return { outcome: "behind", held: true, delivered: row.delivered };
 
   const { sql } = call;
   const { runKey } = row;
@@ -84,7 +85,7 @@ function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
   const { transition } = commit;
-  if (transition.type !== "hold" && !(row.delivered !== commit.consumed && waitsForMessages(transition))) {
+  if (transition.type !== "hold" && (row.delivered === commit.consumed || transition.type !== "suspend")) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
     return written(row, false);
@@ -102,8 +103,8 @@ function written(row: Fence, held: boolean): CommitOutcome {
   return { outcome: "written", held, delivered: row.delivered };
 }
 
-function waitsForMessages(transition: Transition): boolean {
-  return transition.type === "suspend" || (transition.type === "end" && transition.unlessBehind);
+function isBehind({ delivered }: Fence, { transition, consumed }: RunCommit): boolean {
+  return transition.type === "end" && transition.unlessBehind && delivered !== consumed;
 }
 
 function appendEvents(call: Call, row: Fence, commit: RunCommit): number {

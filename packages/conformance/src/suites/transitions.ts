@@ -1,3 +1,4 @@
+import type { RunCommit } from "holdfast/adapter";
 import { expect } from "vitest";
 import { bytes, end, errorRecord, HOLD, park, RELEASE, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
@@ -180,20 +181,45 @@ export const transitions: Suite = {
       expect((await t.run(none.runId)).output).toBeNull();
     },
 
-    "end with unlessBehind is left out when messages wait": async (t) => {
+    "of an end with unlessBehind nothing is written when messages wait, and the next commit has its number": async (
+      t,
+    ) => {
       const holder = await t.held();
       await t.deliver({ runId: holder.runId });
+      const before = await t.run(holder.runId);
       const transition = end({ unlessBehind: true });
-      expect(await holder.commit(transition, { events: 1 })).toEqual({ outcome: "written", held: true, delivered: 1 });
-      expect(await t.run(holder.runId)).toMatchObject({
-        status: "running",
-        output: null,
-        endedAt: null,
-        eventCount: 1,
-        commit: 1,
+      const refused = holder.draft(transition, { events: 2, attributes: { a: 1 }, clearDeadline: true });
+      const answer = await holder.answerTo(refused);
+      expect(answer.outcomes).toEqual([{ outcome: "behind", held: true, delivered: 1 }]);
+      expect(await t.run(holder.runId)).toEqual(before);
+      expect(await t.history(holder.runId)).toEqual([]);
+      // A copy of it that comes late is refused again, before and after the one that is written instead.
+      expect((await holder.answerTo(refused)).outcomes).toMatchObject([{ outcome: "behind", held: true }]);
+      expect(await holder.commit(transition, { consumed: 1, events: 1 })).toMatchObject({
+        outcome: "written",
+        held: false,
       });
-      expect(await holder.commit(transition, { consumed: 1 })).toMatchObject({ outcome: "written", held: false });
-      expect(await t.run(holder.runId)).toMatchObject({ status: "completed" });
+      const ended = await t.run(holder.runId);
+      expect(ended).toMatchObject({ status: "completed", eventCount: 1, commit: 1, attributes: before.attributes });
+      expect((await holder.answerTo(refused)).outcomes).toMatchObject([{ held: false }]);
+      expect(await t.run(holder.runId)).toEqual(ended);
+    },
+
+    "an end that is behind spoils nothing for the others in its call": async (t) => {
+      const behind = await t.held();
+      const others = [await t.held({}, behind.workerId), await t.held({}, behind.workerId)];
+      const sent = await t.deliver({ runId: behind.runId });
+      expect(sent).toMatchObject({ outcome: "delivered" });
+      const [first, last] = others.map((holder) => holder.draft(end({ unlessBehind: true }), { events: 1 }));
+      const commits = [first, behind.draft(end({ unlessBehind: true }), { events: 1 }), last] as RunCommit[];
+      const { outcomes } = await t.store.commitRuns({ workerId: behind.workerId, commits });
+      expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
+        ["written", false],
+        ["behind", true],
+        ["written", false],
+      ]);
+      expect(await t.run(behind.runId)).toMatchObject({ status: "running", eventCount: 0, commit: 0 });
+      for (const { runId } of others) expect(await t.run(runId)).toMatchObject({ status: "completed", eventCount: 1 });
     },
 
     "end without unlessBehind closes the run, whatever messages wait": async (t) => {

@@ -31,7 +31,8 @@ export interface AttemptOwner {
 
 /** One execution of a step's function: abortable, with a time limit, reported exactly once. */
 export class Attempt implements StepInfo {
-  readonly op: Op;
+  /** Another one of the same id, when the code's last turns are taken anew. */
+  op: Op;
   readonly attempt: number;
   readonly startedAt: number;
   /** Whether history says that it has started. */

@@ -38,15 +38,22 @@ export class HistoryReader {
 }
 
 /** The events of one run. */
-export function readWholeHistory(ports: StorePatience & { readonly store: Store }, run: Run): Promise<HistoryEvent[]> {
+export function readWholeHistory(
+  ports: StorePatience & { readonly store: Store },
+  run: Pick<Run, "runId" | "eventCount">,
+  giveUp: () => boolean = () => ports.life?.over ?? false,
+): Promise<HistoryEvent[]> {
   return allEvents(run, async (page) => {
     const call = () => ports.store.readHistories({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
-    return (await untilAnswered(ports, call, () => ports.life?.over ?? false))[0] ?? [];
+    return (await untilAnswered(ports, call, giveUp))[0] ?? [];
   });
 }
 
 /** Page by page, and checked to be without a gap. */
-async function allEvents(run: Run, read: (page: Page) => Promise<readonly HistoryEvent[]>): Promise<HistoryEvent[]> {
+async function allEvents(
+  run: Pick<Run, "runId" | "eventCount">,
+  read: (page: Page) => Promise<readonly HistoryEvent[]>,
+): Promise<HistoryEvent[]> {
   const events: HistoryEvent[] = [];
   while (events.length < run.eventCount) {
     const before = events.length;

@@ -8,6 +8,8 @@
  *  E2. What happens to the run (results, timers, messages) goes through one queue and gets its seq when it is delivered.
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
  *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
+ *  E5. What the code has ended with becomes durable together with the end, or not at all. When the store knows of a signal that
+ *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back and taken again behind it.
  */
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -24,20 +26,23 @@ import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { divergence, type Explanation, foreignAwait } from "./explanations.ts";
+import { type Look, Looks } from "./looks.ts";
 import { isOwnOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { attributesIn, readBack, takeBack } from "./read-back.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { Fence } from "./transaction.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
-/** So often a run waits with its end for messages that have just come in; then it ends without them. */
+/** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
 const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
 
 export class RunExecutor implements TurnTaker, Committable {
   readonly runId: string;
-  readonly machine: RunMachine;
+  /** Another one when the code's last turns are taken back. */
+  machine: RunMachine;
   run: Run;
   /** Where the run stands with this worker; `gone` is final. */
   state: "held" | "suspended" | "gone" = "held";
@@ -45,6 +50,8 @@ export class RunExecutor implements TurnTaker, Committable {
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;
+  /** Whether its code may have been called under an earlier claim. */
+  readonly #begun: boolean;
   #queue: QueuedDraft[] = [];
   #commit: number;
   #consumed: number;
@@ -58,6 +65,11 @@ export class RunExecutor implements TurnTaker, Committable {
   #wake: Timer | undefined;
   #explaining = false;
   #endsRefused = 0;
+  readonly #looks = new Looks();
+  /** Whether its code's last turns were taken back. */
+  #rewound: "reading" | "done" | undefined;
+  /** Its durable history, once that was needed: it may be needed again. */
+  #durable: HistoryEvent[] | undefined;
   #retry: Transition | undefined;
 
   constructor(
@@ -75,16 +87,21 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableConsumed = run.consumed;
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
-    const { codec, log, record, opsMax, failForgotten } = host;
-    const { body, retryRun } = code;
     this.#code = code;
     // A step that has begun may have ended in the inbox, before the first commit.
-    const begun = run.commit > 0 || messages.some(isOwnOutcome);
-    const about = { begun, opsMax, failForgotten };
-    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, ...about, driver: this });
+    this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
+    this.machine = this.#machineFor(history);
     this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);
     host.loop.ready(this);
+  }
+
+  #machineFor(history: readonly HistoryEvent[]): RunMachine {
+    const { codec, log, record, opsMax, failForgotten } = this.#host;
+    const { body, retryRun } = this.#code;
+    const { run } = this;
+    const about = { begun: this.#begun, opsMax, failForgotten };
+    return new RunMachine({ run, body, retryRun, codec, log, record, history, ...about, driver: this });
   }
 
   /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
@@ -153,7 +170,8 @@ export class RunExecutor implements TurnTaker, Committable {
 
   openTurn(): boolean {
     // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
-    if (this.state !== "held" || this.#parkError || this.#explaining || this.#lettingGo()) return false;
+    if (this.state !== "held" || this.#parkError || this.#explaining || this.#rewound === "reading") return false;
+    if (this.#lettingGo()) return false;
     try {
       return this.#openNext();
     } catch (error) {
@@ -169,7 +187,7 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     if (!machine.started) {
       // Only a run that nobody has ever held: one that was may have done something that wants cleaning up.
-      const untouched = this.run.epoch === 1 && !machine.replaying;
+      const untouched = this.run.epoch === 1 && !machine.replaying && !this.#rewound;
       const cancel = untouched ? this.#queue.find(({ type }) => type === "cancel_requested") : undefined;
       if (!cancel) {
         machine.start();
@@ -178,14 +196,26 @@ export class RunExecutor implements TurnTaker, Committable {
       machine.cancelUnstarted(cancel);
     }
     if (machine.replaying && machine.replayNext()) return true;
+    this.#steps.adopt();
+    const missed = this.#hasEnded() ? this.#looks.missed(this.#queue) : undefined;
+    if (missed) {
+      // What is on its way to the store may become durable, and then it stays.
+      if (!this.#inFlight) void this.#rewind(missed);
+      return false;
+    }
     const now = this.#host.storeTime.now();
     while (!machine.divergence && this.#queue.length > 0) {
       const draft = this.#queue.shift() as QueuedDraft;
       // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
       if (machine.outcome?.type === "continued") continue;
       if (draft.number !== undefined) this.#consumed = draft.number;
-      if (eventRole(draft.type) === "note") machine.note(draft, now);
-      else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
+      const isLook = draft.number === undefined && draft.type !== "deadline_reached" && !machine.outcome;
+      if (eventRole(draft.type) === "note") {
+        machine.note(draft, now);
+        continue;
+      }
+      if (isLook) this.#looks.note(machine.signals, machine.nextSeq, this.#consumed);
+      if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
     if (machine.divergence) this.#explain(divergence);
     else this.#settle();
@@ -208,7 +238,8 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
     if (machine.divergence || this.#parkError || this.#explaining) return;
-    this.#steps.stopWithdrawn();
+    // While the end may still be taken back, so may be the need to stop anything.
+    if (!this.#hasEnded() || !this.#looks.any) this.#steps.stopWithdrawn();
     // Code that is told of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#parkError) return;
     if (!machine.outcome) {
@@ -258,7 +289,9 @@ export class RunExecutor implements TurnTaker, Committable {
 
   takeCommit(): RunCommit | undefined {
     const { machine } = this;
-    if (this.state !== "held" || this.#inFlight) return undefined;
+    if (this.state !== "held" || this.#inFlight || this.#rewound === "reading") return undefined;
+    // What the code has ended with is written together with the end, or not at all.
+    if (this.#hasEnded() && this.#queue.length > 0 && !this.#parkError) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const transition = this.#transition();
@@ -308,8 +341,8 @@ export class RunExecutor implements TurnTaker, Committable {
     }
     if (machine.outcome) {
       this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
-      // Under a stream of messages a run must still be able to end.
-      const patient = this.#endsRefused < ENDS_REFUSED_MAX && !neverCalled;
+      // Under a stream of messages that its code does not look for a run must still be able to end.
+      const patient = (this.#looks.any || this.#endsRefused < ENDS_REFUSED_MAX) && !neverCalled;
       return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
     }
     if (this.#steps.running > 0) return hold;
@@ -336,19 +369,72 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#inFlight = undefined;
     if (this.state !== "held" || !flight) return;
     if (outcome.outcome === "lost") return this.drop();
+    if (outcome.outcome === "behind") return this.#behind(flight, outcome, messages);
     this.#commit += 1;
     const { events, consumed, attributes, transition } = flight;
     this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
     this.#durableConsumed = consumed;
+    for (const event of this.#durable ? events : NONE) this.#durable?.push(event);
+    this.#looks.durable(this.#durableSeq);
     if (attributes) this.run = { ...this.run, attributes };
     if (events.length > 0) this.#host.progressed(this);
     if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
-    if (transition.type === "end") this.#endsRefused += 1;
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
     if (this.#parkError) this.#host.committer.request(this);
     else if (this.#queue.length > 0) this.#host.loop.ready(this);
     else this.#settle();
+  }
+
+  /** Messages have come before the end: nothing of it was written. */
+  #behind(flight: RunCommit, { delivered }: CommitOutcome, messages: readonly Message[]): void {
+    const { machine } = this;
+    machine.fresh = [...flight.events];
+    machine.freshAttributes = flight.attributes;
+    this.#endsRefused += 1;
+    this.takeMessages(messages);
+    if (this.isBehind(delivered)) this.#host.inbox.pull(this);
+    if (this.#parkError) this.#host.committer.request(this);
+    else this.#host.loop.ready(this);
+  }
+
+  /** The code has come to an end that is not durable. Whatever comes for a run that continues as new is handed on. */
+  #hasEnded(): boolean {
+    const { outcome } = this.machine;
+    return outcome?.type === "completed" || (outcome?.type === "failed" && !outcome.neverCalled);
+  }
+
+  /**
+   * The code has ended, not knowing of a signal that the store had accepted by then. None of that is durable from its last look
+   * on: these turns are taken back, and taken again with the signal before them. Results of steps are kept.
+   */
+  async #rewind(look: Look): Promise<void> {
+    this.#rewound = "reading";
+    this.#end = undefined;
+    this.#queue = [];
+    this.#consumed = look.consumed;
+    this.#queuedMessages = look.consumed;
+    const { kept, results } = takeBack(this.machine.fresh, look);
+    const known = { runId: this.runId, eventCount: this.#durableSeq, history: this.#durable };
+    try {
+      const { history, messages } = await readBack(this.#host, known, look.consumed, () => this.state !== "held");
+      if (this.state !== "held") return;
+      this.#durable = history;
+      this.machine = this.#machineFor([...history, ...kept]);
+      this.machine.fresh = kept;
+      this.machine.freshAttributes = attributesIn(kept);
+      this.#looks.takeBack(look);
+      this.#steps.rebase(this.machine);
+      this.#rewound = "done";
+      this.takeMessages(messages);
+      for (const result of results) this.push(result);
+      this.#host.loop.ready(this);
+      // What is not taken back again can be written at once: it need not travel with every end that is refused.
+      if (kept.length > 0) this.#host.committer.request(this);
+    } catch (error) {
+      this.#host.log.error({ runId: this.runId, error: String(error) }, "could not read a run again; giving it up");
+      this.drop();
+    }
   }
 
   refused(error: unknown): void {
@@ -376,6 +462,7 @@ export class RunExecutor implements TurnTaker, Committable {
       return;
     }
     this.state = "gone";
+    this.#steps.stopWithdrawn();
     this.#host.left(this, { how: "closed", transition });
   }
 

@@ -33,8 +33,12 @@ export class StepBoard implements AttemptOwner {
   idle: readonly Op[] = NONE;
   #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
-  readonly #machine: RunMachine;
+  #machine: RunMachine;
   readonly #run: RunExecutor;
+  /** Attempts that ended after the code had. */
+  #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
+  /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
+  #former: readonly Op[] | undefined;
 
   constructor(host: ExecutorHost, machine: RunMachine, run: RunExecutor) {
     this.#host = host;
@@ -88,6 +92,37 @@ export class StepBoard implements AttemptOwner {
     }
   }
 
+  /** The code's last turns are taken back: another machine takes them anew, and has the same steps. */
+  rebase(machine: RunMachine): void {
+    this.#former = this.idle;
+    this.idle = NONE;
+    this.#machine = machine;
+  }
+
+  /** The new machine has come to where the old one was: what goes on here is for its ops. */
+  adopt(): void {
+    if (!this.#former) return;
+    const late = this.#late;
+    const former = this.#former;
+    this.#late = NONE;
+    this.#former = undefined;
+    for (const { id, step } of former) {
+      const op = this.#machine.ops.get(id);
+      if (step && op?.step) op.step.preparedAttempt = step.preparedAttempt;
+    }
+    for (const attempt of [...this.#attempts]) if (!this.#adopt(attempt)) this.#discard(attempt, unwanted());
+    for (const { attempt, result } of late) if (this.#adopt(attempt)) this.done(attempt, result);
+  }
+
+  #adopt(attempt: Attempt): boolean {
+    const op = this.#machine.ops.get(attempt.op.id);
+    if (!op?.step || attempt.attempt !== op.step.failedAttempts + 1) return false;
+    attempt.op = op;
+    op.step.preparedAttempt = op.step.startedAttempt;
+    this.idle = this.idle.filter((other) => other !== op);
+    return true;
+  }
+
   /** Everything here stops, and nothing of it will be heard of again. */
   discardAll(reason: unknown): void {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
@@ -96,7 +131,7 @@ export class StepBoard implements AttemptOwner {
   stopWithdrawn(): void {
     const machine = this.#machine;
     if (machine.withdrawn.length === 0 && machine.closing.length === 0) return;
-    const reason = machine.root.canceled ?? new HoldfastError("op_canceled", "Nobody waits for this step any more.");
+    const reason = machine.root.canceled ?? unwanted();
     const withdrawn = new Set(machine.withdrawn);
     const { closing } = machine;
     machine.withdrawn = NONE;
@@ -154,7 +189,10 @@ export class StepBoard implements AttemptOwner {
     this.#forget(attempt);
     if (result.ok && result.value === LOST) return this.#run.drop();
     if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
-    if (!op.pending) return;
+    if (!op.pending) {
+      if (this.#machine.outcome || this.#former) this.#late = appended(this.#late, { attempt, result });
+      return;
+    }
     if (!result.ok) return this.#failAttempt(attempt, result.error);
     try {
       this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
@@ -281,4 +319,8 @@ function isDue(op: Op, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean 
 function startedDraft(op: Op, attempt: number, ms = 0): EventDraft {
   const meta = attemptMeta(attempt, ms);
   return { type: "step_started", op: op.id, ...(meta === undefined ? {} : { meta }) };
+}
+
+function unwanted(): HoldfastError {
+  return new HoldfastError("op_canceled", "Nobody waits for this step any more.");
 }

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit, Transition } from "../ports/store.ts";
+import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../ports/store.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
 import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
 
@@ -18,6 +18,7 @@ function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now:
   if (!row || row.epoch !== commit.epoch) return LOST;
   if (row.commit === commit.commit + 1) return written(row, workerId);
   if (row.commit !== commit.commit || row.heldBy !== workerId) return LOST;
+  if (isBehind(row, commit)) return { outcome: "behind", held: true, delivered: row.delivered };
 
   appendEvents(state, row, commit);
   row.commit += 1;
@@ -34,12 +35,12 @@ function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now:
     row.suspect = false;
   }
   if (commit.transition.type === "hold") row.status = commit.transition.status;
-  else if (row.delivered === row.consumed || !waitsForMessages(commit.transition)) move(state, row, commit, now);
+  else if (row.delivered === row.consumed || commit.transition.type !== "suspend") move(state, row, commit, now);
   return written(row, workerId);
 }
 
-function waitsForMessages(transition: Transition): boolean {
-  return transition.type === "suspend" || (transition.type === "end" && transition.unlessBehind);
+function isBehind({ delivered }: RunRecord, { transition, consumed }: RunCommit): boolean {
+  return transition.type === "end" && transition.unlessBehind && delivered !== consumed;
 }
 
 function written(row: RunRecord, workerId: string): CommitOutcome {

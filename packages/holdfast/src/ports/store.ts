@@ -60,9 +60,10 @@ export interface Store {
    * Precondition per run: the row carries exactly (epoch, commit) and is held by this worker; the row then has commit + 1.
    * A row that carries (epoch, commit + 1) has taken this very flush before and counts as written. Any other pair: `lost`,
    * and nothing of that run is written now (an earlier try of a commit that let the run go may have been).
-   * `suspend` is left out, and the run stays held, when messages were delivered that the holder has not consumed; likewise
-   * `end` with `unlessBehind`. A later `availableAt` is never after the deadline; what
-   * is made due now is due now, here and everywhere. Idempotence key: (runId, epoch, commit).
+   * When messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; and of a
+   * commit with `end` and `unlessBehind` nothing at all is written: `behind`, and the next commit has the same number.
+   * A later `availableAt` is never after the deadline; what is made due now is due now, here and everywhere.
+   * Idempotence key: (runId, epoch, commit).
    */
   commitRuns(params: CommitRunsParams): Promise<CommitRunsResult>;
 
@@ -239,7 +240,7 @@ export type Transition =
       readonly status: Exclude<ClosedStatus, "continued" | "terminated">;
       readonly output: Payload | null;
       readonly error: ErrorRecord | null;
-      /** Stay held instead, when messages have come that are not consumed. */
+      /** Write nothing of this commit when messages have come that are not consumed: the code may want to see them first. */
       readonly unlessBehind: boolean;
       readonly compensation: CompensationOutcome | null;
     }
@@ -277,8 +278,11 @@ export interface CommitRunsParams {
 }
 
 export interface CommitOutcome {
-  /** `busy`: the row was locked by a stranger; send the same commit again in the next batch. */
-  readonly outcome: "written" | "lost" | "busy";
+  /**
+   * `busy`: the row was locked by a stranger; send the same commit again in the next batch.
+   * `behind`: there are messages that the holder has not consumed, and nothing was written (`end` with `unlessBehind`).
+   */
+  readonly outcome: "written" | "lost" | "busy" | "behind";
   /** Still held by the worker after this commit. */
   readonly held: boolean;
   readonly delivered: number;

@@ -116,6 +116,11 @@ export class SignalBuffer {
     else this.#waiting.set(name, [entry]);
   }
 
+  /** The names of the signals that receives wait for. */
+  waitedFor(): readonly string[] {
+    return this.#waiting === undefined || this.#waiting.size === 0 ? NONE : [...this.#waiting.keys()];
+  }
+
   stopWaiting(op: Op): void {
     const name = op.signalName as string;
     const left = (this.#waiting?.get(name) ?? []).filter((other) => other.op !== op);

@@ -5,7 +5,7 @@ create function commit_runs(
   p_worker uuid,
   p_skip boolean,        -- leave out rows that a stranger has locked; else such a row is an error (55P03)
   p_run uuid[], p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
-  p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless behind, c continue, p park
+  p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park
   p_status text[],       -- null: unchanged
   p_available bigint[],
   p_waiting text[],      -- each a literal of a text array
@@ -17,7 +17,7 @@ create function commit_runs(
   n_input bytea[], n_attributes text[], n_start_at bigint[], n_delay bigint[], n_timeout bigint[],
   c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
   p_notify boolean,
-  out o_outcome text,    -- per run: w written, l lost, b busy
+  out o_outcome text,    -- per run: w written, l lost, b busy, n nothing written because messages wait
   out o_held text,       -- per run: t or f
   out o_delivered text,  -- per run, separated by commas
   out o_now bigint, out o_hints text,
@@ -66,19 +66,19 @@ begin
                           then case when j.available_at <= o_now then j.available_at
                                     else least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end end,
       waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for::text[] end,
-      ended_at     = case when j.kind in ('e', 'c') or j.kind = 'u' and r.delivered <= j.consumed then o_now end,
-      output       = case when j.kind = 'e' or j.kind = 'u' and r.delivered <= j.consumed then j.output end,
-      error        = case when j.kind in ('e', 'p') or j.kind = 'u' and r.delivered <= j.consumed then j.error end,
-      compensation = case when j.kind = 'e' or j.kind = 'u' and r.delivered <= j.consumed then j.compensation end,
+      ended_at     = case when j.kind in ('e', 'u', 'c') then o_now end,
+      output       = case when j.kind in ('e', 'u') then j.output end,
+      error        = case when j.kind in ('e', 'u', 'p') then j.error end,
+      compensation = case when j.kind in ('e', 'u') then j.compensation end,
       continued_as = j.continued_as
-    from (select a.*, a.kind in ('s', 'u') as stays
+    from (select a.*, a.kind = 's' as stays
             from unnest(p_run, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline) with ordinality
                  as a(run_id, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
                       output, error, compensation, continued_as, clear_deadline, i)) j
     -- Each row by its key. "held_by =" would be taken for a way to find them: an index full of runs that were held once.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by is not distinct from p_worker
-      and (v_ok is null or v_ok[j.i])
+      and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
               j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at
   )
@@ -95,7 +95,7 @@ begin
     raise exception 'run %: its events do not follow those that it has', v_some[1] using errcode = 'HF001';
   end if;
 
-  -- 2. The others: written before, a stranger's now, or lost.
+  -- 2. The others: written before, a stranger's now, behind its messages, or lost.
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
     select array_agg(x.outcome order by x.i), array_agg(x.held order by x.i), array_agg(x.delivered order by x.i),
            array_agg(x.run_no order by x.i), array_agg(x.moved order by x.i)
@@ -104,11 +104,14 @@ begin
               as t(i, outcome, held, delivered, run_no, moved)
             union all
             select a.i, case when r.run_id is null or r.epoch <> a.epoch then 'l' when not v_ok[a.i] then 'b'
-                             when r.commit_no = a.commit_no + 1 then 'w' else 'l' end::"char",
-                   coalesce(r.epoch = a.epoch and r.commit_no = a.commit_no + 1 and r.held_by = p_worker, false),
-                   case when r.epoch = a.epoch and r.commit_no = a.commit_no + 1 then r.delivered else 0 end, null, false
-              from unnest(p_run, p_epoch, p_commit) with ordinality as a(run_id, epoch, commit_no, i)
+                             when k.again then 'w' when k.behind then 'n' else 'l' end::"char",
+                   coalesce((k.again or k.behind) and r.held_by = p_worker, false),
+                   case when k.again or k.behind then r.delivered else 0 end, null, false
+              from unnest(p_run, p_epoch, p_commit, p_kind) with ordinality as a(run_id, epoch, commit_no, kind, i)
               left join runs r on r.run_id = a.run_id
+             cross join lateral (
+               select r.epoch = a.epoch and r.commit_no = a.commit_no + 1 as again,
+                      a.kind = 'u' and r.epoch = a.epoch and r.commit_no = a.commit_no and r.held_by = p_worker as behind) k
              where v_i is null or a.i <> all (v_i)) x;
   end if;
 

@@ -1,0 +1,14 @@
+import { signal } from "../../packages/holdfast/src/define/definitions.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+
+export const LAST_WORD = signal<string>("last-word");
+
+/** What has been said by now. A workflow that does this last must not miss anything that was accepted before it ended. */
+export async function hearOut(ctx: Context): Promise<string[]> {
+  const heard: string[] = [];
+  for (;;) {
+    const word = await ctx.receive(LAST_WORD, { timeout: "0ms" });
+    if (word === undefined) return heard;
+    heard.push(word);
+  }
+}
