@@ -9,6 +9,7 @@ export type * from "./model/error-record.ts";
 export * from "./model/event.ts";
 export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export * from "./model/message.ts";
+export { withParker } from "./model/parked-by.ts";
 export * from "./model/payload.ts";
 export * from "./model/run.ts";
 export * from "./model/version-row.ts";

@@ -3,7 +3,7 @@ export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
-export { RunHandle, type SignalArguments } from "./client/run-handle.ts";
+export { type ResultOptions, RunHandle, type SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
@@ -27,6 +27,7 @@ export {
   RecordedError,
   RunCanceledError,
   RunFailedError,
+  RunParkedError,
   RunTerminatedError,
   RunTimedOutError,
 } from "./errors/run-errors.ts";

@@ -3,6 +3,7 @@ import { limitPayloads } from "../codec/limited-codec.ts";
 import { requireName } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
+import { systemEnvironment } from "../engine/system-environment.ts";
 import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
@@ -55,6 +56,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     store,
     notifier,
     limits,
+    environment: systemEnvironment,
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,
   };

@@ -1,10 +1,15 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { readWholeHistory } from "../engine/history-reader.ts";
-import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { RunCanceledError, RunFailedError, RunTerminatedError, RunTimedOutError } from "../errors/run-errors.ts";
+import {
+  RunCanceledError,
+  RunFailedError,
+  RunParkedError,
+  RunTerminatedError,
+  RunTimedOutError,
+} from "../errors/run-errors.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { idFault } from "../model/names.ts";
@@ -14,8 +19,9 @@ import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context.ts";
 import { requireDuration } from "../replay/step-options.ts";
+import { requireOneOf } from "./checks.ts";
 import type { ClientCore } from "./client-core.ts";
-import { endOf } from "./result-waiter.ts";
+import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
 import {
   describeRun,
@@ -29,6 +35,13 @@ import {
 
 /** What a start tells of its run. */
 export type StartedRun = Pick<Run, "runId" | "workflow">;
+
+export interface ResultOptions {
+  /** How long to wait; without it, for as long as it takes. */
+  readonly timeout?: Duration;
+  /** When the run is parked, and not because a person has paused it: reject (default), or wait until it goes on and ends. */
+  readonly onParked?: "throw" | "wait";
+}
 
 /** One run, seen from outside. `T` is what its workflow returns. */
 export class RunHandle<T = unknown> {
@@ -61,12 +74,18 @@ export class RunHandle<T = unknown> {
     return (await this.#read()).status;
   }
 
-  /** The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete. */
-  async result(options: { readonly timeout?: Duration } = {}): Promise<T> {
+  /**
+   * The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete, and when it is parked: then
+   * nobody may ever let it go on. It is not over, and `result()` can be asked again.
+   */
+  async result(options: ResultOptions = {}): Promise<T> {
     const { clock } = this.#core.ports;
+    const { onParked = "throw" } = options;
+    requireOneOf(onParked, ["throw", "wait"], "result()", "onParked");
+    const patient = onParked === "wait";
     const timeoutMs =
       options.timeout === undefined ? undefined : requireDuration(options.timeout, "result()", "timeout");
-    if (timeoutMs === undefined) return this.#unwrap(await this.#end(() => {}));
+    if (timeoutMs === undefined) return this.#unwrap(await this.#fate(patient, () => {}));
     let timer: Timer | undefined;
     let stop: (() => void) | undefined;
     const limit = new Promise<never>((_, reject) => {
@@ -75,7 +94,7 @@ export class RunHandle<T = unknown> {
         void this.#timeoutError(timeoutMs).then(reject);
       });
     });
-    const ended = this.#end((cancel) => {
+    const ended = this.#fate(patient, (cancel) => {
       stop = cancel;
     });
     try {
@@ -85,7 +104,7 @@ export class RunHandle<T = unknown> {
     }
   }
 
-  async #end(onWait: (cancel: () => void) => void): Promise<RunEnd> {
+  async #fate(patient: boolean, onWait: (cancel: () => void) => void): Promise<RunFate> {
     let runId = this.#knownRunId;
     if (runId === undefined) {
       const run = await this.#read();
@@ -93,11 +112,11 @@ export class RunHandle<T = unknown> {
       runId = run.runId;
     }
     for (;;) {
-      const waiting = this.#core.waiter.wait(runId);
+      const waiting = this.#core.waiter.wait(runId, patient);
       onWait(waiting.cancel);
-      const end = await waiting.end;
-      if (end.continuedAs === null) return end;
-      runId = end.continuedAs;
+      const fate = await waiting.fate;
+      if (fate.status === "parked" || fate.continuedAs === null) return fate;
+      runId = fate.continuedAs;
     }
   }
 
@@ -113,13 +132,14 @@ export class RunHandle<T = unknown> {
     );
   }
 
-  #unwrap(end: RunEnd): T {
+  #unwrap(end: RunFate): T {
     const { codec } = this.#core.ports;
     if (end.status === "completed") return (end.output === null ? undefined : codec.decode(end.output)) as T;
     const cause = end.error === null ? undefined : fromErrorRecord(end.error);
     const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause };
     const reason = end.error?.data?.["reason"];
     const why = typeof reason === "string" ? { reason } : {};
+    if (end.status === "parked") throw new RunParkedError(about);
     if (end.status === "canceled") throw new RunCanceledError({ ...about, ...why });
     if (end.status === "terminated") throw new RunTerminatedError({ ...about, ...why });
     if (end.status === "timed_out") throw new RunTimedOutError(about);

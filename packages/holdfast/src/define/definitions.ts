@@ -5,7 +5,9 @@ import type { Duration } from "../model/duration.ts";
 import { nameFault } from "../model/names.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
+import { callSite } from "../replay/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
+import type { OnBug } from "../replay/machine-params.ts";
 import { type RetryOption, requireDuration, resolveRetry } from "../replay/step-options.ts";
 
 export type WorkflowFunction<I, O> = (ctx: Context, input: I) => O | PromiseLike<O>;
@@ -27,6 +29,11 @@ export interface WorkflowOptions {
   readonly timeout?: Duration;
   /** Larger is sooner. */
   readonly priority?: number;
+  /**
+   * What becomes of a run whose code throws a TypeError, ReferenceError, RangeError, SyntaxError or URIError of its own, or
+   * gives ctx a bad option or name. `"park"` (default): it waits for fixed code. `"fail"`: it fails and compensates.
+   */
+  readonly onBug?: "park" | "fail";
 }
 
 /** A named, versioned async function. `I` is what callers pass, `O` what they get back. */
@@ -40,9 +47,12 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   /** Of the run as a whole; undefined: a failed run stays failed. */
   readonly retry: RetryPolicy | undefined;
   readonly retryIf: RetryIf;
+  readonly onBug: OnBug;
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
+  /** The file that has called `workflow()`, where that can be told. */
+  readonly definedIn: string | undefined;
   /** Carry the types; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
@@ -84,6 +94,9 @@ export function workflow(
   requireName(queue, `queue of workflow "${options.name}"`);
   const priority = options.priority ?? 0;
   requirePriority(priority, where);
+  const onBug = options.onBug ?? "park";
+  if (onBug !== "park" && onBug !== "fail")
+    throw new HoldfastError("invalid_option", `${where}: onBug is ${JSON.stringify(onBug)}; it is "park" or "fail".`);
   return {
     kind: "workflow",
     name: options.name,
@@ -93,9 +106,11 @@ export function workflow(
     timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
+    onBug,
     inputSchema: options.input,
     outputSchema: options.output,
     fn,
+    definedIn: callSite()?.replace(/:\d+:\d+$/, ""),
   };
 }
 

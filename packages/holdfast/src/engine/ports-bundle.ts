@@ -1,6 +1,7 @@
 import type { Limits } from "../model/limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Random } from "../ports/random.ts";
@@ -18,6 +19,8 @@ export interface PortsBundle {
   readonly notifier: Notifier;
   /** See OpenedStore. */
   readonly commitsInFlightMax?: number;
+  /** Without it the engine knows nothing of the process in which it runs. */
+  readonly environment?: Environment;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;
   readonly telemetry?: Telemetry;

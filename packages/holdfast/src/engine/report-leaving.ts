@@ -20,6 +20,7 @@ export function reportLeaving(executor: RunExecutor, leaving: Leaving, ports: Po
     telemetry?.count("runs_ended", 1, { workflow, status: "continued" });
   } else if (transition.type === "park") {
     const { code, message } = transition.error;
+    ends.publishParked({ runId, status: "parked", error: transition.error });
     ports.log.error({ runId, id: run.id, workflow, code }, `run parked: ${message}`);
     telemetry?.count("runs_parked", 1, { workflow, code: code ?? "" });
   }

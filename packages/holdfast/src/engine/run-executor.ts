@@ -25,7 +25,7 @@ import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { isOutcome, messageDraft, ownOutcomes, type QueuedDraft, withAttempt } from "./message-draft.ts";
-import { endTransition, retryTransition, suspension } from "./run-end.ts";
+import { endTransition, parking, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { Fence } from "./transaction.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
@@ -76,9 +76,9 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#queuedMessages = run.consumed;
     this.#durableSeq = run.eventCount;
     const { codec, log, record, opsMax } = host;
-    const { body, retryRun } = code;
+    const { body, retryRun, onBug } = code;
     this.#code = code;
-    this.machine = new RunMachine({ run, body, retryRun, codec, log, record, history, opsMax, driver: this });
+    this.machine = new RunMachine({ run, body, retryRun, onBug, codec, log, record, history, opsMax, driver: this });
     this.machine.patches.outcomesAhead = ownOutcomes(messages);
     this.#steps = new StepBoard(host, this.machine, this);
     this.takeMessages(messages);
@@ -292,7 +292,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #transition(): Transition {
     const { machine } = this;
     const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
-    if (this.#parkError) return { type: "park", error: this.#parkError };
+    if (this.#parkError) return parking(this.#parkError, this.#code);
     // Nothing in history says that the code was never called: what is written of such a run must be all of it.
     const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
     if (machine.inTurn || machine.replaying || !machine.started || (this.#queue.length > 0 && !neverCalled))

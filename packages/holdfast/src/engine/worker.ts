@@ -68,7 +68,7 @@ export class Worker {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
-    this.#registry = new WorkflowRegistry(options.workflows);
+    this.#registry = new WorkflowRegistry(options.workflows, ports.environment);
     this.#held = new HeldRuns({
       ports,
       registry: this.#registry,
@@ -87,6 +87,8 @@ export class Worker {
       suspectAfter: tuning.suspectAfter,
       parkAfter: tuning.parkAfter,
       probe: () => this.#lease.probe(),
+      // Workers with the old code may have parked runs since.
+      onSwept: () => this.#claimer.lookForParked(),
     });
     this.#inbox = new InboxReader({ clock, random, store, log });
     this.#lease = new Lease({
@@ -175,7 +177,8 @@ export class Worker {
     if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
     this.#sweeper.start();
-    this.#claimer.start();
+    // Whoever has waited for this finds no run parked that fixed code has taken up.
+    await this.#claimer.start();
   }
 
   /** Whoever asks while it is under way waits for the same end. */
@@ -345,7 +348,7 @@ export class Worker {
   #makeClaimer(): Claimer {
     const { ports, namespace, options, storeTime } = this.#params;
     const { clock, random, store, log } = ports;
-    const handlers = this.#registry.all.map(({ name, version }) => ({ workflow: name, version }));
+    const { handlers } = this.#registry;
     return new Claimer({
       clock,
       random,

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { withParker } from "../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit, Transition } from "../ports/store.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
 import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
@@ -32,6 +33,7 @@ function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now:
     row.aloneDeaths = 0;
     row.alone = false;
     row.suspect = false;
+    state.parkedBy.delete(row.runId);
   }
   if (commit.transition.type === "hold") row.status = commit.transition.status;
   else if (row.delivered === row.consumed || !waitsForMessages(commit.transition)) move(state, row, commit, now);
@@ -60,6 +62,11 @@ function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): vo
   }
 }
 
+function noteParker(state: MemoryState, runId: string, code: string | undefined): void {
+  if (code === undefined) state.parkedBy.delete(runId);
+  else state.parkedBy.set(runId, withParker(state.parkedBy.get(runId) ?? null, code));
+}
+
 function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
   const { transition } = commit;
   switch (transition.type) {
@@ -80,6 +87,8 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
       letGo(state, row);
       row.status = "parked";
       row.error = transition.error;
+      noteParker(state, row.runId, transition.code);
+      state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
       setAvailable(state, row, null, now);
       break;
     case "continue": {

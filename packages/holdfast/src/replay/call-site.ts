@@ -9,6 +9,11 @@ export function callSite(): string | undefined {
   Error.stackTraceLimit = 30;
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
+  return placeIn(stack);
+}
+
+/** The same of a stack that something has left behind. */
+export function placeIn(stack: string): string | undefined {
   for (const line of stack.split("\n").slice(1)) {
     const own = OWN_FOLDERS.some((folder) => line.includes(folder));
     if ((own && !line.includes(".test.")) || line.includes("node:internal")) continue;

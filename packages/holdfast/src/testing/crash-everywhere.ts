@@ -2,7 +2,7 @@ import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
 import { silentLogger } from "../ports/logger.ts";
@@ -115,7 +115,7 @@ async function runOnce(
   if (options.whenWaiting) feedWhenWaiting(store, clock, () => options.whenWaiting?.(heir, RUN_ID));
   await startWorker(doomed, workflow);
   await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
-  const observed = await clock.until(resultOf(heir));
+  const observed = await clock.until(resultOf(heir, point !== undefined));
   await clock.until(heir.close());
   const died = life.dead;
   if (!died) await clock.until(doomed.close());
@@ -128,7 +128,8 @@ async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void>
   await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
 }
 
-function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome">> {
+/** A run that is parked without any crash is no model for the others. */
+function resultOf(client: Client, crashed: boolean): Promise<Pick<Observed, "output" | "outcome">> {
   const told = (error: HoldfastError): string =>
     `${error.code}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
   return client
@@ -136,7 +137,10 @@ function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome">>
     .result()
     .then(
       (output) => ({ output, outcome: "completed" }),
-      (error: HoldfastError) => ({ output: undefined, outcome: told(error) }),
+      (error: HoldfastError) => {
+        if (!crashed && isHoldfastError(error, "run_parked")) throw error;
+        return { output: undefined, outcome: told(error) };
+      },
     );
 }
 

@@ -1,6 +1,6 @@
 import { Client, type StartArguments } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
-import { RunHandle, type StartedRun } from "../client/run-handle.ts";
+import { type ResultOptions, RunHandle, type StartedRun } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
@@ -9,7 +9,6 @@ import type { Worker } from "../engine/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
-import type { Duration } from "../model/duration.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
@@ -105,7 +104,7 @@ class TestRunHandle extends RunHandle {
     this.#clock = clock;
   }
 
-  override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+  override async result(options: ResultOptions = {}): Promise<unknown> {
     try {
       return await this.#clock.until(super.result(options));
     } catch (error) {
