@@ -13,6 +13,9 @@ export function errorRecord(message: string): ErrorRecord {
   return { name: "Error", message, kind: "Unknown" };
 }
 
+/** Identities of code. The second is in front of the others. */
+export const CODES = ["b", "0", "f"].map((digit) => digit.repeat(32)) as [string, string, string];
+
 /** Everything that a run needs; its id is made from its runId unless given. */
 export function newRun(runId: string, fields: Partial<NewRun> = {}): NewRun {
   return {
@@ -61,6 +64,6 @@ export function end(fields: Partial<Extract<Transition, { type: "end" }>> = {}):
   };
 }
 
-export function park(message: string): Transition {
-  return { type: "park", error: errorRecord(message) };
+export function park(message: string, code?: string): Transition {
+  return { type: "park", error: errorRecord(message), ...(code === undefined ? {} : { code }) };
 }

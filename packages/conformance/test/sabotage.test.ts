@@ -52,9 +52,12 @@ describe("the differential test", () => {
 
   test("prints what was done and what differed, in words that can be followed", async () => {
     const sabotage = SABOTAGES.find(({ it }) => it === "terminates without taking the epoch on");
-    const parting = await findParting(() => memoryUnderTest(sabotage?.Store), 1, 300);
-    const printed = parting && report("a broken store", 1, parting);
-    expect(printed).toMatch(/^a broken store parts from the memory store \(seed 1, shrunk to 2 calls\):$/m);
+    let printed: string | undefined;
+    for (let seed = 1; seed <= 60 && printed === undefined; seed++) {
+      const parting = await findParting(() => memoryUnderTest(sabotage?.Store), seed, 300);
+      printed = parting && report("a broken store", seed, parting);
+    }
+    expect(printed).toMatch(/^a broken store parts from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(
       /^ {2}1\. t\+\d+ startRuns\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#\d+, id: /m,
     );

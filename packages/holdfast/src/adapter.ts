@@ -25,6 +25,7 @@ export {
 export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export type { Message, MessageKind } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
+export { withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
   CLOSED_STATUSES,
@@ -82,6 +83,8 @@ export type {
   StartRunsParams,
   StartRunsResult,
   Store,
+  TakeUpParams,
+  TakeUpResult,
   TerminateOutcome,
   TerminateRunsParams,
   Transition,

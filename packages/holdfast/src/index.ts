@@ -3,7 +3,7 @@ export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
-export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
+export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { Versions } from "./client/versions.ts";
@@ -33,6 +33,7 @@ export {
   type RunErrorData,
   type RunErrorInit,
   RunFailedError,
+  RunParkedError,
   RunTerminatedError,
   RunTimedOutError,
 } from "./errors/run-errors.ts";

@@ -146,7 +146,13 @@ describe("calls of the store", () => {
     await fleet.clock.advance("1h");
     const calls = since(before, fleet.store.calls);
     print(`an idle worker in one hour: ${JSON.stringify(calls)}`);
-    expect(Object.keys(calls).toSorted()).toEqual(["claimRuns", "heartbeatWorker", "sweepWorkers"]);
+    expect(Object.keys(calls).toSorted()).toEqual([
+      "claimRuns",
+      "heartbeatWorker",
+      "holdRunsIfParkedByOtherCode",
+      "sweepWorkers",
+    ]);
+    expect(calls.holdRunsIfParkedByOtherCode).toBe(calls.sweepWorkers);
     expect(calls.heartbeatWorker).toBeLessThanOrEqual(600);
     expect(calls.claimRuns).toBeLessThanOrEqual(720);
     await fleet.close();

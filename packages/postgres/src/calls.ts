@@ -12,7 +12,7 @@ export function callsOf(schema: string) {
   };
   const read = (name: string, text: string): Statement => ({ name, text, reads: true });
   return {
-    commit: call("commit_runs", 44),
+    commit: call("commit_runs", 45),
     claim: call("claim_runs", 9),
     start: call("start_runs", 22),
     deliver: call("deliver_messages", 9),
@@ -20,6 +20,7 @@ export function callsOf(schema: string) {
     readHistories: { ...call("read_histories", 3), reads: true },
     terminate: call("terminate_runs", 5),
     resume: call("resume_run", 4),
+    holdParked: call("hold_parked", 8),
     reopen: call("reopen_run", 9),
     purge: call("purge_runs", 4),
     registerVersions: call("register_versions", 4, "i, (c.was).*"),

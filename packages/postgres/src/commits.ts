@@ -95,6 +95,9 @@ function endValues(commits: readonly RunCommit[]): unknown[] {
       transition.type === "continue" ? transition.next.runId : null,
     ),
     binary.boolArray(commits, (commit) => commit.clearDeadline),
+    binary.sparse(binary.textArray, commits, ({ transition }) =>
+      transition.type === "park" ? (transition.code ?? null) : null,
+    ),
   ];
 }
 

@@ -123,6 +123,21 @@ export class PostgresStore implements port.Store {
     return { status: row.o_status as port.RunStatus | null };
   }
 
+  async holdRunsIfParkedByOtherCode(params: port.TakeUpParams): Promise<port.TakeUpResult> {
+    const { handlers } = params;
+    const row = await this.#writeOne(this.#calls.holdParked, [
+      params.workerId,
+      params.claimId,
+      params.namespace,
+      binary.textArray(params.queues),
+      binary.textArray(handlers, ({ workflow }) => workflow),
+      binary.textArray(handlers, ({ version }) => version),
+      binary.textArray(handlers, ({ code }) => code),
+      params.limit,
+    ]);
+    return { live: row.o_live as boolean, taken: row.o_taken as number, more: row.o_more as boolean };
+  }
+
   async reopenRunIfFailed({ run, eventCount, event }: port.ReopenParams): Promise<port.ReopenOutcome> {
     const row = await this.#writeOne(this.#calls.reopen, [
       ...refValue(run),

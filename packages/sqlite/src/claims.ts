@@ -1,9 +1,10 @@
-import type { ClaimRunsParams, ClaimRunsResult, Message, Run } from "holdfast/adapter";
+import type { ClaimRunsParams, ClaimRunsResult, Message, Run, TakeUpParams, TakeUpResult } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import type { Lane } from "./catalog.ts";
 import { statusCode } from "./codes.ts";
 import { unconsumed } from "./inbox.ts";
 import { readHeldRun } from "./run-rows.ts";
+import { noteError } from "./run-state.ts";
 import { newUuidBytes, uuidText } from "./uuid.ts";
 import { liveWorkerKey } from "./workers.ts";
 
@@ -46,8 +47,43 @@ export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult 
   return answer(call, found, holder);
 }
 
+/** What this code has parked last begins with its identity, and is not even looked at. */
+const PARKED_BY_OTHERS = `
+  select run_key from holdfast_runs
+  where lane_id = ? and parked_by >= ? and parked_by < ? and ended_at is null and status = ? and suspect = 0
+    and instr(parked_by, ?) = 0
+  limit ?`;
+
+export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): TakeUpResult {
+  const { sql, now } = call;
+  const workerKey = liveWorkerKey(call, params.workerId);
+  if (workerKey === undefined) return { live: false, taken: 0, more: false };
+  const [parked, compensating, running] = [statusCode("parked"), statusCode("compensating"), statusCode("running")];
+  const found: number[] = [];
+  for (const { laneId, workflow, version } of lanesOf(call, params)) {
+    const code = params.handlers.find((one) => one.workflow === workflow && one.version === version)?.code as string;
+    // Identities are hexadecimal digits: a "g" is behind them all.
+    for (const [from, to] of [["", code] as const, [`${code}g`, "g"] as const]) {
+      // One more than the limit, to know whether some are left.
+      const room = params.limit + 1 - found.length;
+      for (const [runKey] of sql.allColumns(PARKED_BY_OTHERS, laneId, from, to, parked, code, room))
+        found.push(runKey as number);
+    }
+  }
+  const taken = found.slice(0, params.limit);
+  if (taken.length > 0) {
+    const claimId = newUuidBytes(params.claimId);
+    sql.execute(HOLD, workerKey, claimId, 0, now, compensating, running, JSON.stringify(taken));
+    for (const runKey of taken) noteError(call, { runKey }, null);
+  }
+  return { live: true, taken: taken.length, more: found.length > taken.length };
+}
+
 /** Higher priorities first. */
-function lanesOf(call: Call, { namespace, queues, handlers }: ClaimRunsParams): Lane[] {
+function lanesOf(
+  call: Call,
+  { namespace, queues, handlers }: Pick<ClaimRunsParams, "namespace" | "queues" | "handlers">,
+): Lane[] {
   const served = new Set(handlers.map(({ workflow, version }) => `${workflow}\n${version}`));
   return call.catalog
     .lanesOf(namespace)

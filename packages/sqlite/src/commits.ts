@@ -6,18 +6,21 @@ import {
   type Message,
   type RunCommit,
   type Transition,
+  withParker,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
 import { appendEvent } from "./histories.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
 import {
+  announceEnd,
   type Counts,
   endRun,
   forgetDeaths,
   letGo,
   newestKey,
   noteError,
+  noteParkers,
   type StateRow,
   stateByKey,
 } from "./run-state.ts";
@@ -27,8 +30,8 @@ import { workerKeyOf } from "./workers.ts";
 
 /** What a commit has to know; every column that is read costs time. */
 const FENCE = `
-  select run_key, epoch, commit_no, held_by, event_count, delivered, status, deaths + alone_deaths + suspect + alone as marks,
-    lane_id, deadline_at
+  select run_key, epoch, commit_no, held_by, event_count, delivered, status, 
+    deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at
   from holdfast_runs where run_id = ?`;
 
 type FenceColumns = readonly [
@@ -38,7 +41,7 @@ type FenceColumns = readonly [
 
 interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
   readonly status: number;
-  /** Of former deaths: whether there is anything that progress clears. */
+  /** Of former deaths, or of code that has parked it: whether there is anything that progress clears. */
   readonly marked: boolean;
   readonly laneId: number;
   readonly deadlineAt: number | null;
@@ -140,10 +143,18 @@ function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): void {
       return endRun(call, row, transition, counts);
     case "park":
       noteError(call, row, transition.error);
+      noteParkers(call, row.runKey, parkersAfter(call, row.runKey, transition.code));
+      announceEnd(call, row);
       return letGo(call, row, { status: "parked", dueAt: null }, counts);
     case "continue":
       return continueAsNew(call, stateByKey(call, row.runKey), transition, counts);
   }
+}
+
+function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): string | null {
+  if (code === undefined) return null;
+  const [parkedBy] = sql.columns("select parked_by from holdfast_runs where run_key = ?", runKey) ?? [];
+  return withParker((parkedBy as string | null | undefined) ?? null, code);
 }
 
 /** Carried messages come first, then the unconsumed ones; both are copies, the old inbox stays as it was. */

@@ -167,6 +167,11 @@ export function endRun(
     errorText(error),
     output === null ? null : blob(output),
   );
+  announceEnd(call, row);
+}
+
+/** Also of a run that is parked: whoever waits for its result should look. */
+export function announceEnd(call: Call, row: { readonly runId: string | Uint8Array; readonly laneId: number }): void {
   const { namespace } = call.catalog.lane(row.laneId);
   const runId = typeof row.runId === "string" ? row.runId.toLowerCase() : uuidText(row.runId);
   call.hints.push({ type: "ended", namespace, runId });
@@ -181,10 +186,15 @@ export function noteError(call: Call, row: Pick<StateRow, "runKey">, error: Erro
   );
 }
 
-/** Progress, or an operator, has cleared the run of suspicion. */
+/** Which code has parked the run; null: none, or none that other code could do better than. */
+export function noteParkers(call: Call, runKey: number, parkedBy: string | null): void {
+  call.sql.run("update holdfast_runs set parked_by = ? where run_key = ?", parkedBy, runKey);
+}
+
+/** Progress, or an operator, has cleared the run of suspicion, and of what its code was told. */
 export function forgetDeaths(call: Call, runKey: number): void {
   call.sql.execute(
-    "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0 where run_key = ?",
+    "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0, parked_by = null where run_key = ?",
     runKey,
   );
 }

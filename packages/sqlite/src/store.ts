@@ -4,7 +4,7 @@
  */
 import type * as port from "holdfast/adapter";
 import type { ApplicationDatabase, ApplicationTransactions } from "./application-transactions.ts";
-import { claimRuns } from "./claims.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
@@ -70,6 +70,9 @@ export class SqliteStore implements port.Store {
   }
   resumeRunIfParked(params: port.RunRef) {
     return this.#transactions.write((call) => resumeRunIfParked(call, params));
+  }
+  holdRunsIfParkedByOtherCode(params: port.TakeUpParams) {
+    return this.#transactions.write((call) => holdRunsIfParkedByOtherCode(call, params));
   }
   reopenRunIfFailed(params: port.ReopenParams) {
     return this.#transactions.write((call) => reopenRunIfFailed(call, params));

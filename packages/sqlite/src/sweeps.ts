@@ -1,7 +1,17 @@
 import type { SweepParams, SweepResult } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { OFFLINE } from "./codes.ts";
-import { endRun, giveBack, letGo, noteError, raiseEpoch, type StateRow, stateByKey } from "./run-state.ts";
+import {
+  announceEnd,
+  endRun,
+  giveBack,
+  letGo,
+  noteError,
+  noteParkers,
+  raiseEpoch,
+  type StateRow,
+  stateByKey,
+} from "./run-state.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
@@ -54,6 +64,8 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
   }
   raiseEpoch(call, row);
   noteError(call, row, params.parkError);
+  noteParkers(call, row.runKey, null);
+  announceEnd(call, row);
   letGo(call, row, { status: "parked", dueAt: null });
   return "parked";
 }

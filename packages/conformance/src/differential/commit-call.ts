@@ -1,5 +1,5 @@
 import type { CarriedMessage, Run, RunCommit, Transition } from "holdfast/adapter";
-import { bytes, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
+import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import { randomRun } from "./choices.ts";
 import type { Dice } from "./dice.ts";
@@ -45,7 +45,7 @@ function randomTransition(world: World, dice: Dice, run: Run): Transition {
     case 6:
       return randomEnd(dice);
     case 7:
-      return park("diverged");
+      return park("diverged", dice.of(undefined, ...CODES));
     default:
       return {
         type: "continue",

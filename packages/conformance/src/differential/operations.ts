@@ -1,6 +1,6 @@
 import { type AttributeValue, CLOSED_STATUSES, type DeliverMessage, type StartRun } from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
-import { bytes, errorRecord } from "../sample-data.ts";
+import { bytes, CODES, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import { randomRun, sameRun, someRun, someWorkerId } from "./choices.ts";
 import { claimCall } from "./claim-call.ts";
@@ -33,6 +33,7 @@ const WEIGHTS = {
   stop: 1,
   terminate: 2,
   resume: 4,
+  takeUp: 3,
   reopen: 3,
   purge: 3,
   version: 3,
@@ -152,6 +153,22 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const parked = dice.pick(world.contents.runs.filter((run) => run.status === "parked"));
     const run = parked && dice.chance(0.8) ? { runId: parked.runId } : someRun(world, dice);
     return { method: "resumeRunIfParked", params: run };
+  },
+
+  takeUp(world, dice) {
+    const handlers = [
+      { workflow: "order", version: "1", code: dice.of(...CODES) },
+      { workflow: "order", version: "2", code: dice.of(...CODES) },
+    ];
+    const params = {
+      workerId: dice.pick(world.liveWorkers)?.workerId ?? someWorkerId(world, dice),
+      claimId: world.newClaimId(),
+      namespace: dice.of("default", "default", "other"),
+      queues: ["default", "slow"],
+      handlers,
+      limit: 100,
+    };
+    return { method: "holdRunsIfParkedByOtherCode", params };
   },
 
   reopen(world, dice) {

@@ -33,6 +33,20 @@ export const hints: Suite = {
       await expectHints(t, [due("q"), ended(late.run.runId)], () => t.sweep());
     },
 
+    "a run that is parked is hinted to those who wait for its end, also when a sweep has parked it": async (t) => {
+      const parked = await t.held();
+      await expectHints(t, [ended(parked.runId)], () => parked.commit(park("odd")));
+      const poison = await t.held();
+      await t.advance(LEASE_MS * 2);
+      await t.sweep();
+      await t.claim(await t.worker(), { solo: false });
+      await t.advance(LEASE_MS * 2);
+      await t.sweep();
+      await t.claim(await t.worker(), { solo: true });
+      await t.advance(LEASE_MS * 2);
+      await expectHints(t, [ended(poison.runId)], () => t.sweep({ parkAfter: 1 }));
+    },
+
     "a run that is resumed or reopened is hinted as due": async (t) => {
       const parked = await t.held({ queue: "q" });
       await parked.commit(park("odd"));

@@ -8,6 +8,7 @@ import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
 import { listing } from "./listing.ts";
 import { operators } from "./operators.ts";
+import { parkedRuns } from "./parked-runs.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
@@ -29,6 +30,7 @@ export const SUITES: readonly Suite[] = [
   leases,
   sweeps,
   operators,
+  parkedRuns,
   retention,
   versions,
   reading,

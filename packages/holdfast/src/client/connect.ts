@@ -5,6 +5,7 @@ import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../engine/observer-options.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { systemClock } from "../engine/system-clock.ts";
+import { systemEnvironment } from "../engine/system-environment.ts";
 import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -89,6 +90,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     store,
     notifier,
     limits,
+    environment: systemEnvironment,
     ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,

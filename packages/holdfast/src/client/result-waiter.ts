@@ -3,7 +3,7 @@
  * client: a hint that names a run, or a slow look at all runs that are waited for, costs one call however many wait.
  */
 import type { Lifetime } from "../engine/lifetime.ts";
-import type { RunEnd, RunEnds } from "../engine/run-ends.ts";
+import type { RunEnd, RunEnds, RunParking } from "../engine/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
@@ -12,9 +12,16 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
 
 const RUNS_PER_LOOK = 1_000;
+/** The code of a run that a person has paused: that person will see to it. */
+const PAUSED = "paused";
+
+/** What a wait comes to: an end, or that nothing can go on with the run now. */
+export type RunFate = RunEnd | RunParking;
 
 interface Waiter {
-  readonly resolve: (end: RunEnd) => void;
+  /** Whether it waits on while the run is parked. */
+  readonly patient: boolean;
+  readonly resolve: (fate: RunFate) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -43,7 +50,7 @@ export class ResultWaiter {
     this.#params = params;
     params.life.watch(() => this.#close());
     this.#unsubscribe = [
-      params.ends.subscribe((end) => this.#settle(end)),
+      params.ends.subscribe({ ended: (end) => this.#settle(end), parked: (parking) => this.#tellParked(parking) }),
       params.notifier.subscribe((hint) => {
         if (hint.type !== "ended" || !this.#waiters.has(hint.runId)) return;
         this.#hinted.add(hint.runId);
@@ -52,12 +59,15 @@ export class ResultWaiter {
     ];
   }
 
-  /** Resolves when the run has ended. A first look is taken at once, because it may have ended already. */
-  wait(runId: string): { readonly end: Promise<RunEnd>; cancel(): void } {
+  /**
+   * Resolves when the run has ended, or, unless `patient`, when it is parked by anybody but a person. A first look is taken at
+   * once, because either may be so already.
+   */
+  wait(runId: string, patient: boolean): { readonly fate: Promise<RunFate>; cancel(): void } {
     this.#params.life.assertOpen();
     let waiter: Waiter | undefined;
-    const end = new Promise<RunEnd>((resolve, reject) => {
-      waiter = { resolve, reject };
+    const fate = new Promise<RunFate>((resolve, reject) => {
+      waiter = { patient, resolve, reject };
       const waiters = this.#waiters.get(runId);
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(runId, new Set([waiter]));
@@ -68,7 +78,7 @@ export class ResultWaiter {
       this.#look();
     }
     this.#schedule();
-    return { end, cancel: () => this.#forget(runId, waiter as Waiter) };
+    return { fate, cancel: () => this.#forget(runId, waiter as Waiter) };
   }
 
   #close(): void {
@@ -122,6 +132,7 @@ export class ResultWaiter {
         runs.forEach((run, i) => {
           if (!run) this.#giveUp(wanted[i] as string);
           else if (isClosed(run.status)) this.#settle(endOf(run));
+          else if (run.status === "parked") this.#tellParked({ runId: run.runId, status: "parked", error: run.error });
         });
       } catch (error) {
         if (this.#params.life.over) return;
@@ -140,6 +151,16 @@ export class ResultWaiter {
     });
     for (const waiter of this.#waiters.get(runId) ?? []) waiter.reject(error);
     this.#remove(runId);
+  }
+
+  #tellParked(parking: RunParking): void {
+    const { runId, error } = parking;
+    if (error?.code === PAUSED) return;
+    for (const waiter of [...(this.#waiters.get(runId) ?? [])]) {
+      if (waiter.patient) continue;
+      this.#forget(runId, waiter);
+      waiter.resolve(parking);
+    }
   }
 
   #settle(end: RunEnd): void {

@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type AnyWorkflow, requireSignal, requireWorkflow } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
-import type { RunEnd } from "../engine/run-ends.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -9,10 +8,17 @@ import {
   checkOptions,
   invalidOption,
   isId,
+  oneOf,
   requireDuration,
   requireId,
 } from "../errors/option-checks.ts";
-import { RunCanceledError, RunFailedError, RunTerminatedError, RunTimedOutError } from "../errors/run-errors.ts";
+import {
+  RunCanceledError,
+  RunFailedError,
+  RunParkedError,
+  RunTerminatedError,
+  RunTimedOutError,
+} from "../errors/run-errors.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
@@ -24,7 +30,7 @@ import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context.ts";
 import type { ClientCore } from "./client-core.ts";
-import { endOf } from "./result-waiter.ts";
+import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
 import {
   describeRun,
@@ -36,12 +42,26 @@ import {
   wholeHistory,
 } from "./run-view.ts";
 
-const RESULT_OPTIONS = { timeout: checkedLater };
+const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 const SIGNAL_OPTIONS = { id: isId("message id") };
 
 /** What a start tells of its run. */
 export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
   readonly created: boolean;
+}
+
+/** Options of `handle.result`. */
+export interface ResultOptions<S extends string = string> {
+  /**
+   * How long to wait.
+   * @defaultValue for as long as it takes
+   */
+  readonly timeout?: CheckedDuration<S>;
+  /**
+   * When the run is parked, and not because a person has paused it: reject, or wait until it goes on and ends.
+   * @defaultValue `"throw"`
+   */
+  readonly onParked?: "throw" | "wait";
 }
 
 /** One run, seen from outside. `T` is what its workflow returns. */
@@ -84,13 +104,17 @@ export class RunHandle<T = unknown> {
     return (await this.#read()).status;
   }
 
-  /** The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete. */
-  async result<S extends string = string>(options: { readonly timeout?: CheckedDuration<S> } = {}): Promise<T> {
+  /**
+   * The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete, and when it is parked: then
+   * nobody may ever let it go on. It is not over, and `result()` can be asked again.
+   */
+  async result<S extends string = string>(options: ResultOptions<S> = {}): Promise<T> {
     const { clock } = this.#core.ports;
     checkOptions(options, RESULT_OPTIONS, "result()");
+    const patient = options.onParked === "wait";
     const timeoutMs =
       options.timeout === undefined ? undefined : requireDuration(options.timeout, "result()", "timeout");
-    if (timeoutMs === undefined) return this.#unwrap(await this.#end(() => {}));
+    if (timeoutMs === undefined) return this.#unwrap(await this.#fate(patient, () => {}));
     let timer: Timer | undefined;
     let stop: (() => void) | undefined;
     const limit = new Promise<never>((_, reject) => {
@@ -99,7 +123,7 @@ export class RunHandle<T = unknown> {
         void this.#timeoutError(timeoutMs).then(reject, reject);
       });
     });
-    const ended = this.#end((cancel) => {
+    const ended = this.#fate(patient, (cancel) => {
       stop = cancel;
     });
     try {
@@ -109,7 +133,7 @@ export class RunHandle<T = unknown> {
     }
   }
 
-  async #end(onWait: (cancel: () => void) => void): Promise<RunEnd> {
+  async #fate(patient: boolean, onWait: (cancel: () => void) => void): Promise<RunFate> {
     let runId = this.#knownRunId;
     if (runId === undefined) {
       const run = await this.#read();
@@ -117,11 +141,11 @@ export class RunHandle<T = unknown> {
       runId = run.runId;
     }
     for (;;) {
-      const waiting = this.#core.waiter.wait(runId);
+      const waiting = this.#core.waiter.wait(runId, patient);
       onWait(waiting.cancel);
-      const end = await waiting.end;
-      if (end.continuedAs === null) return end;
-      runId = end.continuedAs;
+      const fate = await waiting.fate;
+      if (fate.status === "parked" || fate.continuedAs === null) return fate;
+      runId = fate.continuedAs;
     }
   }
 
@@ -138,13 +162,14 @@ export class RunHandle<T = unknown> {
     );
   }
 
-  #unwrap(end: RunEnd): T {
+  #unwrap(end: RunFate): T {
     const { codec } = this.#core.ports;
     if (end.status === "completed") return (end.output === null ? undefined : codec.decode(end.output)) as T;
     const cause = end.error === null ? undefined : fromErrorRecord(end.error);
     const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause };
     const reason = end.error?.data?.["reason"];
     const why = typeof reason === "string" ? { reason } : {};
+    if (end.status === "parked") throw new RunParkedError(about);
     if (end.status === "canceled") throw new RunCanceledError({ ...about, ...why });
     if (end.status === "terminated") throw new RunTerminatedError({ ...about, ...why });
     if (end.status === "timed_out") throw new RunTimedOutError(about);

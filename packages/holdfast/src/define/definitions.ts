@@ -6,6 +6,7 @@ import {
   isName,
   isSchema,
   type OptionChecks,
+  oneOf,
   requireDuration,
   requireName,
   wholeNumber,
@@ -18,6 +19,7 @@ import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
 import { callSite } from "../replay/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context.ts";
+import type { OnBug } from "../replay/machine-params.ts";
 import { type RetryOption, resolveRetry } from "../replay/step-options.ts";
 
 /** The code of a workflow. It is called again from the top after a crash: whatever could come out differently goes through `ctx`. */
@@ -79,6 +81,12 @@ export interface WorkflowOptions<
    * @defaultValue `0`
    */
   readonly priority?: number;
+  /**
+   * What becomes of a run whose code throws a TypeError, ReferenceError, RangeError, SyntaxError or URIError of its own, or
+   * gives ctx a bad option or name. `"park"`: it waits for fixed code. `"fail"`: it fails and compensates.
+   * @defaultValue `"park"`
+   */
+  readonly onBug?: "park" | "fail";
 }
 
 /** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` what they get back. */
@@ -92,6 +100,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   /** Of the run as a whole; undefined: a failed run stays failed. */
   readonly retry: RetryPolicy | undefined;
   readonly retryIf: RetryIf;
+  readonly onBug: OnBug;
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
@@ -125,6 +134,7 @@ const WORKFLOW_OPTIONS: OptionChecks<WorkflowOptions> = {
   retryIf: isRetryIf,
   timeout: checkedLater,
   priority: isPriority,
+  onBug: oneOf("park", "fail"),
 };
 
 /** What goes into a schema, or `T` where there is none. */
@@ -175,6 +185,7 @@ export function workflow(
     timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
+    onBug: options.onBug ?? "park",
     inputSchema: options.input,
     outputSchema: options.output,
     fn,

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { fingerprintOf, hasChanged } from "./code-fingerprint.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { isLasting, type StorePatience, untilAnswered } from "./store-retry.ts";
 
@@ -19,19 +19,19 @@ export async function announceVersions(
 ): Promise<void> {
   if (workflows.length === 0) return;
   const giveUp = (failures: number, error: unknown): boolean => failures >= FAILURES_MAX || isLasting(error);
-  const versions = workflows.map(({ name, version, fn }) => ({ workflow: name, version, hash: hashOf(fn) }));
+  const versions = workflows.map(({ name, version, fn }) => ({ workflow: name, version, hash: fingerprintOf(fn) }));
   if (onChangedCode === "refuse") {
     const known = await untilAnswered(ports, () => ports.store.listVersions({ namespace }), giveUp);
     for (const { workflow, version, hash } of versions) {
       const before = known.find((row) => row.workflow === workflow && row.version === version);
-      if (before && before.hash !== hash)
+      if (before && hasChanged(before.hash, hash))
         throw new HoldfastError("version_changed", changed(workflow, version), { data: { workflow, version } });
     }
   }
   const before = await untilAnswered(ports, () => ports.store.registerVersions({ namespace, versions }), giveUp);
   for (const [i, { workflow, version, hash }] of versions.entries()) {
     const row = before[i];
-    if (row && row.hash !== hash) ports.log.warn({ workflow, version }, changed(workflow, version));
+    if (row && hasChanged(row.hash, hash)) ports.log.warn({ workflow, version }, changed(workflow, version));
   }
 }
 
@@ -40,9 +40,4 @@ function changed(workflow: string, version: string): string {
     `The code of workflow "${workflow}" version "${version}" is not what it was. Runs that are under way go on if it still ` +
     "fits their history, and are parked if not. Use ctx.patched for changes, or a new version."
   );
-}
-
-/** Of the source text: what the bundler made of the function, without what it calls. */
-function hashOf(fn: unknown): string {
-  return createHash("sha256").update(String(fn)).digest("hex").slice(0, 32);
 }

@@ -1,6 +1,7 @@
 /**
  * The claimer: keeps the worker's free slots filled. It asks the store when a slot is free and something may be due: on a
- * hint, when the earliest known due time comes, and now and then as the safety net for hints that were lost.
+ * hint, when the earliest known due time comes, and now and then as the safety net for hints that were lost. It also takes
+ * runs that other code has parked for a bug or a divergence: when the worker starts, and whenever somebody asks it to look.
  */
 
 import { uuidV7 } from "../model/ids.ts";
@@ -9,7 +10,7 @@ import type { Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
-import type { ClaimRunsParams, ClaimRunsResult, Store } from "../ports/store.ts";
+import type { ClaimRunsResult, Store, TakeUpParams } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { isTransient, untilAnswered } from "./store-retry.ts";
 import type { StoreTime } from "./store-time.ts";
@@ -26,7 +27,7 @@ export interface ClaimerParams {
   readonly log: Logger;
   readonly fallbackMs: number;
   readonly telemetry: Telemetry | undefined;
-  readonly base: () => Pick<ClaimRunsParams, "workerId" | "namespace" | "queues" | "handlers">;
+  readonly base: () => Pick<TakeUpParams, "workerId" | "namespace" | "queues" | "handlers">;
   readonly freeSlots: () => number;
   /** Whether the worker is empty, and so may take a suspect alone. */
   readonly mayTakeSuspect: () => boolean;
@@ -44,6 +45,11 @@ export class Claimer {
   #flight: { readonly since: number } | undefined;
   #wanted = false;
   #asking = 0;
+  /** Whether other code may have parked runs that this worker can go on with; asked for in a claim of its own. */
+  #parkedWanted = false;
+  /** The last claim was for parked runs: this one is for what is due. */
+  #askedForParked = false;
+  #onParkedAnswered: () => void = () => {};
   /** How many claims in a row have found due runs and could take none. */
   #contended = 0;
   #timer: Timer | undefined;
@@ -65,14 +71,27 @@ export class Claimer {
     return this.#asking;
   }
 
-  start(): void {
+  /** Resolves when the store was asked for parked runs, whatever it said. */
+  start(): Promise<void> {
     this.#running = true;
+    this.#parkedWanted = true;
+    const answered = new Promise<void>((resolve) => {
+      this.#onParkedAnswered = resolve;
+    });
     this.poke();
+    if (!this.#flight) this.#onParkedAnswered();
+    return answered;
+  }
+
+  /** The next claim looks for runs that other code has parked. */
+  lookForParked(): void {
+    this.#parkedWanted = true;
   }
 
   stop(): void {
     this.#running = false;
     this.#wanted = false;
+    this.#onParkedAnswered();
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -80,6 +99,7 @@ export class Claimer {
 
   /** The claim on its way was made under an id that is no more: nobody waits for its answer, should there ever be one. */
   abandon(): void {
+    this.#onParkedAnswered();
     this.#flight = undefined;
     this.#asking = 0;
   }
@@ -117,12 +137,14 @@ export class Claimer {
   async #claim(flight: object): Promise<void> {
     if (this.#flight !== flight) return;
     const { clock, random, store, storeTime, log } = this.#params;
-    const solo = this.#params.mayTakeSuspect();
-    const limit = solo ? 1 : this.#params.freeSlots();
     const base = this.#params.base();
     // Declared dead or signed off in the meantime: an answer for the old id says nothing about the new one, and what was
     // claimed under the old one belongs to others.
     const outdated = (): boolean => this.#flight !== flight || this.#params.base().workerId !== base.workerId;
+    const solo = this.#params.mayTakeSuspect();
+    const limit = solo ? 1 : this.#params.freeSlots();
+    this.#askedForParked = this.#parkedWanted && !this.#askedForParked && !solo && limit > 0 && base.workerId !== "";
+    if (this.#askedForParked) return this.#claimParked(flight, outdated);
     if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();
@@ -153,6 +175,50 @@ export class Claimer {
     this.#flight = undefined;
     this.#asking = 0;
     if (this.#wanted) this.poke();
+  }
+
+  /** Takes runs that other code has parked, into half of the free slots: what is due must not wait for all of them. */
+  async #claimParked(flight: object, outdated: () => boolean): Promise<void> {
+    const { clock, random, store, log } = this.#params;
+    const base = this.#params.base();
+    const limit = Math.ceil(this.#params.freeSlots() / 2);
+    const claimId = uuidV7(clock.now(), random.bytes(16));
+    const giveUp = (): boolean => {
+      this.#onParkedAnswered();
+      return !this.#running || outdated();
+    };
+    this.#parkedWanted = false;
+    this.#asking = limit;
+    try {
+      let repeated = false;
+      const hold = (again: boolean) => {
+        repeated = again;
+        return store.holdRunsIfParkedByOtherCode({ ...base, claimId, limit });
+      };
+      const { live, taken, more } = await untilAnswered({ clock, random }, hold, giveUp);
+      // An earlier try may have taken some without saying so.
+      if (live && (taken > 0 || repeated)) {
+        const claim = () => store.claimRuns({ ...base, claimId, again: true, limit, solo: false });
+        this.#activate(await untilAnswered({ clock, random }, claim, giveUp), outdated);
+      }
+      if (!live && !outdated()) this.#params.onDead();
+      if (taken > 0) log.info({ runs: taken }, `took up ${taken} parked runs with other code`);
+      this.#parkedWanted ||= more;
+    } catch (error) {
+      if (!isTransient(error)) log.error({ error: String(error) }, "taking up parked runs failed");
+    }
+    if (this.#flight === flight) {
+      this.#flight = undefined;
+      this.#asking = 0;
+      this.poke();
+    }
+    this.#onParkedAnswered();
+  }
+
+  #activate({ runs, messages }: ClaimRunsResult, outdated: () => boolean): void {
+    if (outdated()) return;
+    const messagesOf = messagesByRun(messages);
+    for (const run of runs) this.#params.onClaimed(run, messagesOf(run.runId));
   }
 
   #take(result: ClaimRunsResult, limit: number, solo: boolean): void {

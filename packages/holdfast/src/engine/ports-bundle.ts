@@ -1,6 +1,7 @@
 import type { Limits } from "../model/limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { Environment } from "../ports/environment.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Random } from "../ports/random.ts";
@@ -19,6 +20,8 @@ export interface PortsBundle {
   /** These two: see OpenedStore. */
   readonly place?: string;
   readonly commitsInFlightMax?: number;
+  /** Without it the engine knows nothing of the process in which it runs. */
+  readonly environment?: Environment;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;
   /** What becomes of a run whose function returns while ops are pending: a warning, unless a test asks for a failure. */

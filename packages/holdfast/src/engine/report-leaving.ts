@@ -33,6 +33,7 @@ export function reportLeaving(executor: RunExecutor, leaving: Leaving, to: Liste
     ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
     telemetry?.count("runs_ended", 1, { workflow, status: "continued" });
   } else if (transition.type === "park") {
+    ends.publishParked({ runId, status: "parked", error: transition.error });
     telemetry?.count("runs_parked", 1, { workflow, code: transition.error.code ?? "" });
   }
 }

@@ -1,4 +1,5 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
@@ -79,6 +80,14 @@ function continueTransition(machine: RunMachine, input: Payload, attributes: Att
     },
     carried: machine.signals.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
   };
+}
+
+/** Codes of what other code may be able to deal with. */
+const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
+
+/** Nothing here can go on with the run; a deployment of other code may, if it was the code's fault. */
+export function parking(error: ErrorRecord, { identity }: WorkflowCode): Transition {
+  return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: identity } : {}) };
 }
 
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */

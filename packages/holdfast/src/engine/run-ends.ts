@@ -10,15 +10,31 @@ export interface RunEnd {
   readonly continuedAs: string | null;
 }
 
+/** A run that nothing can go on with now, and why. */
+export interface RunParking {
+  readonly runId: string;
+  readonly status: "parked";
+  readonly error: ErrorRecord | null;
+}
+
+export interface RunEndListener {
+  ended(end: RunEnd): void;
+  parked(parking: RunParking): void;
+}
+
 /** Ends of runs that are durable, from the workers of this process to the callers of this process: no round trip. */
 export class RunEnds {
-  readonly #listeners = new Set<(end: RunEnd) => void>();
+  readonly #listeners = new Set<RunEndListener>();
 
   publish(end: RunEnd): void {
-    for (const listener of this.#listeners) listener(end);
+    for (const listener of this.#listeners) listener.ended(end);
   }
 
-  subscribe(listener: (end: RunEnd) => void): () => void {
+  publishParked(parking: RunParking): void {
+    for (const listener of this.#listeners) listener.parked(parking);
+  }
+
+  subscribe(listener: RunEndListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -29,7 +29,7 @@ import { divergence, type Explanation, foreignAwait } from "./explanations.ts";
 import { type Look, Looks } from "./looks.ts";
 import { isOwnOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { attributesIn, readBack, takeBack } from "./read-back.ts";
-import { endTransition, retryTransition, suspension } from "./run-end.ts";
+import { endTransition, parking, retryTransition, suspension } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { Fence } from "./transaction.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
@@ -98,9 +98,9 @@ export class RunExecutor implements TurnTaker, Committable {
 
   #machineFor(history: readonly HistoryEvent[]): RunMachine {
     const { codec, log, record, opsMax, failForgotten } = this.#host;
-    const { body, retryRun } = this.#code;
+    const { body, retryRun, onBug } = this.#code;
     const { run } = this;
-    const about = { begun: this.#begun, opsMax, failForgotten };
+    const about = { onBug, begun: this.#begun, opsMax, failForgotten };
     return new RunMachine({ run, body, retryRun, codec, log, record, history, ...about, driver: this });
   }
 
@@ -323,7 +323,7 @@ export class RunExecutor implements TurnTaker, Committable {
   #transition(): Transition {
     const { machine } = this;
     const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
-    if (this.#parkError) return { type: "park", error: this.#parkError };
+    if (this.#parkError) return parking(this.#parkError, this.#code);
     // Nothing in history says that the code was never called: what is written of such a run must be all of it.
     const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
     if (

@@ -24,6 +24,8 @@ export interface SweeperParams {
   readonly parkAfter: number;
   /** Whether the store answers just now, and this worker is one that may judge others. */
   readonly probe: () => Promise<boolean>;
+  /** Nothing is left to sweep now. */
+  readonly onSwept: () => void;
 }
 
 export class Sweeper {
@@ -75,6 +77,7 @@ export class Sweeper {
         log.warn({ dead, returned, parked, timedOut }, "took back runs that nobody took care of");
       }
       if (result.more) return this.#schedule(0);
+      this.#params.onSwept();
       this.#schedule(Math.min(leaseMs, result.nextExpiryAt === null ? leaseMs : result.nextExpiryAt - result.now));
     } catch (error) {
       if (isTransient(error)) this.noteOutage();

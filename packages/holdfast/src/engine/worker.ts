@@ -74,7 +74,7 @@ export class Worker {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
-    this.#registry = new WorkflowRegistry(options.workflows);
+    this.#registry = new WorkflowRegistry(options.workflows, ports.environment);
     this.#held = new HeldRuns({
       ports,
       registry: this.#registry,
@@ -94,6 +94,8 @@ export class Worker {
       suspectAfter: tuning.suspectAfter,
       parkAfter: tuning.parkAfter,
       probe: () => this.#lease.probe(),
+      // Workers with the old code may have parked runs since.
+      onSwept: () => this.#claimer.lookForParked(),
     });
     this.#inbox = new InboxReader({ clock, random, store, log });
     this.#lease = new Lease({
@@ -187,7 +189,8 @@ export class Worker {
     if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
     this.#sweeper.start();
-    this.#claimer.start();
+    // Whoever has waited for this finds no run parked that fixed code has taken up.
+    await this.#claimer.start();
     this.#tell("worker started", { queues: options.queues, workflows: this.#offers(), store: ports.place });
   }
 
@@ -370,7 +373,7 @@ export class Worker {
   #makeClaimer(): Claimer {
     const { ports, namespace, options, storeTime } = this.#params;
     const { clock, random, store, log } = ports;
-    const handlers = this.#registry.all.map(({ name, version }) => ({ workflow: name, version }));
+    const { handlers } = this.#registry;
     return new Claimer({
       clock,
       random,

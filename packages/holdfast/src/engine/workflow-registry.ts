@@ -4,7 +4,9 @@ import { classifyError } from "../errors/classify.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import { backoffMs } from "../model/retry-policy.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import type { Environment } from "../ports/environment.ts";
+import type { OnBug, WorkflowBody } from "../replay/machine-params.ts";
+import { codeIdentity } from "./code-identity.ts";
 
 /** Which workflow versions a worker can run. */
 export class WorkflowRegistry {
@@ -12,7 +14,7 @@ export class WorkflowRegistry {
   /** By name, then by version. */
   readonly #codes = new Map<string, Map<string, WorkflowCode>>();
 
-  constructor(workflows: readonly AnyWorkflow[]) {
+  constructor(workflows: readonly AnyWorkflow[], environment: Environment | undefined) {
     this.all = [...new Set(workflows)];
     for (const definition of this.all) {
       const versions = this.#codes.get(definition.name) ?? new Map<string, WorkflowCode>();
@@ -22,9 +24,17 @@ export class WorkflowRegistry {
           `Workflow "${definition.name}" version "${definition.version}" is registered twice with different code. Give one of them another version.`,
         );
       }
-      versions.set(definition.version, codeOf(definition));
+      versions.set(definition.version, codeOf(definition, environment));
       this.#codes.set(definition.name, versions);
     }
+  }
+
+  /** What the store is asked for, and which code would run it. */
+  get handlers(): { readonly workflow: string; readonly version: string; readonly code: string }[] {
+    return this.all.map(({ name, version }) => {
+      const { identity } = this.code(name, version) as WorkflowCode;
+      return { workflow: name, version, code: identity };
+    });
   }
 
   has(name: string, version: string): boolean {
@@ -41,16 +51,21 @@ export interface WorkflowCode {
   readonly body: WorkflowBody;
   /** File and line of the definition, for messages. */
   readonly definedAt: string | undefined;
+  readonly onBug: OnBug;
+  /** Tells this code from that of other deployments. */
+  readonly identity: string;
   readonly retryRun?: (error: unknown, failures: number) => boolean;
   readonly retryDelayMs: (failures: number, random: () => number) => number;
 }
 
-function codeOf(definition: AnyWorkflow): WorkflowCode {
+function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
   const { retry, retryIf } = definition;
   const body = definition.fn as WorkflowBody;
   return {
     definedAt: definition.definedAt,
     body: definition.outputSchema ? checkedBody(definition, body) : body,
+    onBug: definition.onBug,
+    identity: codeIdentity(definition, environment),
     retryDelayMs: (failures, random) => (retry ? backoffMs(retry, failures, random) : 0),
     ...(retry
       ? {

@@ -17,6 +17,7 @@ export {
   type RunErrorData,
   type RunErrorInit,
   RunFailedError,
+  RunParkedError,
   RunTerminatedError,
   RunTimedOutError,
 } from "./run-errors.ts";

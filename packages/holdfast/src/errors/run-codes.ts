@@ -164,6 +164,22 @@ export const RUN_CODES = {
       "The workflow code does not do what the run's history says it did. The run is parked, nothing was executed.",
     advice: "Deploy code that fits the history: ctx.patched() or ctx.retired() for intended changes, or a new version.",
   },
+  workflow_bug: {
+    group: "workflow_execution",
+    caller: "bug",
+    kind: "Unknown",
+    summary:
+      "Workflow code threw a TypeError or the like of its own, or gave ctx a bad option or name. The run is parked, nothing of that turn was done.",
+    advice: "Deploy fixed code: a worker that starts with it takes the run up by itself. cause is the original error.",
+  },
+  run_parked: {
+    group: "workflow_execution",
+    caller: "inspect",
+    kind: "Unknown",
+    summary: "The run whose result was asked for is parked: it is not over, and goes on when somebody sees to it.",
+    advice:
+      'Its cause says why. After a repair, resume() lets it go on; fixed code takes up runs with a workflow_bug or a replay_divergence by itself. result({ onParked: "wait" }) waits.',
+  },
   version_changed: {
     group: "configuration",
     caller: "fix_input",

@@ -5,6 +5,9 @@ import { HoldfastError, isHoldfastError, nameOf } from "./holdfast-error.ts";
 // A record is cut when it is made; this guards against one that somebody else made.
 const CAUSE_DEPTH_MAX = 20;
 
+const PARKED_ADVICE =
+  'The run is not over: handle.resume() lets it go on after a repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
+
 export interface RunErrorInit {
   /** The id that the caller gave, or was given. */
   readonly id: string;
@@ -81,6 +84,24 @@ export class RunTimedOutError extends RunError {
 
   constructor(init: RunErrorInit) {
     super("run_timed_out", "did not end within its timeout", init.reason, init);
+  }
+}
+
+/** The run is not over: `cause` says why nothing can go on with it now. */
+export class RunParkedError extends RunError {
+  declare readonly cause: RecordedError | undefined;
+
+  static {
+    nameOf(this.prototype, "RunParkedError");
+  }
+
+  constructor(init: RunErrorInit) {
+    super(
+      "run_parked",
+      "is parked",
+      `${init.cause instanceof Error ? init.cause.message : "no reason is recorded."} ${PARKED_ADVICE}`,
+      init,
+    );
   }
 }
 

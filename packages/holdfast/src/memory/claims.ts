@@ -1,5 +1,6 @@
 import type { Message } from "../model/message.ts";
-import type { ClaimRunsParams, ClaimRunsResult } from "../ports/store.ts";
+import { mayTakeUp } from "../model/parked-by.ts";
+import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../ports/store.ts";
 import { unconsumed } from "./inbox.ts";
 import { isLive } from "./starts.ts";
 import { hold, type MemoryState, type RunRecord } from "./state.ts";
@@ -35,6 +36,24 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
   // More is due than was taken: ask again at once.
   if (due.length > taken.length) nextDueAt = now;
   return answer(state, taken, now, nextDueAt, suspectDue);
+}
+
+export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpParams, now: number): TakeUpResult {
+  const { namespace, queues, handlers, limit } = params;
+  if (!isLive(state, params.workerId)) return { live: false, taken: 0, more: false };
+  let taken = 0;
+  for (const [runId, parkedBy] of state.parkedBy) {
+    const row = state.runs.get(runId) as RunRecord;
+    const { workflow, version, queue } = row;
+    if (row.status !== "parked" || row.suspect || row.namespace !== namespace || !queues.includes(queue)) continue;
+    const handler = handlers.find((one) => one.workflow === workflow && one.version === version);
+    if (!handler || !mayTakeUp(parkedBy, handler.code)) continue;
+    if (taken === limit) return { live: true, taken, more: true };
+    hold(state, row, params.workerId, params.claimId, now);
+    row.error = null;
+    taken += 1;
+  }
+  return { live: true, taken, more: false };
 }
 
 function takenUnder(state: MemoryState, params: ClaimRunsParams): RunRecord[] {

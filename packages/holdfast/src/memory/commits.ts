@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { withParker } from "../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../ports/store.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
 import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
@@ -33,6 +34,7 @@ function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now:
     row.aloneDeaths = 0;
     row.alone = false;
     row.suspect = false;
+    state.parkedBy.delete(row.runId);
   }
   if (commit.transition.type === "hold") row.status = commit.transition.status;
   else if (row.delivered === row.consumed || commit.transition.type !== "suspend") move(state, row, commit, now);
@@ -61,6 +63,11 @@ function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): vo
   }
 }
 
+function noteParker(state: MemoryState, runId: string, code: string | undefined): void {
+  if (code === undefined) state.parkedBy.delete(runId);
+  else state.parkedBy.set(runId, withParker(state.parkedBy.get(runId) ?? null, code));
+}
+
 function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
   const { transition } = commit;
   switch (transition.type) {
@@ -81,6 +88,8 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
       letGo(state, row);
       row.status = "parked";
       row.error = transition.error;
+      noteParker(state, row.runId, transition.code);
+      state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
       setAvailable(state, row, null, now);
       break;
     case "continue": {

@@ -7,7 +7,7 @@
 import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type * as port from "../ports/store.ts";
-import { claimRuns } from "./claims.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { countRuns, listRuns } from "./listing.ts";
@@ -88,6 +88,11 @@ export class MemoryStore implements port.Store {
   }
   resumeRunIfParked(params: port.RunRef) {
     return this.#call("resumeRunIfParked", params, (now) => workers.resumeRunIfParked(this.state, params, now));
+  }
+  holdRunsIfParkedByOtherCode(params: port.TakeUpParams) {
+    return this.#call("holdRunsIfParkedByOtherCode", params, (now) =>
+      holdRunsIfParkedByOtherCode(this.state, params, now),
+    );
   }
   reopenRunIfFailed(params: port.ReopenParams) {
     return this.#call("reopenRunIfFailed", params, (now) => reopenRunIfFailed(this.state, params, now));

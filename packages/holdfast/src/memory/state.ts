@@ -28,6 +28,8 @@ export interface MemoryState {
   readonly held: Map<string, Set<string>>;
   /** Open runs with a deadline. */
   readonly deadlines: Set<string>;
+  /** Open runs that code has parked since they last made progress. */
+  readonly parkedBy: Map<string, string>;
   /** Hints of the call in progress; published once it has taken effect. */
   hints: Hint[];
 }
@@ -44,6 +46,7 @@ export function emptyState(): MemoryState {
     queued: new Set(),
     held: new Map(),
     deadlines: new Set(),
+    parkedBy: new Map(),
     hints: [],
   };
 }
@@ -150,6 +153,7 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   row.endedAt = now;
   row.waitingFor = [];
   state.deadlines.delete(row.runId);
+  state.parkedBy.delete(row.runId);
   setAvailable(state, row, null, now);
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
 }

@@ -131,6 +131,8 @@ function takeBack(
   if (row.aloneDeaths < params.parkAfter) return "returned";
   row.status = "parked";
   row.error = params.parkError;
+  state.parkedBy.delete(row.runId);
+  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
   setAvailable(state, row, null, now);
   return "parked";
 }
@@ -158,6 +160,7 @@ export function resumeRunIfParked(state: MemoryState, ref: RunRef, now: number) 
     row.deaths = 0;
     row.aloneDeaths = 0;
     row.suspect = false;
+    state.parkedBy.delete(row.runId);
     setAvailable(state, row, now, now);
   }
   return { status: row.status };

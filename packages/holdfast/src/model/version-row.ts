@@ -3,7 +3,7 @@ export interface VersionRow {
   readonly namespace: string;
   readonly workflow: string;
   readonly version: string;
-  /** Of the code that was registered last under this version. */
+  /** What tells the code that was registered last under this version from other code, however it was compiled. */
   readonly hash: string;
   /** What starts without a version get; at most one per workflow. */
   readonly isDefault: boolean;

@@ -9,6 +9,7 @@ export type Hint =
   | { readonly type: "inbox"; readonly runId: string; readonly workerId: string }
   /** A run that this worker held was taken from it by an operator. */
   | { readonly type: "taken"; readonly runId: string; readonly workerId: string }
+  /** A run has ended or was parked: whoever waits for its result should look. */
   | { readonly type: "ended"; readonly namespace: string; readonly runId: string };
 
 export interface Notifier {

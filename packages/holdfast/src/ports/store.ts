@@ -102,6 +102,17 @@ export interface Store {
   resumeRunIfParked(params: RunRef): Promise<{ readonly status: RunStatus | null }>;
 
   /**
+   * Takes parked runs for a worker whose code may be able to go on with them: runs that were parked with a `code`, if the
+   * handler's code is none of those that have parked it since it last made progress. They are held as if claimed under
+   * `claimId`, with their error forgotten: `claimRuns` with `again` gives them to the worker. Only runs of these queues and
+   * handlers, no suspects, at most `limit`; `more` says that some may be left. Progress, an operator's resume and a sweep that
+   * parks the run forget who parked it. Skips rows that somebody else has locked. Precondition: the worker is not offline, else
+   * nothing is taken and `live` is false; `limit` is at least 1. Atomic as a whole. Idempotence: none is needed, what was taken
+   * is no longer parked, and is found under `claimId`. No errors but those of every call.
+   */
+  holdRunsIfParkedByOtherCode(params: TakeUpParams): Promise<TakeUpResult>;
+
+  /**
    * Makes a failed run go on: appends the event, epoch + 1, `running`, due now; error, end and deaths forgotten, a deadline that
    * is still there starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
@@ -246,8 +257,8 @@ export type Transition =
     }
   /** End as `continued` and create the successor of the same id: its inbox is the carried and then the unconsumed messages. */
   | { readonly type: "continue"; readonly next: NewRun; readonly carried: readonly CarriedMessage[] }
-  /** No code here can safely continue it. */
-  | { readonly type: "park"; readonly error: ErrorRecord };
+  /** No code here can safely continue it. `code`: who says so, where other code may be able to (see model/parked-by.ts). */
+  | { readonly type: "park"; readonly error: ErrorRecord; readonly code?: string };
 
 /** A message that was moved into history but never received; it starts the successor's inbox. */
 export interface CarriedMessage {
@@ -337,6 +348,21 @@ export interface TerminateOutcome {
   readonly outcome: "terminated" | "closed" | "not_found" | "busy";
   readonly runId: string | null;
   readonly status: RunStatus | null;
+}
+
+export interface TakeUpParams {
+  readonly workerId: string;
+  readonly claimId: string;
+  readonly namespace: string;
+  readonly queues: readonly string[];
+  readonly handlers: readonly { readonly workflow: string; readonly version: string; readonly code: string }[];
+  readonly limit: number;
+}
+
+export interface TakeUpResult {
+  readonly live: boolean;
+  readonly taken: number;
+  readonly more: boolean;
 }
 
 export interface ReopenParams {

@@ -13,11 +13,16 @@ export function ownFolders(url: string | undefined): readonly string[] | undefin
 
 /** The first line of the stack that is not Holdfast's own: where the user's code called. Slow; for error paths only. */
 export function callSite(): string | undefined {
-  if (OWN_FOLDERS === undefined) return undefined;
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 30;
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
+  return placeIn(stack);
+}
+
+/** The same of a stack that something has left behind. */
+export function placeIn(stack: string): string | undefined {
+  if (OWN_FOLDERS === undefined) return undefined;
   for (const line of stack.split("\n").slice(1)) {
     const own = OWN_FOLDERS.some((folder) => line.includes(folder));
     if ((own && !line.includes(".test.")) || line.includes("node:internal")) continue;

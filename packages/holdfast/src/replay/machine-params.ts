@@ -8,6 +8,8 @@ import type { Context } from "./context.ts";
 
 export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
 
+export type OnBug = "park" | "fail";
+
 export interface MachineParams {
   readonly run: Run;
   readonly body: WorkflowBody;
@@ -24,6 +26,8 @@ export interface MachineParams {
   readonly locate?: boolean;
   /** A function that returns while ops are pending has failed. */
   readonly failForgotten?: boolean;
+  /** What becomes of a run whose code throws a TypeError or the like; `"park"` unless given. */
+  readonly onBug?: OnBug;
   /** Whether a run that has failed so often is to be tried again as a whole. */
   readonly retryRun?: ((error: unknown, failures: number) => boolean) | undefined;
   /** Told when the code has broken M4, or whatever else makes it impossible to replay. */

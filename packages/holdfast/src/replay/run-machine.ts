@@ -40,6 +40,7 @@ import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SideEffects } from "./side-effects.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
+import { workflowBug } from "./workflow-bug.ts";
 
 export class RunMachine {
   readonly params: MachineParams;
@@ -91,6 +92,9 @@ export class RunMachine {
   #lastAt: number;
   /** The event of this turn is from before the run was tried again, but this turn was not taken then. */
   #turnIsNew = false;
+  /** What was to be written when this turn began, its event included. */
+  #freshBefore = 0;
+  #attributesBefore: Attributes | null = null;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
 
@@ -204,7 +208,14 @@ export class RunMachine {
 
   close(): void {
     this.inTurn = false;
+    if (this.violation?.code === "workflow_bug") this.#cutTurn();
     this.currentScope = this.root;
+  }
+
+  /** Fixed code is to take this turn again: its event stays, what the code did in it does not. */
+  #cutTurn(): void {
+    this.fresh = this.fresh.slice(0, this.#freshBefore);
+    this.freshAttributes = this.#attributesBefore;
   }
 
   append(draft: EventDraft, at: number): HistoryEvent {
@@ -316,6 +327,8 @@ export class RunMachine {
     } catch (error) {
       if (error instanceof ContinueAsNew) return this.#finish({ type: "continued", input: error.input });
       if (!this.inTurn) return this.#settledOutside(error);
+      const bug = this.params.onBug === "fail" || this.#hasBegunToUndo() ? undefined : workflowBug(this.run, error);
+      if (bug) return this.#violate(bug);
       const forgets = failedOps(error);
       const retried = forgets.length > 0 && !this.root.canceled && !this.#cursor.compensates();
       if (retried && this.params.retryRun?.(error, this.retries + 1)) {
@@ -326,6 +339,11 @@ export class RunMachine {
       const compensation = await this.compensations.run();
       this.#finish({ type: "failed", error, compensation });
     }
+  }
+
+  /** It was given up once; to stop in the middle of that would leave it half undone. */
+  #hasBegunToUndo(): boolean {
+    return this.run.status === "compensating" || this.#cursor.compensates();
   }
 
   #finish(outcome: Outcome): void {
@@ -354,6 +372,8 @@ export class RunMachine {
 
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
+    this.#freshBefore = this.fresh.length;
+    this.#attributesBefore = this.freshAttributes;
     this.#refusals.newTurn();
     this.signals.newTurn();
     this.currentScope = scope;

@@ -150,7 +150,7 @@ async function runOnce(
   if (options.whenWaiting) feedWhenWaiting(store, clock, () => options.whenWaiting?.(heir, RUN_ID));
   await startWorker(doomed, workflow);
   await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
-  const observed = await clock.until(resultOf(heir));
+  const observed = await clock.until(resultOf(heir, point !== undefined));
   if (isHoldfastError(observed.error, "run_failed")) {
     const explained = await withForgotten(observed.error, store, [workflow]);
     if (explained !== observed.error) throw explained;
@@ -167,7 +167,8 @@ async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void>
   await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
 }
 
-function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome" | "error">> {
+/** A run that is parked without any crash is no model for the others. */
+function resultOf(client: Client, crashed: boolean): Promise<Pick<Observed, "output" | "outcome" | "error">> {
   const told = (error: HoldfastError): string =>
     `${error.code}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
   return client
@@ -175,7 +176,10 @@ function resultOf(client: Client): Promise<Pick<Observed, "output" | "outcome" |
     .result()
     .then(
       (output) => ({ output, outcome: "completed" }),
-      (error: HoldfastError) => ({ output: undefined, outcome: told(error), error }),
+      (error: HoldfastError) => {
+        if (!crashed && isHoldfastError(error, "run_parked")) throw error;
+        return { output: undefined, outcome: told(error), error };
+      },
     );
 }
 

@@ -55,6 +55,8 @@ export async function replay<D extends AnyWorkflow>(
       begun: start.begun ?? false,
       opsMax: Number.POSITIVE_INFINITY,
       locate: true,
+      // A run that has failed was not parked for it.
+      onBug: history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug,
     },
     (callback) => systemClock.immediate(callback),
   );

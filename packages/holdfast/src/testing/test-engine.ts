@@ -1,7 +1,7 @@
 import { Client, type StartArguments } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
 import { LIMIT_OPTIONS } from "../client/connect.ts";
-import { RunHandle, type StartedRun } from "../client/run-handle.ts";
+import { type ResultOptions, RunHandle, type StartedRun } from "../client/run-handle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
@@ -23,7 +23,6 @@ import {
 import { shownValue } from "../errors/shown-value.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
-import type { CheckedDuration } from "../model/checked-duration.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
@@ -189,9 +188,7 @@ class TestRunHandle extends RunHandle {
     this.#explain = explain;
   }
 
-  override async result<S extends string = string>(
-    options: { readonly timeout?: CheckedDuration<S> } = {},
-  ): Promise<unknown> {
+  override async result<S extends string = string>(options: ResultOptions<S> = {}): Promise<unknown> {
     try {
       return await this.#clock.until(super.result(options));
     } catch (error) {

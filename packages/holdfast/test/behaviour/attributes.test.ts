@@ -60,12 +60,14 @@ describe("search attributes", () => {
     const t = await openEngine(bad);
     await expect(t.run(bad, "value")).rejects.toMatchObject({
       cause: {
-        code: "invalid_option",
-        message: 'ctx.set: attribute "when" is not a string, a finite number, a boolean or null.',
+        cause: {
+          code: "invalid_option",
+          message: 'ctx.set: attribute "when" is not a string, a finite number, a boolean or null.',
+        },
       },
     });
     await expect(t.run(bad, "name")).rejects.toMatchObject({
-      cause: { code: "invalid_name", message: 'ctx.set: the attribute name "" is empty.' },
+      cause: { cause: { code: "invalid_name", message: 'ctx.set: the attribute name "" is empty.' } },
     });
     for (const text of ["a\u0000b", "\ud800"]) {
       await expect(t.client.start(bad, "name", { attributes: { text } })).rejects.toMatchObject({

@@ -127,7 +127,7 @@ describe("code that does not match the history of a run", () => {
     },
   );
 
-  test("leaves the run to be resumed by code that fits, where it stood", async () => {
+  test("leaves the run to code that fits, which takes it up where it stood", async () => {
     const wrong: string[] = [];
     const { fleet, run, worker } = await deploy(old, async (ctx) => steps(wrong)(ctx, "charged"));
     await fleet.clock.advance("1 day");
@@ -143,8 +143,7 @@ describe("code that does not match the history of a run", () => {
       return step(ctx, "ship");
     };
     await fleet.worker({ workflows: [workflow("order", fixed)] });
-    await run.resume();
-    expect(await fleet.result(run)).toBe("ship");
+    expect(await fleet.clock.until(run.result({ onParked: "wait" }))).toBe("ship");
     expect([wrong, right]).toEqual([[], ["ship"]]);
     expect((await run.describe()).error).toBeNull();
   });
@@ -160,7 +159,7 @@ describe("code that does not match the history of a run", () => {
       expect(await run.describe()).toMatchObject({ status: "parked", historyLength: events });
     }
     expect(log).toEqual([]);
-    await expect(fleet.clock.until(run.result({ timeout: "1s" }))).rejects.toMatchObject({
+    await expect(fleet.clock.until(run.result({ timeout: "1s", onParked: "wait" }))).rejects.toMatchObject({
       code: "result_timeout",
       message: expect.stringContaining("It is parked: The workflow code does not match its history"),
     });

@@ -168,7 +168,9 @@ describe("ctx.sideEffect", () => {
     const wrong = workflow("wrong", async (ctx) => ctx.sideEffect("flag", async () => 1));
     const t = await openEngine(wrong);
     await expect(t.run(wrong)).rejects.toMatchObject({
-      cause: { code: "invalid_option", message: expect.stringContaining("Use ctx.step for work that takes time.") },
+      cause: {
+        cause: { code: "invalid_option", message: expect.stringContaining("Use ctx.step for work that takes time.") },
+      },
     });
   });
 });

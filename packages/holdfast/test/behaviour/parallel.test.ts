@@ -189,12 +189,14 @@ describe("ctx.parallel", () => {
     const t = await openEngine(wrong);
     await expect(t.run(wrong, "promise")).rejects.toMatchObject({
       cause: {
-        code: "invalid_option",
-        message: 'ctx.parallel: branch "now" is not a function. Write () => ctx.step(…), not the promise itself.',
+        cause: {
+          code: "invalid_option",
+          message: 'ctx.parallel: branch "now" is not a function. Write () => ctx.step(…), not the promise itself.',
+        },
       },
     });
     await expect(t.run(wrong, "limit")).rejects.toMatchObject({
-      cause: { message: "ctx.parallel: limit is 0; it must be a whole number from 1 up." },
+      cause: { cause: { message: "ctx.parallel: limit is 0; it must be a whole number from 1 up." } },
     });
   });
 });

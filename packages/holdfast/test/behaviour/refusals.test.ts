@@ -41,14 +41,14 @@ describe("a name that cannot be one", () => {
     }
   });
 
-  test("of an op fails the run, naming the op", async () => {
+  test("of an op parks the run as a bug of its code, naming the op", async () => {
     const ops = workflow("ops", async (ctx, name: string) => ctx.step(name, () => 1));
     const t = await openEngine(ops);
     await expect(t.run(ops, "")).rejects.toMatchObject({
-      cause: { code: "invalid_name", message: 'The op name "" is empty.' },
+      cause: { cause: { code: "invalid_name", message: 'The op name "" is empty.' } },
     });
     await expect(t.run(ops, "charge#2")).rejects.toMatchObject({
-      cause: { code: "invalid_name", message: expect.stringContaining("reserved for repeated ops") },
+      cause: { cause: { code: "invalid_name", message: expect.stringContaining("reserved for repeated ops") } },
     });
     expect(await t.run(ops, "n".repeat(200))).toBe(1);
   });

@@ -81,7 +81,8 @@ describe("result()", () => {
       code: "result_timeout",
       message: 'Nothing else can happen, and run "w" has not ended; it is waiting, for receive:go',
     });
-    await expect(t.run(stuck, undefined, { id: "s" })).rejects.toMatchObject({
+    const parked = await t.client.start(stuck, undefined, { id: "s" });
+    await expect(parked.result({ onParked: "wait" })).rejects.toMatchObject({
       message: expect.stringMatching(
         /^Nothing else can happen, and run "s" has not ended; it is parked: Workflow "stuck"/,
       ),

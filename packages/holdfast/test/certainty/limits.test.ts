@@ -105,7 +105,7 @@ describe("docs/limits.md", () => {
     }
     await expect(connect("memory:", { namespace: long })).rejects.toMatchObject(refused);
     const { t, limited } = await withRun((ctx) => ctx.step(long, () => 1));
-    expect((await failure(t.run(limited))).cause).toMatchObject(refused);
+    expect((await failure(t.run(limited))).cause).toMatchObject({ cause: refused });
     await expect(t.client.start(limited, undefined, { attributes: { [long]: 1 } })).rejects.toMatchObject(refused);
     await t.close();
   });

@@ -51,11 +51,13 @@ create table holdfast_runs (
   alone         integer not null,
   suspect       integer not null,
   waiting_for   text,
-  attributes    text
+  attributes    text,
+  parked_by     text
 ) strict;
 create index holdfast_runs_due on holdfast_runs (lane_id, suspect, available_at) where available_at is not null;
 create index holdfast_runs_held on holdfast_runs (held_by) where held_by is not null;
 create index holdfast_runs_deadline on holdfast_runs (deadline_at) where deadline_at is not null and ended_at is null;
+create index holdfast_runs_parked on holdfast_runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
 create index holdfast_runs_time on holdfast_runs (namespace_key, created_at);
 create index holdfast_runs_status on holdfast_runs (namespace_key, status, created_at);
 create index holdfast_runs_workflow on holdfast_runs (namespace_key, workflow_key, created_at);

@@ -50,12 +50,15 @@ create table runs (
   continued_as uuid,
   compensation text,
   output       bytea,
-  error        bytea
+  error        bytea,
+  -- Which code has parked it since it last made progress: identities, the latest first, separated by blanks.
+  parked_by    text collate "C"
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index runs_due on runs (lane_id, suspect, available_at) where available_at is not null;
 create index runs_held on runs (held_by) where held_by is not null;
 create index runs_deadline on runs (deadline_at) where deadline_at is not null and ended_at is null;
+create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
 create index runs_odd on runs (status, created_at) where status in
   ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out');
 -- For retention. With the status it is no larger than without: eight bytes are filled either way.

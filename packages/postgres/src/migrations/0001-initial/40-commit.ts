@@ -1,4 +1,8 @@
 export const COMMIT = String.raw`
+-- The list of those who have parked a run, with the latest in front; eight of them at most.
+create function with_parker(p_parked_by text, p_code text) returns text language sql immutable as $$
+  select array_to_string((array[p_code] || array_remove(string_to_array(p_parked_by, ' '), p_code))[1:8], ' ') $$;
+
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
 -- carried messages) point at the run by its position, counted from 1.
 create function commit_runs(
@@ -11,6 +15,7 @@ create function commit_runs(
   p_waiting text[],      -- each a literal of a text array
   p_output bytea[], p_error bytea[], p_compensation text[], p_continued_as uuid[],
   p_clear_deadline boolean[],
+  p_code text[],         -- who parks it, where other code may be able to go on with it
   e_i int[], e_seq int[], e_type smallint[], e_op text[], e_at bigint[], e_payload bytea[], e_meta bytea[],
   a_i int[], a_attributes text[],
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
@@ -70,12 +75,14 @@ begin
       output       = case when j.kind in ('e', 'u') then j.output end,
       error        = case when j.kind in ('e', 'u', 'p') then j.error end,
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
-      continued_as = j.continued_as
+      continued_as = j.continued_as,
+      parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
+                          when j.events = 0 and j.kind <> 'p' then r.parked_by end
     from (select a.*, a.kind = 's' as stays
             from unnest(p_run, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
-                        p_output, p_error, p_compensation, p_continued_as, p_clear_deadline) with ordinality
+                        p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality
                  as a(run_id, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
-                      output, error, compensation, continued_as, clear_deadline, i)) j
+                      output, error, compensation, continued_as, clear_deadline, code, i)) j
     -- Each row by its key. "held_by =" would be taken for a way to find them: an index full of runs that were held once.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by is not distinct from p_worker
       and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
@@ -142,6 +149,11 @@ begin
   end if;
 
   -- 5. What others, and the caller, want to know.
+  if array_position(p_kind, 'p') is not null then
+    select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
+      from unnest(p_kind, v_no) with ordinality as t(kind, run_no, i) join run_starts s on s.run_id = p_run[t.i]
+     where t.kind = 'p' and t.run_no is not null;
+  end if;
   v_some := array(select p_run[t.i] from unnest(p_kind, p_available, v_moved) with ordinality as t(kind, at, moved, i)
                    where t.moved and (t.kind = 'r' or t.kind = 's' and t.at <= o_now));
   if cardinality(v_some) > 0 or cardinality(n_run) > 0 then

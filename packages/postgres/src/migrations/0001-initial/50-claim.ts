@@ -103,4 +103,39 @@ begin
   live := v_live; now := v_now; next_due_at := v_next; suspect_due := v_suspect;
   return next;
 end $$;
+
+-- Takes runs that other code has parked, as if claimed: claim_runs with p_again gives them to the worker. What the worker's own
+-- code has parked last begins with its identity, and is not even looked at; identities are hexadecimal digits, so that a "g" is
+-- behind them all.
+create function hold_parked(
+  p_worker uuid, p_claim uuid, p_namespace text, p_queues text[], p_workflows text[], p_versions text[], p_codes text[],
+  p_limit int, out o_live boolean, out o_taken int, out o_more boolean)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+declare v_ids uuid[] := '{}'; l record;
+begin
+  select w.status <> 'offline' into o_live from workers w where w.worker_id = p_worker for key share;
+  o_live := coalesce(o_live, false);
+  if o_live then
+    for l in
+      select n.lane_id, h.code from unnest(p_workflows, p_versions, p_codes) as h(workflow, version, code)
+        join lanes n on n.namespace = p_namespace and n.queue = any (p_queues) and n.workflow = h.workflow
+         and n.version = h.version
+       order by n.priority desc
+    loop
+      v_ids := v_ids || array(
+        select r.run_id from (values ('', l.code), (l.code || 'g', 'g')) as b(low, high)
+          join runs r on r.lane_id = l.lane_id and r.parked_by >= b.low and r.parked_by < b.high
+         where r.parked_by is not null and r.ended_at is null and r.status = 'parked' and not r.suspect
+           and strpos(r.parked_by, l.code) = 0
+         limit p_limit - cardinality(v_ids) for no key update of r skip locked);
+      exit when cardinality(v_ids) >= p_limit;
+    end loop;
+  end if;
+  update runs r set epoch = r.epoch + 1, held_by = p_worker, claim_id = p_claim, alone = false, waiting_for = null,
+      status = 'running', error = null, started_at = coalesce(r.started_at, now_ms())
+   where r.run_id = any (v_ids);
+  o_taken := cardinality(v_ids);
+  o_more := o_taken >= p_limit;
+end $$;
 `;

@@ -40,7 +40,7 @@ begin
   if o_status is distinct from 'parked' then return; end if;
   v_now := now_ms();
   update runs r set status = 'running', epoch = r.epoch + 1, deaths = 0, alone_deaths = 0, suspect = false,
-      error = null, available_at = v_now where r.run_id = v_run;
+      error = null, parked_by = null, available_at = v_now where r.run_id = v_run;
   o_status := 'running';
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
 end $$;
@@ -76,7 +76,7 @@ begin
           greatest(v_now, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
           p_payload, p_meta);
   update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
-      alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, deadline_at = v_now + (x.deadline_at - x.created_at),
+      alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null, deadline_at = v_now + (x.deadline_at - x.created_at),
       available_at = v_now where x.run_id = v_run;
   o_outcome := 'reopened';
   o_status := 'running';

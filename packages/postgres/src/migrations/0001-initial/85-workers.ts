@@ -91,6 +91,7 @@ begin
         suspect = case when g.died then r.deaths + 1 >= p_suspect_after else r.suspect end,
         status = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then 'parked' else r.status end,
         error = case when r.alone_deaths + (g.died and r.alone)::int >= p_park_after then p_park_error else r.error end,
+        parked_by = case when r.alone_deaths + (g.died and r.alone)::int < p_park_after then r.parked_by end,
         available_at = case when r.alone_deaths + (g.died and r.alone)::int < p_park_after
                             then o_now end
       from gone g where r.run_id = g.run_id returning r.run_id, r.status
@@ -100,6 +101,10 @@ begin
   o_parked := cardinality(v_parked);
   o_returned := cardinality(v_ids) - o_parked;
   v_lines := due_lines(v_ids, o_now);
+  if o_parked > 0 then
+    select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
+      from run_starts s where s.run_id = any (v_parked);
+  end if;
   -- An offline worker can only lose runs, so once it holds none it never has to be looked at again.
   update workers w set emptied = true where not w.emptied and w.status = 'offline'
      and not exists (select 1 from runs r where r.held_by = w.worker_id);
