@@ -17,6 +17,7 @@ import { holderAppends } from "./holder-appends.ts";
 import { noComplaints } from "./no-complaints.ts";
 import { nothingLost } from "./nothing-lost.ts";
 import { outputs } from "./outputs.ts";
+import { patches } from "./patches.ts";
 import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { signals } from "./signals.ts";
@@ -43,6 +44,7 @@ export const CHECKERS: readonly Checker[] = [
   compensation,
   undoneAsDone,
   rowIsFold,
+  patches,
   outputs,
   acknowledged,
   noComplaints,

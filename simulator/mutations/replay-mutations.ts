@@ -65,4 +65,11 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
     replace: "placed(draft, this.nextSeq++, at)",
     caughtBy: "history-unbroken",
   },
+  {
+    name: "takes new code for new in a turn that was finished before",
+    file: "replay/patches.ts",
+    find: "    if (this.#machine.turnIsRecorded && !this.#machine.repeating) return false;\n",
+    replace: "",
+    caughtBy: "patches",
+  },
 ];
