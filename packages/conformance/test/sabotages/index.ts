@@ -3,6 +3,7 @@ import { DUE_RUNS } from "./due-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { TIMES_OF_RUNS } from "./times-of-runs.ts";
 import { TRANSACTION_STEPS } from "./transaction-steps.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
@@ -11,5 +12,6 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...DUE_RUNS,
   ...WORKERS_AND_VIEWS,
   ...OLD_RUNS,
+  ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
 ];
