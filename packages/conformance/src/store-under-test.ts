@@ -14,7 +14,7 @@ export interface StoreUnderTest {
   /** Hints published through one connection reach the subscribers of the other. */
   readonly hintsReachOthers?: boolean;
   /**
-   * Sets the store's clock, which then stands still until it is set again; for every connection. Never set backwards.
+   * Sets the store's clock, which then stands still until it is set again; for every connection. Some tests set it back.
    * Without it the tests that need to know or to move the time are skipped.
    */
   setClock?(ms: number): Promise<void>;

@@ -40,6 +40,7 @@ export {
   type RunData,
   type RunRow,
   type RunStatus,
+  timeInHistory,
 } from "./model/run.ts";
 export type { Stored, Whole } from "./model/stored.ts";
 export type { VersionRow } from "./model/version-row.ts";

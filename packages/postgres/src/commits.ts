@@ -36,13 +36,17 @@ function runValues(commits: readonly RunCommit[]): unknown[] {
     binary.int4Array(commits, (commit) => commit.events.length),
     binary.charArray(transitions, kindOf),
     binary.textArray(transitions, statusOf),
-    binary.sparse(binary.timeArray, transitions, (transition) =>
-      transition.type === "suspend" ? transition.availableAt : null,
-    ),
+    binary.sparse(binary.timeArray, commits, timeOf),
     binary.sparse(binary.textArray, transitions, (transition) =>
       transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
     ),
   ];
+}
+
+/** When a suspended run is due; when the last event of one that ends was, because its end may not be earlier. */
+function timeOf({ transition, events }: RunCommit): number | null {
+  if (transition.type === "suspend") return transition.availableAt;
+  return transition.type === "end" || transition.type === "continue" ? (events[events.length - 1]?.at ?? null) : null;
 }
 
 const KINDS = { hold: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;

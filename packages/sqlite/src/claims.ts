@@ -15,7 +15,7 @@ const NEXT_DUE = `
   select min(available_at) as at from holdfast_runs where lane_id = ? and suspect = ? and available_at > ?`;
 const HOLD = `
   update holdfast_runs set epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
-    started_at = coalesce(started_at, ?), status = iif(status = ?, status, ?)
+    started_at = coalesce(started_at, max(?, created_at)), status = iif(status = ?, status, ?)
   where run_key in (select value from json_each(?))`;
 const TAKEN_UNDER = "select run_key from holdfast_runs where held_by = ? and claim_id = ? order by run_key";
 

@@ -10,7 +10,7 @@ import {
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
-import { appendEvent } from "./histories.ts";
+import { appendEvent, lastEventAt } from "./histories.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
 import {
   announceEnd,
@@ -140,14 +140,14 @@ function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): void {
     case "release":
       return letGo(call, row, { status: null, dueAt: call.now }, counts);
     case "end":
-      return endRun(call, row, transition, counts);
+      return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts);
     case "park":
       noteError(call, row, transition.error);
       noteParkers(call, row.runKey, parkersAfter(call, row.runKey, transition.code));
       announceEnd(call, row);
       return letGo(call, row, { status: "parked", dueAt: null }, counts);
     case "continue":
-      return continueAsNew(call, stateByKey(call, row.runKey), transition, counts);
+      return continueAsNew(call, stateByKey(call, row.runKey), commit, transition, counts);
   }
 }
 
@@ -161,6 +161,7 @@ function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): 
 function continueAsNew(
   call: Call,
   row: StateRow,
+  commit: RunCommit,
   { next, carried }: Extract<Transition, { type: "continue" }>,
   counts: Counts,
 ): void {
@@ -173,6 +174,13 @@ function continueAsNew(
   messages.forEach((message, i) => void appendMessage(call, nextKey, row.chainKey, i + 1, message));
   if (messages.length > 0)
     call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", messages.length, nextKey);
-  const end = { status: "continued", output: null, error: null, continuedAs: newUuidBytes(next.runId) } as const;
-  endRun(call, row, end, counts);
+  const ending = { lastEventAt: lastAt(call, row, commit, counts), continuedAs: newUuidBytes(next.runId) };
+  endRun(call, row, { status: "continued", output: null, error: null, ...ending }, counts);
+}
+
+/** When the last event was; it is read only where this commit brings none. */
+function lastAt(call: Call, { runKey }: Pick<StateRow, "runKey">, { events }: RunCommit, counts: Counts): number {
+  const last = events[events.length - 1];
+  if (last) return last.at;
+  return counts.eventCount === 0 ? 0 : lastEventAt(call, runKey);
 }

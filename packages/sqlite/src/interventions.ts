@@ -1,10 +1,11 @@
-import type {
-  ReopenOutcome,
-  ReopenParams,
-  RunRef,
-  RunStatus,
-  TerminateOutcome,
-  TerminateRunsParams,
+import {
+  type ReopenOutcome,
+  type ReopenParams,
+  type RunRef,
+  type RunStatus,
+  type TerminateOutcome,
+  type TerminateRunsParams,
+  timeInHistory,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode, statusName } from "./codes.ts";
@@ -32,7 +33,12 @@ export function terminateRuns(call: Call, params: TerminateRunsParams): Terminat
     if (isClosedCode(row.status)) return { outcome: "closed", runId, status: statusName(row.status) };
     announceTaken(call, row);
     raiseEpoch(call, row);
-    endRun(call, row, { status: "terminated", output: null, error: params.error });
+    endRun(call, row, {
+      status: "terminated",
+      output: null,
+      error: params.error,
+      lastEventAt: lastEventAt(call, row.runKey),
+    });
     return { outcome: "terminated", runId, status: "terminated" };
   });
 }
@@ -67,7 +73,7 @@ function isSuperseded(call: Call, row: StateRow): boolean {
 function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   const { sql, now } = call;
   const seq = row.eventCount + 1;
-  appendEvent(call, row.runKey, { ...event, seq, at: Math.max(lastEventAt(call, row.runKey), now) });
+  appendEvent(call, row.runKey, { ...event, seq, at: timeInHistory(row, lastEventAt(call, row.runKey), now) });
   const deadlineAt = row.deadlineAt === null ? null : now + (row.deadlineAt - row.createdAt);
   const availableAt = now;
   sql.run(

@@ -98,7 +98,7 @@ const LEAVE = `
 const LET_GO = `update holdfast_runs set ${LEAVE}`;
 const COUNT_AND_LET_GO = `update holdfast_runs set ${COUNT}, ${LEAVE}`;
 const CLOSE = `
-  status = ?, ended_at = ?, held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
+  status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
   where run_key = ?`;
 const END = `update holdfast_runs set ${CLOSE}`;
 const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
@@ -146,6 +146,8 @@ export interface RunEnding {
   readonly error: ErrorRecord | null;
   readonly compensation?: CompensationOutcome | null;
   readonly continuedAs?: Uint8Array;
+  /** When its last event was, or 0: the clock may have been set back since. */
+  readonly lastEventAt: number;
 }
 
 export function endRun(
@@ -156,8 +158,9 @@ export function endRun(
 ): void {
   const { sql, now } = call;
   const status = statusCode(end.status);
-  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, now, row.runKey);
-  else sql.execute(END, status, now, row.runKey);
+  const endedAt = Math.max(now, end.lastEventAt);
+  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, endedAt, row.runKey);
+  else sql.execute(END, status, endedAt, row.runKey);
   const { continuedAs = null, compensation = null, error, output } = end;
   sql.execute(
     INSERT_END,

@@ -11,6 +11,7 @@ import {
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode } from "./codes.ts";
 import { blob } from "./driver.ts";
+import { lastEventAt } from "./histories.ts";
 import { readRow } from "./run-rows.ts";
 import {
   announceIfDue,
@@ -82,7 +83,8 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
     if (policy === "replace") {
       announceTaken(call, other);
       raiseEpoch(call, other);
-      endRun(call, other, { status: "terminated", output: null, error: replaceError });
+      const ending = { error: replaceError, lastEventAt: lastEventAt(call, other.runKey) };
+      endRun(call, other, { status: "terminated", output: null, ...ending });
     }
   }
   const version = versions.of(start);
@@ -134,7 +136,7 @@ export function insertRun(
     ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
     ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
     ...[holding?.claimId ?? null, holding ? null : dueAt],
-    ...[createdAt, holding ? now : null, deadlineAt, attributesText(run.attributes)],
+    ...[createdAt, holding ? Math.max(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;

@@ -72,5 +72,6 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
 
 function timeOut(call: Call, row: StateRow, params: SweepParams): void {
   raiseEpoch(call, row);
-  endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError });
+  // It has never begun: it has no events.
+  endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
 }

@@ -1,4 +1,4 @@
-import type { CarriedMessage, Run, RunCommit, Transition } from "holdfast/adapter";
+import { type CarriedMessage, type Run, type RunCommit, type Transition, timeInHistory } from "holdfast/adapter";
 import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import { randomRun } from "./choices.ts";
@@ -20,7 +20,11 @@ function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
     runId: run.runId,
     epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
-    events: someEvents(run.eventCount, dice.of(0, 0, 1, 2, 4), world.now),
+    events: someEvents(
+      run.eventCount,
+      dice.of(0, 0, 1, 2, 4),
+      timeInHistory(run, lastEventAt(world, run.runId), world.now),
+    ),
     consumed: dice.chance(0.6) ? run.delivered : consumed,
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),
@@ -74,4 +78,8 @@ function carry(world: World, dice: Dice, run: Run): CarriedMessage[] {
   return dice
     .some(consumed, 2)
     .map(({ kind, name, messageId, payload }): CarriedMessage => ({ kind, name, messageId, payload }));
+}
+
+function lastEventAt({ contents }: World, runId: string): number {
+  return contents.histories[runId]?.at(-1)?.at ?? 0;
 }

@@ -19,6 +19,8 @@ function brokenByRun(run: Run, contents: Contents): string[] {
   const rules: Readonly<Record<string, boolean>> = {
     "the history has eventCount events, numbered from 1": history.length === run.eventCount && isCounted(history),
     "events never go back in time": history.every(({ at }, i) => i === 0 || at >= (history[i - 1]?.at ?? 0)),
+    "a run starts when it was created, or later": run.startedAt === null || run.startedAt >= run.createdAt,
+    "its events and its end follow its start": areInOrder(run, history),
     "no more messages are consumed than were delivered": run.consumed <= run.delivered,
     "the inbox is numbered from 1 to delivered":
       run.status === "continued" || (inbox.length === run.delivered && isCounted(inbox)),
@@ -68,6 +70,12 @@ function isLinked(run: Run, runs: readonly Run[]): boolean {
   const from = runs.find(({ runId }) => runId === run.continuedFrom);
   // Not there: it was purged.
   return !from || (from.continuedAs === run.runId && from.firstRunId === run.firstRunId);
+}
+
+function areInOrder(run: Run, history: readonly { readonly at: number }[]): boolean {
+  const begun = run.startedAt ?? run.createdAt;
+  const last = Math.max(begun, history.at(-1)?.at ?? begun);
+  return (history[0]?.at ?? begun) >= begun && (run.endedAt === null || run.endedAt >= last);
 }
 
 function isDue(run: Run): boolean {

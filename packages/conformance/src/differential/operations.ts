@@ -51,7 +51,8 @@ export function randomOperations(dice: Dice, count: number): Operation[] {
   return Array.from({ length: count }, () => ({
     kind: dice.pick(kinds) as OperationKind,
     seed: dice.int(2 ** 31),
-    passMs: dice.of(0, 0, 0, 0, 1, 1, 7, 100, 700),
+    // Now and then somebody sets the clock back.
+    passMs: dice.of(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 7, 7, 100, 100, 700, 700, -60),
   }));
 }
 

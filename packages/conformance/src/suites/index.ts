@@ -15,6 +15,7 @@ import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
 import { texts } from "./texts.ts";
+import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
 import { transitions } from "./transitions.ts";
 import { versions } from "./versions.ts";
@@ -37,6 +38,7 @@ export const SUITES: readonly Suite[] = [
   listing,
   payloads,
   texts,
+  times,
   hints,
   concurrency,
 ];

@@ -123,6 +123,8 @@ export const retention: Suite = {
       const first = await ended(t, { id: "a" });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
       await t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      // A run of the same id is created a millisecond later at least, and does not end before that.
+      await t.advance(1);
       expect(await purge(t, { statuses: ["terminated"] })).toEqual({ purged: 1, more: false });
       expect(await t.run({ namespace: "default", id: "a" })).toMatchObject({ runId: first.runId });
     },

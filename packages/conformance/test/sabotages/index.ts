@@ -4,6 +4,7 @@ import { HELD_RUNS } from "./held-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { TIMES_OF_RUNS } from "./times-of-runs.ts";
 import { TRANSACTION_STEPS } from "./transaction-steps.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
 
@@ -13,5 +14,6 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...WORKERS_AND_VIEWS,
   ...OLD_RUNS,
   ...PARKED_RUNS,
+  ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
 ];

@@ -1,6 +1,6 @@
-import { isClosed } from "../model/run.ts";
+import { isClosed, timeInHistory } from "../model/run.ts";
 import type { ReopenOutcome, ReopenParams } from "../ports/store.ts";
-import { addTo, findRun, type MemoryState, setAvailable } from "./state.ts";
+import { addTo, findRun, lastEventAt, type MemoryState, setAvailable } from "./state.ts";
 
 export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now: number): ReopenOutcome {
   const row = findRun(state, params.run);
@@ -12,8 +12,8 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
   if (findRun(state, { namespace: row.namespace, id: row.id }) !== row)
     return { outcome: "superseded", status: row.status };
   row.eventCount += 1;
-  const before = state.events.get(row.runId)?.at(-1)?.at ?? 0;
-  addTo(state.events, row.runId, { ...params.event, seq: row.eventCount, at: Math.max(before, now) });
+  const at = timeInHistory(row, lastEventAt(state, row.runId), now);
+  addTo(state.events, row.runId, { ...params.event, seq: row.eventCount, at });
   row.epoch += 1;
   row.status = "running";
   row.endedAt = null;

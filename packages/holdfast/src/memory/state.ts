@@ -1,6 +1,6 @@
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
-import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
+import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow, timeInHistory } from "../model/run.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
@@ -125,7 +125,7 @@ export function hold(state: MemoryState, row: RunRecord, workerId: string, claim
   row.epoch += 1;
   row.heldBy = workerId;
   row.claimId = claimId;
-  row.startedAt ??= now;
+  row.startedAt ??= Math.max(now, row.createdAt);
   if (row.status !== "compensating") row.status = "running";
   row.waitingFor = [];
   row.availableAt = null;
@@ -150,12 +150,17 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   row.output = end.output;
   row.error = end.error;
   row.compensation = end.compensation ?? null;
-  row.endedAt = now;
+  row.endedAt = timeInHistory(row, lastEventAt(state, row.runId), now);
   row.waitingFor = [];
   state.deadlines.delete(row.runId);
   state.parkedBy.delete(row.runId);
   setAvailable(state, row, null, now);
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+}
+
+/** 0 when there is none. */
+export function lastEventAt(state: MemoryState, runId: string): number {
+  return state.events.get(runId)?.at(-1)?.at ?? 0;
 }
 
 export function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {

@@ -143,6 +143,18 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
   };
 }
 
+/**
+ * When something happens to a run, by a clock that may have been set back: not before it has started, nor before its last event.
+ * `lastEventAt` is 0 when it has none.
+ */
+export function timeInHistory(
+  { createdAt, startedAt }: Pick<RunRow, "createdAt" | "startedAt">,
+  lastEventAt: number,
+  now: number,
+): number {
+  return Math.max(now, startedAt ?? createdAt, lastEventAt);
+}
+
 /** seq 0 of every history is the run row itself. */
 export function startEvent(run: Run): HistoryEvent {
   const { namespace, runId, id, workflow, version, queue } = run;

@@ -40,7 +40,7 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     alone: false,
     suspect: false,
     createdAt,
-    startedAt: holder ? now : null,
+    startedAt: holder ? Math.max(now, createdAt) : null,
     endedAt: null,
     deadlineAt,
     attributes: run.attributes,

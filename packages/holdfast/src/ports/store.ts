@@ -7,7 +7,8 @@
  *    numbered in the order of the call.
  * 2. Each call is idempotent under the ids that the caller made (runId, messageId, claimId, epoch and commit number): the
  *    caller may repeat it, unchanged, after an outcome that it could not see.
- * 3. Due times and leases are judged by the store's own clock; every reply that carries `now` tells it.
+ * 3. Due times and leases are judged by the store's own clock; every reply that carries `now` tells it. That clock may be set back:
+ *    a run does not start before it was created, and neither its end nor its retry is earlier than its start or its last event.
  * 4. Errors: `store_unavailable` (nothing happened), `store_outcome_unknown` (it may have happened: repeat the call),
  *    `store_refused` (the data of this call was refused as a whole: repeating it cannot help, but a part of it may pass).
  *    Everything else is a bug. An outcome `busy` means that a stranger's transaction has the row: repeat it unchanged.

@@ -11,7 +11,7 @@ create function commit_runs(
   p_run uuid[], p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
   p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park
   p_status text[],       -- null: unchanged
-  p_available bigint[],
+  p_available bigint[],  -- of a suspension, when it is due; of an end, when the last event of this flush was
   p_waiting text[],      -- each a literal of a text array
   p_output bytea[], p_error bytea[], p_compensation text[], p_continued_as uuid[],
   p_clear_deadline boolean[],
@@ -71,7 +71,11 @@ begin
                           then case when j.available_at <= o_now then j.available_at
                                     else least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end end,
       waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for::text[] end,
-      ended_at     = case when j.kind in ('e', 'u', 'c') then o_now end,
+      -- The clock may have been set back. The last event is looked up only where this flush brings none.
+      ended_at     = case when j.kind in ('e', 'u', 'c')
+                          then greatest(o_now, r.created_at, r.started_at, coalesce(j.available_at,
+                               case when r.event_count > 0 then (select e.at from events e
+                                                                  where e.run_no = r.run_no and e.seq = r.event_count) end)) end,
       output       = case when j.kind in ('e', 'u') then j.output end,
       error        = case when j.kind in ('e', 'u', 'p') then j.error end,
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
@@ -217,4 +221,10 @@ begin
     from unnest(n_run) as n(run_id) join run_starts s using (run_id);
   return v_lines;
 end $$;
+
+-- When a run ends that is ended from outside: not before it has begun, nor before its last event. The clock may have been set back.
+create function end_time(r runs, p_now bigint) returns bigint language sql stable as $$
+  select greatest(p_now, r.created_at, r.started_at,
+                  (select e.at from events e where e.run_no = r.run_no and e.seq = r.event_count))
+$$;
 `;

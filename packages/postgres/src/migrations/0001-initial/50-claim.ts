@@ -70,7 +70,7 @@ begin
     -- By their place: a row that is locked stays where it is, and no index has to be asked for it again.
     with taken as (
       update runs r set epoch = r.epoch + 1, held_by = p_worker, claim_id = p_claim, available_at = null, alone = p_solo,
-          waiting_for = null, started_at = coalesce(r.started_at, v_now),
+          waiting_for = null, started_at = coalesce(r.started_at, greatest(v_now, r.created_at)),
           status = case when r.status = 'compensating' then r.status else 'running' end
        where r.ctid = any (v_rows) returning r.*
     ), ours as materialized (

@@ -71,7 +71,7 @@ begin
           join runs r using (run_id) where k.outcome = 'replace'
       ), ended as (
         update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
-            available_at = null, waiting_for = null, ended_at = v_now, error = p_replace_error
+            available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_replace_error
           from old where r.run_id = old.run_id
       ), handed as (
         update open_ids o set run_id = p_run[old.i], created_at = v_now from old
@@ -113,7 +113,7 @@ begin
         select p_run[f.i], v_lane[f.i], f.created_at, f.created_at + p_timeout[f.i],
                case when f.hold then 'running' else 'pending' end::run_status, f.hold::int,
                case when f.hold then p_hold_by end, case when f.hold then p_claim end,
-               case when not f.hold then f.available_at end, case when f.hold then v_now end
+               case when not f.hold then f.available_at end, case when f.hold then greatest(v_now, f.created_at) end
           from fresh f
       )
       select array_agg(f.i order by f.i), array_agg(f.created_at order by f.i), array_agg(f.available_at order by f.i),

@@ -16,7 +16,7 @@ begin
      where r.run_id = any (v_locked) and r.ended_at is null
   ), ended as (
     update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
-        available_at = null, waiting_for = null, ended_at = v_now, error = p_error from old where r.run_id = old.run_id
+        available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_error from old where r.run_id = old.run_id
   ), freed as (
     delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id
   )
@@ -53,7 +53,7 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint; r record;
 begin
-  select x.run_no, x.status, x.ended_at, x.event_count, s.namespace, s.id, s.created_at into r
+  select x.run_no, x.status, x.ended_at, x.event_count, coalesce(x.started_at, x.created_at) as begun, s.namespace, s.id, s.created_at into r
     from runs x join run_starts s using (run_id) where x.run_id = v_run for no key update of x skip locked;
   if not found then
     select x.status into o_status from runs x where x.run_id = v_run;
@@ -73,7 +73,7 @@ begin
   v_now := now_ms();
   insert into events (run_no, seq, type, op, at, payload, meta)
   values (r.run_no, p_event_count + 1, p_type, p_op,
-          greatest(v_now, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
+          greatest(v_now, r.begun, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
           p_payload, p_meta);
   update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
       alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null, deadline_at = v_now + (x.deadline_at - x.created_at),

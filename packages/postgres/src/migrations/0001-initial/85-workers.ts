@@ -116,7 +116,8 @@ begin
     select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
        and r.started_at is null order by r.deadline_at limit p_limit for no key update skip locked
   ), ended as (
-    update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null, ended_at = o_now,
+    update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null,
+        ended_at = greatest(o_now, r.created_at),
         error = p_timeout_error from late where r.run_id = late.run_id
   ), freed as (
     delete from open_ids o using late join run_starts s using (run_id) where o.namespace = s.namespace and o.id = s.id
