@@ -9,6 +9,7 @@ const steps = [
   { name: "types", run: () => run("npm", ["run", "--silent", "types"]) },
   { name: "tests", run: () => run(process.execPath, ["scripts/test.mjs"]) },
   { name: "examples", run: () => run(process.execPath, ["examples/check.mjs"]) },
+  { name: "packages", run: () => run(process.execPath, ["scripts/pack-check.mjs"]) },
 ];
 
 ensureInstalled();

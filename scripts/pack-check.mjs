@@ -1,0 +1,6 @@
+// Packs what is published and uses it as an application would: npm run pack-check
+import process from "node:process";
+import { ensureInstalled, run } from "./ensure-installed.mjs";
+
+ensureInstalled();
+process.exit(run(process.execPath, ["--import", "tsx", "scripts/packages/check.ts"]));
