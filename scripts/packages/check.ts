@@ -8,7 +8,7 @@ import process from "node:process";
 import { build, type Format } from "esbuild";
 import { CheckFailed, command, node } from "./commands.ts";
 import { readPublishedPackages, root } from "./published-packages.ts";
-import { findPublishingFaults } from "./published-types.ts";
+import { findPublishingFaults } from "./publishing-faults.ts";
 import { copyReadme, copySamples, makeProject, makeWorkspace, writeCompilerOptions } from "./sample-project.ts";
 import { findLeftovers, packAll, type Tarball } from "./tarballs.ts";
 
@@ -66,7 +66,7 @@ async function installWithNpm(folder: string, tarballs: readonly Tarball[]): Pro
   const uses = ["holdfast", "@holdfast/sqlite", "@holdfast/postgres"];
   const devDependencies = { ...TYPES, typescript: EARLIER_TYPESCRIPT };
   makeProject({ folder, tarballs, uses, devDependencies });
-  copySamples(folder, ["by-name.ts", "worker.ts", "both-stores.ts", "types.ts"]);
+  copySamples(folder, ["by-name.ts", "worker.ts", "both-stores.ts", "held-values.ts"]);
   await command("npm", ["install", ...REGISTRY_CACHE], { cwd: folder });
   // A second copy of the core would have its own classes and its own notion of a client.
   const copies = ["sqlite", "postgres"].map((name) =>
