@@ -3,7 +3,6 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { nameFault, valueFault } from "../model/names.ts";
-import type { Payload } from "../model/payload.ts";
 import type { Logger } from "../ports/logger.ts";
 import {
   type Branch,
@@ -91,17 +90,15 @@ export interface Context {
   retired(name: string): void;
   /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
   compensate(name: string, fn: Compensation<never>): void;
-  /** Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. */
+  /**
+   * Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. It decides at once:
+   * what is pending is dropped, and a `catch` or `finally` around it changes nothing and can ask for nothing.
+   */
   continueAsNew(input?: unknown): never;
 }
 
-/** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function. */
-export class ContinueAsNew {
-  readonly input: Payload;
-  constructor(input: Payload) {
-    this.input = input;
-  }
-}
+/** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function, for which all is decided by then. */
+export class ContinueAsNew {}
 
 export function createContext(machine: RunMachine, scope: Scope): Context {
   return new RunContext(machine, scope);
@@ -296,7 +293,11 @@ class RunContext implements Context {
   continueAsNew(input?: unknown): never {
     this.#machine.assertInTurn("ctx.continueAsNew");
     const { codec, run } = this.#machine;
-    throw new ContinueAsNew(codec.encode(input, `input of the run that continues "${run.id}"`));
+    this.#machine.continueAsNew(
+      codec.encode(input, `input of the run that continues "${run.id}"`),
+      this.#parentScope(),
+    );
+    throw new ContinueAsNew();
   }
 }
 
