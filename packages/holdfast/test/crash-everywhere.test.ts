@@ -112,3 +112,20 @@ test("a transaction of another store is answered by a mock, and says what to do 
   expect(await t.run(transfer)).toBe("moved at attempt 1");
   await t.close();
 });
+
+test("a workflow with a timeout survives, and one that runs into it times out wherever its worker dies", async () => {
+  const quick = workflow({ name: "quick", timeout: "1h" }, async (ctx) => {
+    const a = await ctx.step("a", () => 1);
+    await ctx.sleep("nap", "10m");
+    return a + (await ctx.step("b", () => 2));
+  });
+  expect(await crashEverywhere(quick, undefined)).toMatchObject({ output: 3, crashes: 6 });
+  const undone: string[] = [];
+  const slow = workflow({ name: "slow", timeout: "1h" }, async (ctx) => {
+    await ctx.step("a", () => 1, { compensate: () => void undone.push("a") });
+    await ctx.sleep("nap", "2h");
+  });
+  const report = await crashEverywhere(slow, undefined);
+  expect(report.crashes).toBeGreaterThan(3);
+  expect(undone.length).toBeGreaterThan(report.crashes);
+});

@@ -1,4 +1,5 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { describeValue } from "../errors/safe-read.ts";
 import type { Logger } from "../ports/logger.ts";
 import { anyTurnOpen } from "../replay/turn-loop.ts";
 
@@ -22,7 +23,7 @@ export function guardRejections(log: Logger): () => void {
 
 function onUnhandledRejection(reason: unknown): void {
   if (anyTurnOpen() || isHoldfastError(reason, "outside_turn") || isHoldfastError(reason, "run_ended")) {
-    const error = String(reason);
+    const error = describeValue(reason);
     for (const { log } of guards)
       log.debug({ error }, "a promise of workflow code failed while nobody was waiting for it");
   } else if (process.listenerCount("unhandledRejection") === 1) throw reason;

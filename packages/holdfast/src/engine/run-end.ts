@@ -1,4 +1,5 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { readProperty } from "../errors/safe-read.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
@@ -51,7 +52,7 @@ export function endTransition(
 
 /** The cancellation itself, or an error that was thrown because of it. */
 function isCancellation(error: unknown): boolean {
-  for (let current = error, depth = 0; current && depth < 5; current = (current as Error).cause, depth++) {
+  for (let current = error, depth = 0; current && depth < 5; current = readProperty(current, "cause"), depth++) {
     if (isHoldfastError(current, "run_canceled")) return true;
   }
   return false;

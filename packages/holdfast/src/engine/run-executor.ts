@@ -12,6 +12,7 @@
  *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back and taken again behind it.
  */
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { describeValue } from "../errors/safe-read.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
@@ -178,7 +179,9 @@ export class RunExecutor implements TurnTaker, Committable {
       if (isHoldfastError(error, "invariant_broken")) throw error;
       // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
       this.machine.close();
-      this.#park(isHoldfastError(error) ? error : new HoldfastError("codec_failed", String(error), { cause: error }));
+      this.#park(
+        isHoldfastError(error) ? error : new HoldfastError("codec_failed", describeValue(error), { cause: error }),
+      );
       return false;
     }
   }
@@ -445,7 +448,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.machine.freshAttributes = null;
     this.#consumed = this.#durableConsumed;
     if (this.#parkError) return this.drop();
-    this.#park(error instanceof HoldfastError ? error : new HoldfastError("store_refused", String(error)));
+    this.#park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
   }
 
   #leave(transition: Transition): void {

@@ -2,7 +2,7 @@ import { DURATION_MS_MAX } from "../model/duration.ts";
 import { type ErrorKind, isErrorKind, isRetryableKind } from "../model/error-kind.ts";
 import { kindOfCode, kindOfHttpStatus, kindOfSqliteResult } from "./foreign-codes.ts";
 import { isHoldfastError } from "./holdfast-error.ts";
-import { readProperty, readText } from "./safe-read.ts";
+import { membersOf, readProperty, readText } from "./safe-read.ts";
 
 const CAUSE_DEPTH_MAX = 5;
 const STATUS_KEYS = ["status", "statusCode"] as const;
@@ -91,15 +91,15 @@ function kindByName(error: object): ErrorKind | undefined {
 /** Whatever the library: a non-empty list of issues that each have a message is what Standard Schema prescribes. */
 function kindByIssues(error: object): ErrorKind | undefined {
   if (readProperty(error, " arkKind") === "errors") return "ValidationError"; // arktype's result, thrown as it is
-  const issues = readProperty(error, "issues");
-  if (!Array.isArray(issues) || issues.length === 0) return undefined;
+  const issues = membersOf(readProperty(error, "issues"));
+  if (issues.length === 0) return undefined;
   return issues.every((issue) => typeof readProperty(issue, "message") === "string") ? "ValidationError" : undefined;
 }
 
 /** `Promise.any` and Node's parallel connection attempts fail with several errors at once. */
 function kindOfMembers(error: unknown): ErrorKind | undefined {
-  const members = readProperty(error, "errors");
-  if (!Array.isArray(members) || members.length === 0) return undefined;
+  const members = membersOf(readProperty(error, "errors"));
+  if (members.length === 0) return undefined;
   const kinds = new Set(members.map((member) => (isObject(member) ? kindOfOne(member) : undefined)));
   return kinds.size === 1 ? [...kinds][0] : undefined;
 }

@@ -4,7 +4,7 @@ import { classifyError } from "./classify.ts";
 import { isHoldfastError } from "./holdfast-error.ts";
 import { isSecretKey, MASK, redactText } from "./redact.ts";
 import { RecordedError } from "./run-errors.ts";
-import { readProperty, readText } from "./safe-read.ts";
+import { isInstance, membersOf, readProperty, readText, UNREADABLE } from "./safe-read.ts";
 
 const MESSAGE_BYTES_MAX = 8 * 1024;
 const STACK_BYTES_MAX = 4 * 1024;
@@ -93,14 +93,14 @@ function recordOf(error: unknown, recorder: Recorder, depth: number, givenKind?:
     return recordOfObject(error, recorder, depth, kind);
   } catch {
     // A proxy can make even `instanceof` throw. The failure itself must still be recorded.
-    return { name: "ThrownValue", message: "a value that cannot be read", kind: givenKind ?? "Unknown" };
+    return { name: "ThrownValue", message: UNREADABLE, kind: givenKind ?? "Unknown" };
   }
 }
 
 function recordOfObject(error: object, recorder: Recorder, depth: number, kind: ErrorKind): ErrorRecord {
   const recorded = isHoldfastError(error) && "recordedCode" in error;
   const code = readProperty(error, recorded ? "recordedCode" : "code");
-  const rawName = readText(error, "name") ?? (error instanceof Error ? "Error" : "ThrownValue");
+  const rawName = readText(error, "name") ?? (isInstance(error, Error) ? "Error" : "ThrownValue");
   const rawMessage = readProperty(error, "message");
   const name = recorder.text(rawName, NAME_BYTES_MAX);
   const message = recorder.text(typeof rawMessage === "string" ? rawMessage : describeObject(error), MESSAGE_BYTES_MAX);
@@ -131,8 +131,8 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
 function dataOf(error: object, recorder: Recorder): Record<string, unknown> | undefined {
   const source = isHoldfastError(error) ? error.data : error;
   const data: Record<string, unknown> = {};
-  const members = readProperty(error, "errors");
-  if (Array.isArray(members)) putEntry(data, "errors", members.map(memberSummary), recorder, 1);
+  const members = membersOf(readProperty(error, "errors"));
+  if (members.length > 0) putEntry(data, "errors", members.map(memberSummary), recorder, 1);
   for (const key of ownKeys(source)) {
     if (Object.hasOwn(data, key)) continue;
     const value = readProperty(source, key);
@@ -143,7 +143,7 @@ function dataOf(error: object, recorder: Recorder): Record<string, unknown> | un
 }
 
 function memberSummary(member: unknown): unknown {
-  if (!(member instanceof Error)) return member;
+  if (!isInstance(member, Error)) return member;
   return { name: readText(member, "name"), message: readText(member, "message"), kind: classifyError(member).kind };
 }
 
@@ -162,6 +162,14 @@ function plainValue(value: unknown, recorder: Recorder, depth: number): unknown 
   if (typeof value === "boolean" || value === null) return value;
   if (typeof value === "bigint") return recorder.dataText(String(value));
   if (typeof value !== "object" || depth > DATA_DEPTH_MAX) return undefined;
+  try {
+    return plainObject(value, recorder, depth);
+  } catch {
+    return UNREADABLE; // the rest of the error can still be read
+  }
+}
+
+function plainObject(value: object, recorder: Recorder, depth: number): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
   if (value instanceof URL) return recorder.dataText(value.href);
   if (Array.isArray(value)) return plainList(value, recorder, depth);

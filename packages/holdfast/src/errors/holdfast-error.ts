@@ -1,5 +1,6 @@
 import type { ErrorKind } from "../model/error-kind.ts";
 import { ERROR_CODES, type ErrorCode } from "./codes.ts";
+import { isInstance } from "./safe-read.ts";
 
 // From the global symbol registry, so that errors made by another copy of this package carry the same mark:
 // `instanceof` fails between two copies, and names are easily minified or shared.
@@ -83,7 +84,7 @@ export function nameOf(target: object, name: string): void {
 
 function errorJson(error: Error, depth: number): ErrorJson {
   const ours = isHoldfastError(error) ? { code: error.code, kind: error.kind, data: error.data } : {};
-  const cause = depth < JSON_CAUSE_DEPTH_MAX && error.cause instanceof Error ? error.cause : undefined;
+  const cause = depth < JSON_CAUSE_DEPTH_MAX && isInstance(error.cause, Error) ? error.cause : undefined;
   return {
     name: error.name,
     message: error.message,

@@ -1,3 +1,6 @@
+/** What stands for a value that throws when it is looked at. */
+export const UNREADABLE = "a value that cannot be read";
+
 /** Reads a property of anything. A thrown value can be hostile: a getter or proxy that throws reads as undefined. */
 export function readProperty(value: unknown, key: PropertyKey): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
@@ -12,4 +15,31 @@ export function readProperty(value: unknown, key: PropertyKey): unknown {
 export function readText(value: unknown, key: PropertyKey): string | undefined {
   const text = readProperty(value, key);
   return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/** `instanceof`, which a proxy can make throw. */
+export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+/** The members of a list; of anything else, and of a list that cannot be read, there are none. */
+export function membersOf(value: unknown): readonly unknown[] {
+  try {
+    return Array.isArray(value) ? [...value] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A value as text, whatever it is: a person is to read it. */
+export function describeValue(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return UNREADABLE;
+  }
 }

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
+import { describeValue, isInstance, readText } from "../errors/safe-read.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import { type Context, ContinueAsNew, runInScope } from "./context.ts";
 import type { RunMachine } from "./run-machine.ts";
@@ -80,7 +81,7 @@ export async function runParallel(
     const settle = (lane: Lane, result: PromiseSettledResult<unknown>): void => {
       settled.set(lane.key, result);
       if (failed) return;
-      const leaves = result.status === "rejected" && result.reason instanceof ContinueAsNew;
+      const leaves = result.status === "rejected" && isInstance(result.reason, ContinueAsNew);
       if (result.status === "rejected" && (!collect || leaves)) {
         failed = true;
         cancelAll(machine, lanes, lane, "another branch of ctx.parallel has failed");
@@ -120,7 +121,7 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
         (error) => {
           if (over) return;
           errors.set(lane.key, error);
-          const leaves = error instanceof ContinueAsNew;
+          const leaves = isInstance(error, ContinueAsNew);
           if (errors.size < lanes.length && !leaves) return;
           over = true;
           if (leaves) return reject(error);
@@ -131,7 +132,7 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
             outer ??
               new HoldfastError(
                 "race_failed",
-                `Every branch of ctx.race failed; the first: ${String((all[0] as Error)?.message ?? all[0])}`,
+                `Every branch of ctx.race failed; the first: ${readText(all[0], "message") ?? describeValue(all[0])}`,
                 { cause: new AggregateError(all) },
               ),
           );

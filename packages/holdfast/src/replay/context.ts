@@ -6,7 +6,6 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Duration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { nameFault, valueFault } from "../model/names.ts";
-import type { Payload } from "../model/payload.ts";
 import type { Stored, Whole } from "../model/stored.ts";
 import type { RunLogger } from "../ports/logger.ts";
 import { RECEIVE_PREFIX } from "./ask.ts";
@@ -136,19 +135,15 @@ export interface Context<I = unknown> {
   /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
   compensate(name: string, fn: Compensation<never>): void;
   /**
-   * Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. The input is what
+   * Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. It decides at once:
+   * what is pending is dropped, and a `catch` or `finally` around it changes nothing and can ask for nothing. The input is what
    * the function takes; a schema is not applied to it again.
    */
   continueAsNew(...rest: ContinueArguments<I>): never;
 }
 
-/** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function. */
-export class ContinueAsNew {
-  readonly input: Payload;
-  constructor(input: Payload) {
-    this.input = input;
-  }
-}
+/** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function, for which all is decided by then. */
+export class ContinueAsNew {}
 
 const RECEIVE_OPTIONS = { timeout: checkedLater };
 
@@ -367,7 +362,11 @@ class RunContext implements Context {
   continueAsNew(input?: unknown): never {
     this.#machine.assertInTurn("ctx.continueAsNew");
     const { codec, run } = this.#machine;
-    throw new ContinueAsNew(codec.encode(input, `input of the run that continues "${run.id}"`));
+    this.#machine.continueAsNew(
+      codec.encode(input, `input of the run that continues "${run.id}"`),
+      this.#parentScope(),
+    );
+    throw new ContinueAsNew();
   }
 }
 

@@ -1,4 +1,5 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { membersOf, readProperty } from "../errors/safe-read.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Outcome } from "./machine-params.ts";
 import type { Op } from "./op.ts";
@@ -13,11 +14,11 @@ const DEPTH_MAX = 5;
  */
 export function failedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];
-  const { op, recordedCode, cause, errors } = error as Readonly<Record<string, unknown>>;
-  const own =
-    isHoldfastError(error, "step_failed") && typeof op === "string" && recordedCode !== "step_crashed" ? [op] : [];
-  const members = Array.isArray(errors) ? errors.flatMap((member) => failedOps(member, depth + 1)) : [];
-  return [...new Set([...own, ...failedOps(cause, depth + 1), ...members])];
+  const op = isHoldfastError(error, "step_failed") ? readProperty(error, "op") : undefined;
+  const own = typeof op === "string" && readProperty(error, "recordedCode") !== "step_crashed" ? [op] : [];
+  const causes = failedOps(readProperty(error, "cause"), depth + 1);
+  const members = membersOf(readProperty(error, "errors")).flatMap((member) => failedOps(member, depth + 1));
+  return [...new Set([...own, ...causes, ...members])];
 }
 
 /** A step that was aborted because of the failure for which the run is tried again is to be tried again as well. */

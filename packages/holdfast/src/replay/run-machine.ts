@@ -16,6 +16,7 @@
 import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
+import type { Payload } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
@@ -24,7 +25,7 @@ import { AbortOnce } from "./abort-once.ts";
 import { type AskInit, fits, isMessage, placed, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { Compensations } from "./compensations.ts";
-import { type Context, ContinueAsNew, createContext } from "./context.ts";
+import { type Context, createContext } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
 import { alsoForgetting, failedOps } from "./failed-ops.ts";
@@ -294,6 +295,13 @@ export class RunMachine {
     return this.#cursor.mayHaveBegun(op.id);
   }
 
+  /** Decides at once, whatever the code does with what is thrown next. A part that was given up decides nothing. */
+  continueAsNew(input: Payload, scope: Scope): void {
+    const canceled = this.undoScope ? this.givenUp() : scope.cancellation();
+    if (canceled && (this.undoScope || canceled !== this.root.canceled)) throw canceled;
+    this.#finish({ type: "continued", input });
+  }
+
   /** Why the code of a run that has failed or was canceled may do no more. */
   givenUp(): Error {
     return this.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
@@ -325,7 +333,7 @@ export class RunMachine {
       const output = this.codec.encode(value, `output of workflow "${this.run.workflow}"`);
       this.#finish({ type: "completed", value, output });
     } catch (error) {
-      if (error instanceof ContinueAsNew) return this.#finish({ type: "continued", input: error.input });
+      if (this.outcome) return;
       if (!this.inTurn) return this.#settledOutside(error);
       const bug = this.params.onBug === "fail" || this.#hasBegunToUndo() ? undefined : workflowBug(this.run, error);
       if (bug) return this.#violate(bug);
@@ -347,6 +355,7 @@ export class RunMachine {
   }
 
   #finish(outcome: Outcome): void {
+    if (this.outcome) return;
     if (!this.inTurn) return this.#settledOutside(undefined);
     const pending = this.ops.pending();
     this.outcome = outcome;

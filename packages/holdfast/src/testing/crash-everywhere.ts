@@ -2,6 +2,7 @@ import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
+import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkOptions,
@@ -143,9 +144,7 @@ async function runOnce(
   );
   life.onDeath = () => {
     steps.cutOff();
-    // The lease of the dead worker has passed: nothing is learned from waiting for it.
-    for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
-    void startWorker(heir, workflow);
+    void expireLeases(store, clock).then(() => startWorker(heir, workflow));
   };
   if (options.whenWaiting) feedWhenWaiting(store, clock, () => options.whenWaiting?.(heir, RUN_ID));
   await startWorker(doomed, workflow);
@@ -160,6 +159,20 @@ async function runOnce(
   if (!died) await clock.until(doomed.close());
   const world = JSON.stringify(options.effects?.snapshot()) ?? "";
   return { ...observed, world, commits, died, rerun: steps.rerun, repeated: steps.repeated };
+}
+
+/** The lease of the dead worker passes at once: nothing is learned from waiting for it, and timeouts would pass with it. */
+async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<void> {
+  for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
+  const never = toErrorRecord(new HoldfastError("crash_loop", "crashEverywhere kills a worker once."));
+  await store.sweepWorkers({
+    suspectAfter: 2,
+    parkAfter: 2,
+    parkError: never,
+    timeoutGraceMs: FOREVER_MS,
+    timeoutError: never,
+    limit: 1_000,
+  });
 }
 
 async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void> {

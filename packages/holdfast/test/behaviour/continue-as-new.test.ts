@@ -1,4 +1,4 @@
-import { signal, workflow } from "holdfast";
+import { type Context, type HoldfastError, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "./fleet.ts";
 
@@ -126,5 +126,122 @@ describe("ctx.continueAsNew", () => {
     const bad = workflow("bad", async (ctx, _input: unknown) => ctx.continueAsNew({ fn: () => 1 }));
     const t = await openEngine(bad);
     await expect(t.run(bad)).rejects.toMatchObject({ cause: { code: "unserializable_value" } });
+  });
+});
+
+describe("ctx.continueAsNew decides at once", () => {
+  const HOPS = 2;
+
+  test.for<{ name: string; code: (ctx: Context, hop: number) => Promise<unknown> }>([
+    {
+      name: "code that catches it and returns does not undo it",
+      code: async (ctx, hop) => {
+        try {
+          if (hop < HOPS) ctx.continueAsNew(hop + 1);
+        } catch {
+          return "swallowed";
+        }
+        return hop;
+      },
+    },
+    {
+      name: "code that catches it and throws something else does not undo it",
+      code: async (ctx, hop) => {
+        try {
+          if (hop < HOPS) ctx.continueAsNew(hop + 1);
+        } catch {
+          throw new Error("swallowed");
+        }
+        return hop;
+      },
+    },
+    {
+      name: "nor does a branch that catches it, nor one that goes on beside it",
+      code: async (ctx, hop) => {
+        await ctx.parallel([
+          async () => {
+            try {
+              if (hop < HOPS) ctx.continueAsNew(hop + 1);
+            } catch {}
+          },
+          () => ctx.sleep("nap", "1 day"),
+        ]);
+        return hop;
+      },
+    },
+    {
+      name: "nor code that catches it and waits for something outside",
+      code: async (ctx, hop) => {
+        try {
+          if (hop < HOPS) ctx.continueAsNew(hop + 1);
+        } catch {
+          // tidy-allow: the mistake that this program makes is to wait for something that is not a ctx operation
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return hop;
+      },
+    },
+  ])("$name", async ({ code }) => {
+    const relay = workflow("relay", code);
+    const t = await openEngine(relay);
+    expect(await t.run(relay, 0)).toBe(HOPS);
+  });
+
+  test("what is pending is withdrawn, what is asked for afterwards is refused, and nothing of either is executed", async () => {
+    const log: string[] = [];
+    const relay = workflow("relay", async (ctx, hop: number): Promise<number> => {
+      if (hop === 1) return hop;
+      await ctx.step("first", () => log.push("first"));
+      void ctx.step("pending", () => log.push("pending"), { compensate: () => log.push("undo pending") });
+      try {
+        return ctx.continueAsNew(hop + 1);
+      } finally {
+        for (const ask of [() => ctx.step("late", () => log.push("late")), () => ctx.sleep("nap", "1h")])
+          try {
+            await ask();
+          } catch (error) {
+            log.push((error as HoldfastError).code);
+          }
+      }
+    });
+    const t = await openEngine(relay);
+    const run = await t.client.start(relay, 0);
+    expect(await run.result()).toBe(1);
+    expect(log).toEqual(["first", "run_ended", "run_ended"]);
+  });
+
+  test("but not when it is called by a branch that has lost", async () => {
+    const relay = workflow("relay", async (ctx, hop: number) => {
+      const stubborn = async (branch: Context): Promise<void> => {
+        try {
+          await branch.sleep("nap", "1h");
+        } catch {
+          branch.continueAsNew(hop + 1);
+        }
+      };
+      await ctx.race([(branch) => branch.step("quick", () => 1), stubborn]);
+      return hop;
+    });
+    const t = await openEngine(relay);
+    expect(await t.run(relay, 0)).toBe(0);
+  });
+
+  test("but not for a run that is already being compensated", async () => {
+    const log: string[] = [];
+    const relay = workflow("relay", async (ctx, hop: number) => {
+      await ctx.step("charge", () => 1, { compensate: () => void log.push(`refund ${hop}`) });
+      const stubborn = (async (): Promise<void> => {
+        try {
+          await ctx.sleep("nap", "1h");
+        } catch {
+          ctx.continueAsNew(hop + 1);
+        }
+      })();
+      stubborn.catch(() => {});
+      await ctx.step("fails", () => Promise.reject(new Error("no stock")), { retry: "none" });
+    });
+    const t = await openEngine(relay);
+    await expect(t.run(relay, 0)).rejects.toMatchObject({ cause: { message: "no stock" } });
+    expect(log).toEqual(["refund 0"]);
   });
 });

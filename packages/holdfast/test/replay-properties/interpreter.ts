@@ -48,7 +48,7 @@ export function bodyOf(program: Program, world: World): WorkflowBody {
 
 /** An error as user code could tell it from another. */
 export function describeError(error: unknown): string {
-  if (error instanceof ContinueAsNew) return `continue as new with ${text(error.input)}`;
+  if (error instanceof ContinueAsNew) return "continue as new";
   if (!(error instanceof Error)) return `thrown ${text(error)}`;
   const { code, op, recordedCode } = error as { code?: unknown; op?: unknown; recordedCode?: unknown };
   const members = error instanceof AggregateError ? ` {${error.errors.map(describeError).join("; ")}}` : "";
