@@ -210,7 +210,7 @@ export class Driver {
       (client) =>
         client
           .get(id)
-          .result()
+          .result({ onParked: "wait" })
           .then(
             (value) => `completed ${JSON.stringify(value)}`,
             (error: unknown) => {

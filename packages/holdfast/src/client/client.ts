@@ -170,7 +170,9 @@ export class Client {
   worker(options: WorkerOptions): Worker {
     this.#core.assertOpen();
     this.#workerCount += 1;
-    const resolved = resolveWorkerOptions(options, `worker-${process.pid}-${this.#workerCount}`);
+    const { environment } = this.#core.ports;
+    const name = options.name ?? environment?.workerName() ?? `worker-${process.pid}-${this.#workerCount}`;
+    const resolved = resolveWorkerOptions(options, name);
     const worker = new Worker({
       ports: this.#core.ports,
       namespace: this.namespace,
