@@ -223,7 +223,7 @@ export class Driver {
       (client) =>
         client
           .get(id)
-          .result()
+          .result({ onParked: "wait" })
           .then(
             (value) => `completed ${JSON.stringify(value)}`,
             (error: unknown) => {

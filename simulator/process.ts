@@ -2,6 +2,7 @@ import { Client } from "../packages/holdfast/src/client/client.ts";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import type { Worker } from "../packages/holdfast/src/engine/worker.ts";
 import type { WorkerOptions } from "../packages/holdfast/src/engine/worker-options.ts";
+import type { Environment } from "../packages/holdfast/src/ports/environment.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
 import { Lane, ProcessClock, type SimTime } from "./clock.ts";
 import { Dice } from "./dice.ts";
@@ -26,11 +27,17 @@ export interface ProcessParams {
   /** Which code it has, and whether it offers second versions. */
   readonly generation: number;
   readonly offersSecond: boolean;
+  /** What its worker is called: the same for the process that comes after it. */
+  readonly role: string;
+  readonly pid: number;
+  readonly isGone: (pid: number) => boolean;
 }
 
 /** One process: an engine of its own, behind ports that can be cut at any moment. */
 export class SimProcess {
   readonly name: string;
+  readonly role: string;
+  readonly pid: number;
   readonly generation: number;
   readonly offersSecond: boolean;
   readonly lane: Lane;
@@ -49,6 +56,8 @@ export class SimProcess {
   constructor(params: ProcessParams, onKilled: (process: SimProcess) => void) {
     const { time, store, notifier, log } = params;
     this.name = params.name;
+    this.role = params.role;
+    this.pid = params.pid;
     this.generation = params.generation;
     this.offersSecond = params.offersSecond;
     this.#onKilled = onKilled;
@@ -68,10 +77,18 @@ export class SimProcess {
         log,
         store: this.connection.port(),
         notifier: notifier.forLane(this.lane),
+        environment: this.#environment(params),
       },
       "default",
       async () => {},
     );
+  }
+
+  /** All processes run on one machine, which knows which of them live. Whoever looks after a process keeps its name. */
+  #environment({ role, pid, isGone }: ProcessParams): Environment {
+    const workerIds = new Set<string>();
+    const programDigest = (): undefined => undefined;
+    return { host: "sim", pid, workerIds, workerName: () => role, isGone, programDigest };
   }
 
   get dead(): boolean {

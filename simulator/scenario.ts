@@ -42,6 +42,8 @@ export class Scenario {
   #workers: SimProcess[] = [];
   #clients: SimProcess[] = [];
   #names = 0;
+  /** By process id, also those that are gone. */
+  readonly #processes = new Map<number, SimProcess>();
   #generation = 0;
   #healed = false;
   #healedAt = 0;
@@ -147,12 +149,17 @@ export class Scenario {
 
   // Processes -----------------------------------------------------------------------------------------------------------
 
-  #addProcess(kind: string, offersSecond: boolean): SimProcess {
+  /** `role`: what its worker is called; the one that comes after a process has the same. */
+  #addProcess(kind: string, offersSecond: boolean, role?: string): SimProcess {
     const { seed, clocks } = this.#configuration;
     this.#names += 1;
-    return new SimProcess(
+    const name = `${kind}${this.#names}`;
+    const one = new SimProcess(
       {
-        name: `${kind}${this.#names}`,
+        name,
+        role: role ?? name,
+        pid: this.#names,
+        isGone: (pid) => this.#processes.get(pid)?.dead ?? true,
         time: this.#time,
         store: this.#store,
         notifier: this.#notifier,
@@ -163,18 +170,20 @@ export class Scenario {
         generation: this.#generation,
         offersSecond,
       },
-      (one) => this.#onKilled(one),
+      (killed) => this.#onKilled(killed),
     );
+    this.#processes.set(one.pid, one);
+    return one;
   }
 
-  #addWorker(offersSecond: boolean): SimProcess {
-    const one = this.#addProcess("p", offersSecond);
+  #addWorker(offersSecond: boolean, role?: string): SimProcess {
+    const one = this.#addProcess("p", offersSecond, role);
     const stage = this.#world.stage(one);
     const offered = this.#plan.programs.filter((program) => offersSecond || program.version === "1");
     const { worker } = this.#configuration;
     one.makeWorker({
       workflows: offered.map((program) => programWorkflow(program, stage)),
-      name: one.name,
+      name: one.role,
       concurrency: worker.concurrency,
       cacheSize: worker.cacheSize,
       lease: { milliseconds: worker.leaseMs },
@@ -211,7 +220,7 @@ export class Scenario {
         this.#clients = this.#clients.map((one) => (one === dead ? this.#addProcess("client", false) : one));
       else
         this.#workers = this.#workers.map((one) =>
-          one === dead ? this.#addWorker(dead.offersSecond || this.#healed) : one,
+          one === dead ? this.#addWorker(dead.offersSecond || this.#healed, dead.role) : one,
         );
     });
   }
@@ -220,7 +229,7 @@ export class Scenario {
   #replace(old: SimProcess, offersSecond: boolean): void {
     const swap = (): void => {
       if (!this.#workers.includes(old) || !this.#listening) return;
-      const fresh = this.#addWorker(offersSecond);
+      const fresh = this.#addWorker(offersSecond, old.role);
       this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
       old.end();
     };
@@ -237,7 +246,7 @@ export class Scenario {
     this.#generation = 1;
     for (const old of [...this.#workers]) {
       old.end();
-      const fresh = this.#addWorker(old.offersSecond);
+      const fresh = this.#addWorker(old.offersSecond, old.role);
       this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
     }
   }

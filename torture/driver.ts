@@ -73,7 +73,7 @@ export class Driver {
   async #untilEnded(run: RunHandle): Promise<void> {
     while (!this.#givenUp) {
       try {
-        await run.result({ timeout: { milliseconds: LOOK_MS } });
+        await run.result({ timeout: { milliseconds: LOOK_MS }, onParked: "wait" });
         return;
       } catch (error) {
         if (isHoldfastError(error, "result_timeout")) await this.#resumeIfParked(run);

@@ -12,6 +12,8 @@ export const quiet: Checker = {
       // Every third of a lease, and one before each sweep.
       heartbeatWorker: workers * (leases * 9 + 4),
       sweepWorkers: workers * (leases * 5 + 2),
+      // With the claim that comes after a sweep.
+      holdRunsIfParkedByOtherCode: workers * (leases * 5 + 2),
       claimRuns: workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
     };
     return Object.entries(calls).flatMap(([name, count]): Found[] =>

@@ -98,6 +98,7 @@ export type {
   HeartbeatResult,
   HeldRun,
   RegisterWorkerParams,
+  RegisterWorkerResult,
   ReleaseRunsParams,
   SweepParams,
   SweepResult,

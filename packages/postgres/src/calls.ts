@@ -25,11 +25,11 @@ export function callsOf(schema: string) {
     purge: call("purge_runs", 4),
     registerVersions: call("register_versions", 4, "i, (c.was).*"),
     updateVersion: call("update_version", 6, "c as known"),
-    registerWorker: call("register_worker", 7),
+    registerWorker: call("register_worker", 9),
     heartbeat: call("heartbeat_worker", 3),
     release: call("release_runs", 4),
     stop: call("stop_worker", 2),
-    sweep: call("sweep_workers", 7),
+    sweep: call("sweep_workers", 8),
     listVersions: read(
       "list_versions",
       `select * from ${at}.versions where namespace = $1 and ($2::text is null or workflow = $2)

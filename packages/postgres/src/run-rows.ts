@@ -105,6 +105,8 @@ export function workerOf(row: Row): WorkerRow {
     workerId: row.worker_id as string,
     namespace: row.namespace as string,
     name: row.name as string,
+    ...(row.host === null ? {} : { host: row.host as string }),
+    ...(row.pid === null ? {} : { pid: row.pid as number }),
     queues: row.queues as string[],
     workflows: row.workflows as string[],
     labels: row.labels as Record<string, string>,

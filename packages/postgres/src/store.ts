@@ -193,17 +193,25 @@ export class PostgresStore implements port.Store {
     return rows.map(versionOf);
   }
 
-  async registerWorker(params: port.RegisterWorkerParams): Promise<{ readonly live: boolean; readonly now: number }> {
+  async registerWorker(params: port.RegisterWorkerParams): Promise<port.RegisterWorkerResult> {
     const row = await this.#writeOne(this.#calls.registerWorker, [
       params.workerId,
       params.namespace,
       params.name,
+      params.host ?? null,
+      params.pid ?? null,
       binary.textArray(params.queues),
       binary.textArray(params.workflows),
       JSON.stringify(params.labels),
       Math.ceil(params.leaseMs),
     ]);
-    return { live: row.o_live as boolean, now: row.o_now as number };
+    const pids = row.o_pids as number[];
+    const namesakes = (row.o_namesakes as string[]).map((workerId, i) => ({ workerId, pid: pids[i] as number }));
+    return {
+      live: row.o_live as boolean,
+      now: row.o_now as number,
+      ...(params.host === undefined ? {} : { namesakes }),
+    };
   }
 
   async heartbeatWorker({ workerId, leaseMs, draining }: port.HeartbeatParams): Promise<port.HeartbeatResult> {
@@ -243,6 +251,7 @@ export class PostgresStore implements port.Store {
       Math.ceil(params.timeoutGraceMs),
       jsonBytes(params.timeoutError),
       params.limit,
+      params.gone ? binary.uuidArray(params.gone) : null,
       this.#notify,
     ]);
     return {

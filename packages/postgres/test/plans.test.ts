@@ -89,7 +89,7 @@ test("inboxes and histories are read run by run", async () => {
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
   await expectFew(call("heartbeat_worker", 3), [worker, 1_000, false], 10);
-  await expectFew(call("sweep_workers", 7), [2, 2, "", 1_000, "", 100, false], 20);
+  await expectFew(call("sweep_workers", 8), [2, 2, "", 1_000, "", 100, null, false], 20);
   const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
   const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];
   await expectFew(
@@ -154,3 +154,15 @@ function literal(value: unknown): string {
   if (Array.isArray(value)) return `array[${value.map(literal).join(",")}]`;
   return `'${String(value).replaceAll("'", "''")}'`;
 }
+
+test("taking up parked runs reads what it takes, however many this code has parked itself", async () => {
+  const [own, other] = ["a".repeat(32), "b".repeat(32)];
+  const values = [worker, idOf(9), "default", ["default"], ["order"], ["1"], [own], 10];
+  await expectFew(call("hold_parked", 8), values, 10);
+  // Behind all other tests: it changes what they look at.
+  const runs = database.name("runs");
+  await database.sql(`update ${runs} set status = 'parked', parked_by = case when created_at <= 5 then '${other}' else '${own}' end
+    where status = 'waiting' and created_at <= 2000`);
+  await database.sql(`analyze ${runs}`);
+  await expectFew(call("hold_parked", 8), values, 60);
+});

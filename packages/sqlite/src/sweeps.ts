@@ -12,10 +12,14 @@ import {
   type StateRow,
   stateByKey,
 } from "./run-state.ts";
+import { uuidBytes } from "./uuid.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
   where emptied = 0 and status < ? and lease_expires_at <= ?`;
+const MARK_GONE = `
+  update holdfast_workers set status = ?, died = 1, stopped_at = ?
+  where emptied = 0 and status < ? and worker_id = ?`;
 const HELD_BY_OFFLINE = `
   select r.run_key as runKey, w.died from holdfast_workers w join holdfast_runs r on r.held_by = w.worker_key
   where w.emptied = 0 and w.status = ? limit ?`;
@@ -32,7 +36,7 @@ const PAST_DEADLINE = `
 
 export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const { sql, now } = call;
-  const dead = sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
+  const dead = params.gone ? markGone(call, params.gone) : sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
   const counts = { returned: 0, parked: 0 };
   // One more than the limit, to know whether some are left.
   const held = sql.all<{ runKey: number; died: number }>(HELD_BY_OFFLINE, OFFLINE, params.limit + 1);
@@ -46,6 +50,12 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
   const timedOut = Math.min(late.length, params.limit);
   return { now, dead, ...counts, timedOut, more: moreHeld || late.length > params.limit, nextExpiryAt };
+}
+
+function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
+  let dead = 0;
+  for (const workerId of workerIds) dead += sql.run(MARK_GONE, OFFLINE, now, OFFLINE, uuidBytes(workerId));
+  return dead;
 }
 
 /** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */

@@ -3,6 +3,7 @@ import type {
   HeartbeatResult,
   HeldRun,
   RegisterWorkerParams,
+  RegisterWorkerResult,
   ReleaseRunsParams,
   WorkerRow,
 } from "holdfast/adapter";
@@ -13,12 +14,15 @@ import { newUuidBytes, uuidBytes, uuidText } from "./uuid.ts";
 
 const BY_ID = "select worker_key as workerKey, status from holdfast_workers where worker_id = ?";
 const INSERT = `
-  insert into holdfast_workers (worker_id, namespace, name, queues, workflows, labels, status, died, emptied, lease_ms,
-    started_at, heartbeat_at, lease_expires_at)
-  values (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
+  insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, labels, status, died, emptied,
+    lease_ms, started_at, heartbeat_at, lease_expires_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
+const NAMESAKES = `
+  select worker_id as workerId, pid from holdfast_workers
+  where emptied = 0 and status < ? and namespace = ? and host = ? and name = ? and worker_id <> ?`;
 const HELD_KEYS = "select run_key as runKey from holdfast_runs where held_by = ?";
 const LIST = `
-  select worker_id as workerId, namespace, name, queues, workflows, labels, status, died, lease_ms as leaseMs,
+  select worker_id as workerId, namespace, name, host, pid, queues, workflows, labels, status, died, lease_ms as leaseMs,
     started_at as startedAt, heartbeat_at as heartbeatAt, lease_expires_at as leaseExpiresAt, stopped_at as stoppedAt,
     (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns
   from holdfast_workers w where namespace = ? order by worker_key`;
@@ -28,8 +32,11 @@ interface StoredWorker {
   readonly status: number;
 }
 
-interface ListedWorker extends Omit<WorkerRow, "workerId" | "queues" | "workflows" | "labels" | "status" | "died"> {
+interface ListedWorker
+  extends Omit<WorkerRow, "workerId" | "host" | "pid" | "queues" | "workflows" | "labels" | "status" | "died"> {
   readonly workerId: Uint8Array;
+  readonly host: string | null;
+  readonly pid: number | null;
   readonly queues: string;
   readonly workflows: string;
   readonly labels: string;
@@ -51,18 +58,27 @@ export function liveWorkerKey(call: Call, workerId: string): number | undefined 
   return worker && worker.status !== OFFLINE ? worker.workerKey : undefined;
 }
 
-export function registerWorker(call: Call, params: RegisterWorkerParams): { live: boolean; now: number } {
+export function registerWorker(call: Call, params: RegisterWorkerParams): RegisterWorkerResult {
   const { sql, now } = call;
-  const { workerId, namespace, name, queues, workflows, labels, leaseMs } = params;
+  const { workerId, namespace, name, host, pid, queues, workflows, labels, leaseMs } = params;
   const existing = find(call, workerId);
-  if (existing) return { live: existing.status !== OFFLINE, now };
+  if (existing) return { live: existing.status !== OFFLINE, now, ...namesakesOf(call, params) };
   sql.run(
     INSERT,
-    ...[newUuidBytes(workerId), namespace, name],
+    ...[newUuidBytes(workerId), namespace, name, host ?? null, pid ?? null],
     ...[JSON.stringify(queues), JSON.stringify(workflows), JSON.stringify(labels)],
     ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs],
   );
-  return { live: true, now };
+  return { live: true, now, ...namesakesOf(call, params) };
+}
+
+function namesakesOf({ sql }: Call, { workerId, namespace, name, host }: RegisterWorkerParams) {
+  if (host === undefined) return {};
+  const rows = sql.all<{ workerId: Uint8Array; pid: number }>(
+    NAMESAKES,
+    ...[OFFLINE, namespace, host, name, newUuidBytes(workerId)],
+  );
+  return { namesakes: rows.map((row) => ({ workerId: uuidText(row.workerId), pid: row.pid })) };
 }
 
 export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatResult {
@@ -117,8 +133,10 @@ export function stopWorker(call: Call, params: { workerId: string }): void {
 }
 
 export function listWorkers({ sql }: Call, params: { namespace: string }): WorkerRow[] {
-  return sql.all<ListedWorker>(LIST, params.namespace).map((row) => ({
+  return sql.all<ListedWorker>(LIST, params.namespace).map(({ host, pid, ...row }) => ({
     ...row,
+    ...(host === null ? {} : { host }),
+    ...(pid === null ? {} : { pid }),
     workerId: uuidText(row.workerId),
     queues: JSON.parse(row.queues) as string[],
     workflows: JSON.parse(row.workflows) as string[],

@@ -5,6 +5,7 @@ import type {
   HeartbeatResult,
   HeldRun,
   Message,
+  RegisterWorkerResult,
   RunRow,
   VersionRow,
 } from "holdfast/adapter";
@@ -21,6 +22,10 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
       return comparableClaim(call.params, value as ClaimRunsResult, world);
     case "commitRuns":
       return comparableCommits(value as CommitRunsResult);
+    case "registerWorker": {
+      const { namesakes, ...rest } = value as RegisterWorkerResult;
+      return { ...rest, namesakes: namesakes && sortBy(namesakes, ({ workerId }) => workerId) };
+    }
     case "heartbeatWorker":
       return comparableHeartbeat(value as HeartbeatResult);
     case "readHeld":

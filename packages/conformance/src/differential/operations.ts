@@ -115,11 +115,15 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       workflows: ["order"],
       labels: { zone: "eu" },
       leaseMs: dice.of(1_000, 2_000, 20_000),
+      ...(dice.chance(0.5) ? { host: "here", pid: dice.int(3) } : {}),
     };
     return { method: "registerWorker", params: { workerId: known ?? world.newWorkerId(), ...worker } };
   },
 
-  sweep: () => ({ method: "sweepWorkers", params: SWEEP_SOON }),
+  sweep(world, dice) {
+    const gone = dice.chance(0.3) ? { gone: [someWorkerId(world, dice)] } : {};
+    return { method: "sweepWorkers", params: { ...SWEEP_SOON, ...gone } };
+  },
 
   /** Time passes until a worker that holds something has lost its lease. */
   crash(world, dice) {

@@ -33,6 +33,35 @@ export const leases: Suite = {
       expect(await t.store.listWorkers({ namespace: "default" })).toEqual([]);
     },
 
+    "a worker that says where it runs is listed with that, and told which others of its name run there": async (t) => {
+      const here = { name: "orders", host: "höst-1", pid: 4_194_304 };
+      const first = await t.worker(here);
+      const [stopped, died] = [await t.worker({ ...here, pid: 2 }), await t.worker({ ...here, pid: 3, leaseMs: 100 })];
+      await t.store.stopWorker({ workerId: stopped });
+      await t.advance(100);
+      await t.sweep();
+      await t.worker({ ...here, host: "höst-2" });
+      await t.worker({ ...here, name: "refunds" });
+      await t.worker({ ...here, namespace: "other" });
+      await t.worker({ name: "orders" });
+      const second = t.newId();
+      const params = {
+        namespace: "default",
+        queues: [],
+        workflows: [],
+        labels: {},
+        leaseMs: LEASE_MS,
+        ...here,
+        pid: 7,
+      };
+      const answer = { live: true, now: t.now, namesakes: [{ workerId: first, pid: here.pid }] };
+      expect(await t.store.registerWorker({ ...params, workerId: second })).toEqual(answer);
+      expect(await t.store.registerWorker({ ...params, workerId: second })).toEqual(answer);
+      const listed = await t.store.listWorkers({ namespace: "default" });
+      expect(listed.find(({ workerId }) => workerId === second)).toMatchObject({ ...here, pid: 7 });
+      expect(listed.find(({ workerId }) => workerId === died)).toMatchObject({ status: "offline" });
+    },
+
     "a worker without queues, workflows and labels is one too": async (t) => {
       await t.worker({ queues: [], workflows: [], labels: {} });
       expect(await t.store.listWorkers({ namespace: "default" })).toMatchObject([

@@ -129,6 +129,34 @@ export const sweeps: Suite = {
       expect(await t.run(run.runId)).toMatchObject({ deaths: 4, aloneDeaths: 0, status: "running", suspect: false });
     },
 
+    "workers whose process is known to be gone are declared dead at once, and no others": async (t) => {
+      const [gone, late, alive] = [await t.worker(), await t.worker({ leaseMs: 100 }), await t.worker()];
+      const holder = await t.held({}, gone);
+      await t.held({}, alive);
+      await t.advance(200);
+      const before = await t.run(holder.runId);
+      expect(await t.sweep({ gone: [gone, t.newId()] })).toMatchObject({
+        dead: 1,
+        returned: 1,
+        parked: 0,
+        more: false,
+      });
+      expect(await t.run(holder.runId)).toEqual({
+        ...before,
+        heldBy: null,
+        claimId: null,
+        epoch: before.epoch + 1,
+        availableAt: t.now,
+        deaths: 1,
+      });
+      const rows = await t.store.listWorkers({ namespace: "default" });
+      const statusOf = (workerId: string) => rows.find((row) => row.workerId === workerId)?.status;
+      expect([gone, late, alive].map(statusOf)).toEqual(["offline", "online", "online"]);
+      expect(rows.find((row) => row.workerId === gone)).toMatchObject({ died: true, stoppedAt: t.now });
+      expect((await t.store.heartbeatWorker({ workerId: gone, leaseMs: LEASE_MS, draining: false })).live).toBe(false);
+      expect(await t.sweep({ gone: [gone] })).toMatchObject({ dead: 0, returned: 0 });
+    },
+
     "a run that kills its worker while alone is parked": async (t) => {
       const { run } = await t.start();
       for (let i = 0; i < 2; i++) await dieWith(t);

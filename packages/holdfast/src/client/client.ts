@@ -213,7 +213,9 @@ export class Client {
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
-    const resolved = resolveWorkerOptions(options, `worker-${process.pid}-${this.#workerCount}`);
+    const { environment } = this.#core.ports;
+    const nameless = (): string => environment?.workerName() ?? `worker-${process.pid}-${this.#workerCount}`;
+    const resolved = resolveWorkerOptions(options, nameless);
     const worker = new Worker({
       ports: this.#core.ports,
       namespace: this.namespace,

@@ -5,6 +5,10 @@ import { isLasting, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface SignedOn {
   readonly workerId: string;
+  /** The name that the store has for it. */
+  readonly name: string;
+  /** Workers of the same name on this host whose process is gone. */
+  readonly gone: readonly string[];
   /** When the first try was sent: the lease counts from there, because that may be the one that the store has taken. */
   readonly sentMonotonic: number;
   readonly sentWall: number;
@@ -16,14 +20,19 @@ export interface SignedOn {
 
 /**
  * Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. Throws what is not
- * worth waiting for.
+ * worth waiting for. A worker that signs on once more (`again`) was declared dead although it lives. If another one has its
+ * name, host and process id by now, the two are twins in containers, and it was replaced by the other: it takes a name of its
+ * own instead of replacing it in turn.
  */
 export async function signOn(
   ports: PortsBundle & StorePatience,
-  row: Omit<RegisterWorkerParams, "workerId">,
+  row: Omit<RegisterWorkerParams, "workerId" | "host" | "pid">,
+  again: boolean,
   unwanted: () => boolean,
 ): Promise<SignedOn | undefined> {
-  const { clock, random, store } = ports;
+  const { clock, random, store, environment } = ports;
+  const place = environment && { host: environment.host, pid: environment.pid };
+  let { name } = row;
   for (;;) {
     const workerId = uuidV7(clock.now(), random.bytes(16));
     const sentMonotonic = clock.monotonic();
@@ -33,7 +42,7 @@ export async function signOn(
     const register = () => {
       tries += 1;
       askedAt = clock.monotonic();
-      return store.registerWorker({ workerId, ...row });
+      return store.registerWorker({ workerId, ...row, ...place, name });
     };
     const giveUp = (_failures: number, error: unknown): boolean => unwanted() || isLasting(error);
     const answer = await untilAnswered(ports, register, giveUp).catch((error: unknown) => {
@@ -45,13 +54,30 @@ export async function signOn(
       return undefined;
     }
     // The answer to the first try was so late that the lease has run out since: that id is dead for good.
-    if (answer?.live) return { workerId, sentMonotonic, sentWall, now: answer.now, askedAt, tries };
+    if (!answer?.live) continue;
+    const strangers = (answer.namesakes ?? []).filter((one) => !environment?.workerIds.has(one.workerId));
+    const twin = again && strangers.some(({ pid }) => pid === place?.pid);
+    if (!twin) {
+      environment?.workerIds.add(workerId);
+      const gone = again ? [] : strangers.filter(({ pid }) => pid === place?.pid || environment?.isGone(pid));
+      const { now } = answer;
+      return { workerId, name, gone: gone.map((one) => one.workerId), sentMonotonic, sentWall, now, askedAt, tries };
+    }
+    name = nextName(name);
+    await store.stopWorker({ workerId }).catch(() => {});
   }
+}
+
+/** `orders`, `orders~2`, `orders~3` … */
+function nextName(name: string): string {
+  const [, base = name, number = "1"] = /^(.*)~(\d+)$/.exec(name) ?? [];
+  return `${base}~${Number(number) + 1}`;
 }
 
 /** Takes a worker offline, if the store can be reached; an id that it does not have needs no signing off. */
 export async function signOff(ports: PortsBundle, workerId: string): Promise<void> {
   if (workerId === "") return;
+  ports.environment?.workerIds.delete(workerId);
   await untilAnswered(
     ports,
     () => ports.store.stopWorker({ workerId }),

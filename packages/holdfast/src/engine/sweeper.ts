@@ -51,6 +51,27 @@ export class Sweeper {
     this.#timer?.cancel();
   }
 
+  /**
+   * Gives back the runs of workers whose process is gone: nobody has to wait for their leases. Never rejects: should it not
+   * get through, the leases end by themselves.
+   */
+  async bury(workerIds: readonly string[]): Promise<void> {
+    const { store, log } = this.#params;
+    try {
+      for (let more = true; more; ) {
+        const result = await store.sweepWorkers({ ...this.#sweepParams(), gone: workerIds });
+        const { returned, parked } = result;
+        log.info(
+          { workerIds, returned, parked },
+          `reclaimed ${returned} runs from a dead worker of this host and name`,
+        );
+        more = result.more;
+      }
+    } catch (error) {
+      if (!isTransient(error)) log.error({ error: String(error) }, "reclaiming the runs of a dead worker failed");
+    }
+  }
+
   /** The store could not be reached just now. */
   noteOutage(): void {
     this.#quietUntil = this.#params.clock.monotonic() + this.#params.leaseMs;

@@ -191,7 +191,7 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   }),
 };
 
-export function resolveWorkerOptions(options: WorkerOptions, name: string): ResolvedWorkerOptions {
+export function resolveWorkerOptions(options: WorkerOptions, nameless: () => string): ResolvedWorkerOptions {
   requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
   const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
@@ -207,7 +207,7 @@ export function resolveWorkerOptions(options: WorkerOptions, name: string): Reso
     concurrency: options.concurrency ?? 100,
     leaseMs,
     labels: { host: hostname(), pid: String(process.pid), ...options.labels },
-    name: options.name ?? name,
+    name: options.name ?? nameless(),
     handleSignals: options.handleSignals ?? false,
     cacheSize: options.cacheSize ?? 1_000,
     onChangedCode: options.onChangedCode ?? "warn",

@@ -65,6 +65,8 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
+  /** The name that the store has for it; another one when a twin has taken its own. */
+  #rowName: string;
   /** Starts on their way that keep a slot free, oldest first. */
   readonly #reserved = new Set<{ readonly since: number }>();
   #cleanups: (() => void)[] = [];
@@ -74,6 +76,7 @@ export class Worker {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
+    this.#rowName = options.name;
     this.#registry = new WorkflowRegistry(options.workflows, ports.environment);
     this.#held = new HeldRuns({
       ports,
@@ -176,7 +179,7 @@ export class Worker {
     this.#starts += 1;
     try {
       await announceVersions({ ...ports, life }, namespace, this.#registry.all, options.onChangedCode);
-      await this.#register();
+      await this.#register(false);
     } catch (error) {
       const unwanted = this.#isDraining();
       this.#state = "stopped";
@@ -254,17 +257,20 @@ export class Worker {
     return this.#state === "draining";
   }
 
-  async #register(): Promise<void> {
+  /** `again`: it was declared dead although it lives. */
+  async #register(again: boolean): Promise<void> {
     const { ports, namespace, options, storeTime, life } = this.#params;
     const { queues, labels, leaseMs } = options;
-    const row = { namespace, name: this.name, queues, workflows: this.#offers(), labels, leaseMs };
+    const row = { namespace, name: this.#rowName, queues, workflows: this.#offers(), labels, leaseMs };
     const starts = this.#starts;
     const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
-    const signedOn = await signOn({ ...ports, life }, row, unwanted);
+    const signedOn = await signOn({ ...ports, life }, row, again, unwanted);
     if (!signedOn) return;
     if (signedOn.tries > 1) this.#sweeper.noteOutage();
     storeTime.observe(signedOn.now, signedOn.askedAt);
     this.#lease.begin(signedOn.workerId, signedOn.sentMonotonic, signedOn.sentWall);
+    this.#rowName = signedOn.name;
+    if (signedOn.gone.length > 0) await this.#sweeper.bury(signedOn.gone);
   }
 
   /** The store has declared this worker dead: what it held belongs to others now. It starts over under a new id. */
@@ -274,6 +280,7 @@ export class Worker {
       { workerId: this.#lease.workerId, held: this.#held.count },
       "lease lost; starting over",
     );
+    this.#params.ports.environment?.workerIds.delete(this.#lease.workerId);
     this.#lease.end();
     this.#held.dropAll();
     this.#claimer.abandon();
@@ -287,7 +294,7 @@ export class Worker {
     if (this.#state !== "running" || this.workerId !== "") return;
     const { clock, log } = this.#params.ports;
     try {
-      await this.#register();
+      await this.#register(true);
       this.#claimer.poke();
     } catch (error) {
       log.error({ error: String(error) }, "the store refuses to register this worker again; trying once more");

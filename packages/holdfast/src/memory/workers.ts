@@ -4,6 +4,7 @@ import type {
   HeartbeatResult,
   HeldRun,
   RegisterWorkerParams,
+  RegisterWorkerResult,
   ReleaseRunsParams,
   RunRef,
   SweepParams,
@@ -13,9 +14,9 @@ import type {
 } from "../ports/store.ts";
 import { endRun, findRun, letGo, type MemoryState, openRun, type RunRecord, setAvailable } from "./state.ts";
 
-export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number) {
+export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
-  if (existing) return { live: existing.status !== "offline", now };
+  if (existing) return { live: existing.status !== "offline", now, ...namesakesOf(state, params) };
   state.workers.set(params.workerId, {
     ...params,
     activeRuns: 0,
@@ -26,7 +27,16 @@ export function registerWorker(state: MemoryState, params: RegisterWorkerParams,
     stoppedAt: null,
     died: false,
   });
-  return { live: true, now };
+  return { live: true, now, ...namesakesOf(state, params) };
+}
+
+function namesakesOf(state: MemoryState, { workerId, namespace, host, name }: RegisterWorkerParams) {
+  if (host === undefined) return {};
+  const others = [...state.workers.values()].filter(
+    (one) => one.workerId !== workerId && one.status !== "offline" && one.namespace === namespace && one.name === name,
+  );
+  const here = others.filter((one) => one.host === host);
+  return { namesakes: here.map((one) => ({ workerId: one.workerId, pid: one.pid as number })) };
 }
 
 export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now: number): HeartbeatResult {
@@ -88,7 +98,8 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     nextExpiryAt: null as number | null,
   };
   for (const worker of state.workers.values()) {
-    if (worker.status !== "offline" && worker.leaseExpiresAt <= now) {
+    const isDead = params.gone ? params.gone.includes(worker.workerId) : worker.leaseExpiresAt <= now;
+    if (worker.status !== "offline" && isDead) {
       worker.status = "offline";
       worker.stoppedAt = now;
       worker.died = true;

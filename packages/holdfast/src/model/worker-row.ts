@@ -6,6 +6,9 @@ export interface WorkerRow {
   readonly workerId: string;
   readonly namespace: string;
   readonly name: string;
+  /** Where it runs, if it has said so. */
+  readonly host?: string;
+  readonly pid?: number;
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
   readonly labels: Readonly<Record<string, string>>;

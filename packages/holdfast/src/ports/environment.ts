@@ -1,5 +1,13 @@
 /** The process in which the engine runs, and what it can see of the program and the machine. */
 export interface Environment {
+  readonly host: string;
+  readonly pid: number;
+  /** Ids under which workers of this process are signed on now. */
+  readonly workerIds: Set<string>;
+  /** A name for one more worker of this process; the same at every start of the same program. */
+  workerName(): string;
+  /** Whether no process of this machine has that id; false also when that cannot be told. */
+  isGone(pid: number): boolean;
   /** Changes whenever the file does, or a file of the same program that it imports; undefined when that cannot be told. */
   programDigest(file: string): string | undefined;
 }

@@ -30,6 +30,7 @@ import type {
   HeartbeatResult,
   HeldRun,
   RegisterWorkerParams,
+  RegisterWorkerResult,
   ReleaseRunsParams,
   SweepParams,
   SweepResult,
@@ -142,7 +143,7 @@ export interface Store {
   listVersions(params: { readonly namespace: string; readonly workflow?: string }): Promise<readonly VersionRow[]>;
 
   /** Idempotence key: workerId; registering a dead id answers `live: false`. */
-  registerWorker(params: RegisterWorkerParams): Promise<{ readonly live: boolean; readonly now: number }>;
+  registerWorker(params: RegisterWorkerParams): Promise<RegisterWorkerResult>;
 
   /** Extends the lease if the row is live; says how many runs the store thinks the worker holds, and which are behind. */
   heartbeatWorker(params: HeartbeatParams): Promise<HeartbeatResult>;
@@ -157,7 +158,7 @@ export interface Store {
   stopWorker(params: { readonly workerId: string }): Promise<void>;
 
   /**
-   * Marks workers whose lease has expired as offline and returns the runs of every offline worker: epoch + 1, due now, and
+   * Marks workers whose lease has expired, or instead those of `gone`, as offline and returns the runs of every offline worker: epoch + 1, due now, and
    * deaths + 1 if the worker died (one that signed off did not). Makes a run with `suspectAfter` deaths a suspect and parks
    * one with `parkAfter` deaths while alone. Ends runs that have never begun once their deadline lies `timeoutGraceMs` back:
    * no worker has taken care of it. Runs that have begun may have something to clean up: they are due, and wait for a worker.

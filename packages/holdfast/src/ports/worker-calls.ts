@@ -4,10 +4,20 @@ export interface RegisterWorkerParams {
   readonly workerId: string;
   readonly namespace: string;
   readonly name: string;
+  /** The machine and the process, for those who come after it. */
+  readonly host?: string;
+  readonly pid?: number;
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly leaseMs: number;
+}
+
+export interface RegisterWorkerResult {
+  readonly live: boolean;
+  readonly now: number;
+  /** Other live workers of the same namespace, host and name; left out for a worker that does not say its host. */
+  readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
 }
 
 export interface HeartbeatParams {
@@ -41,6 +51,8 @@ export interface SweepParams {
   readonly timeoutGraceMs: number;
   readonly timeoutError: ErrorRecord;
   readonly limit: number;
+  /** Workers whose process is known to be gone: they, and no others, are declared dead, whatever is left of their lease. */
+  readonly gone?: readonly string[];
 }
 
 export interface SweepResult {

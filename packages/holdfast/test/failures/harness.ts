@@ -17,6 +17,7 @@ import type { HistoryEvent } from "../../src/model/event.ts";
 import { outcomeMessageId } from "../../src/model/ids.ts";
 import type { Message } from "../../src/model/message.ts";
 import type { Clock } from "../../src/ports/clock.ts";
+import type { Environment } from "../../src/ports/environment.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { Hint, Notifier } from "../../src/ports/notifier.ts";
 import type { StepInterceptor } from "../../src/ports/step-interceptor.ts";
@@ -214,7 +215,13 @@ export class Process {
   readonly #cluster: Cluster;
   readonly #workers: Worker[] = [];
 
-  constructor(cluster: Cluster, name: string, hook: StoreHook | undefined, seed: number) {
+  constructor(
+    cluster: Cluster,
+    name: string,
+    hook: StoreHook | undefined,
+    seed: number,
+    environment: Environment | undefined,
+  ) {
     this.#cluster = cluster;
     this.name = name;
     const { life } = this;
@@ -227,6 +234,7 @@ export class Process {
       store: hook ? hooked(store, hook) : store,
       notifier: life.notifier(cluster.hints),
       steps: this.#steps(),
+      ...(environment ? { environment } : {}),
     };
     this.client = new Client(ports, "default", async () => {});
   }
@@ -289,9 +297,9 @@ export class Cluster {
     return next();
   };
 
-  process(name = `p${this.#processes + 1}`, hook?: StoreHook): Process {
+  process(name = `p${this.#processes + 1}`, hook?: StoreHook, environment?: Environment): Process {
     this.#processes += 1;
-    return new Process(this, name, hook, this.#processes);
+    return new Process(this, name, hook, this.#processes, environment);
   }
 
   /** Moves time on until the promise has settled; an hour of virtual time is more than anything here takes. */

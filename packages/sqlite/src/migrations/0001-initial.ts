@@ -122,6 +122,8 @@ create table holdfast_workers (
   worker_id        blob not null unique,
   namespace        text not null,
   name             text not null,
+  host             text,
+  pid              integer,
   queues           text not null,
   workflows        text not null,
   labels           text not null,

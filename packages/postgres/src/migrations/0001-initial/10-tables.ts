@@ -122,6 +122,8 @@ create table workers (
   worker_id        uuid primary key,
   namespace        text collate "C" not null,
   name             text not null,
+  host             text,
+  pid              int,
   queues           text[] not null,
   workflows        text[] not null,
   labels           jsonb not null,

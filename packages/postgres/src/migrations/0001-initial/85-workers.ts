@@ -1,17 +1,21 @@
 export const WORKERS = String.raw`
 create function register_worker(
-  p_worker uuid, p_namespace text, p_name text, p_queues text[], p_workflows text[], p_labels text, p_lease_ms bigint,
-  out o_live boolean, out o_now bigint)
+  p_worker uuid, p_namespace text, p_name text, p_host text, p_pid int, p_queues text[], p_workflows text[], p_labels text,
+  p_lease_ms bigint, out o_live boolean, out o_now bigint, out o_namesakes uuid[], out o_pids int[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   o_now := now_ms();
-  insert into workers (worker_id, namespace, name, queues, workflows, labels, status, lease_ms, started_at, heartbeat_at,
-                       lease_expires_at)
-  values (p_worker, p_namespace, p_name, p_queues, p_workflows, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
+  insert into workers (worker_id, namespace, name, host, pid, queues, workflows, labels, status, lease_ms, started_at,
+                       heartbeat_at, lease_expires_at)
+  values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
           o_now + p_lease_ms)
   on conflict (worker_id) do nothing;
   select w.status <> 'offline' into o_live from workers w where w.worker_id = p_worker;
+  select coalesce(array_agg(w.worker_id order by w.worker_id), '{}'), coalesce(array_agg(w.pid order by w.worker_id), '{}')
+    into o_namesakes, o_pids from workers w
+   where not w.emptied and w.status <> 'offline' and w.namespace = p_namespace and w.host = p_host and w.name = p_name
+     and w.worker_id <> p_worker;
 end $$;
 
 create function heartbeat_worker(
@@ -68,6 +72,7 @@ end $$;
 
 create function sweep_workers(
   p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
+  p_gone uuid[],         -- instead of those whose lease has expired
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_parked int, out o_timed_out int,
   out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -77,7 +82,8 @@ begin
   o_now := now_ms();
   -- FOR UPDATE, not NO KEY UPDATE: it must exclude the KEY SHARE of a claim or a start-and-hold in flight.
   with late as materialized (
-    select w.worker_id from workers w where not w.emptied and w.status <> 'offline' and w.lease_expires_at <= o_now
+    select w.worker_id from workers w where not w.emptied and w.status <> 'offline'
+       and case when p_gone is null then w.lease_expires_at <= o_now else w.worker_id = any (p_gone) end
        for update skip locked)
   update workers w set status = 'offline', died = true, stopped_at = o_now from late where w.worker_id = late.worker_id;
   get diagnostics o_dead = row_count;
