@@ -76,7 +76,7 @@ test("a measurement in a process of its own counts commits, log and allocations"
   expect(figures["allocatedBytesPerStep"]).toBeGreaterThan(17);
 });
 
-test("rounds go over all engines in turn, each after a probe, and keep a failure as one", async () => {
+test("rounds go over all engines, forward and backward in turn, each after a probe, and keep a failure as one", async () => {
   const sqlite = await definitionOf("holdfast-sqlite");
   const broken = { ...sqlite, name: "broken", open: () => Promise.reject(new Error("it does not open")) };
   const params = { stores, size: "tiny", repeat: 2, othersCoresMax: 99, retryUntil: 0, sources: true } as const;
@@ -90,15 +90,15 @@ test("rounds go over all engines in turn, each after a probe, and keep a failure
   expect(measurements.map(({ engine, round }) => `${engine} ${round}`)).toEqual([
     "holdfast-sqlite 1",
     "broken 1",
-    "holdfast-sqlite 2",
     "broken 2",
+    "holdfast-sqlite 2",
   ]);
   expect(probes.map(({ round }) => round)).toEqual([1, 2]);
   expect(measurements.map(({ error }) => error)).toEqual([
     undefined,
     "it does not open",
-    undefined,
     "it does not open",
+    undefined,
   ]);
 });
 

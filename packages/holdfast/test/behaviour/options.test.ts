@@ -164,12 +164,15 @@ describe("in a workflow", () => {
       (ctx) => askTransaction(ctx, "t", { kind: "memory", fn: () => 1 }, { isolation: "x" } as never),
       'there is no option "isolation".',
     ],
-  ])("%s is refused likewise", async (_title, ask, message) => {
+  ])("%s is refused likewise, and the run is parked for its bug", async (_title, ask, message) => {
     const wrong = workflow("wrong", async (ctx) => void (await ask(ctx)));
     const t = await openEngine(wrong);
     const error = await refusal(() => t.run(wrong));
     expect(error.message).toContain(message);
-    expect(error.cause).toMatchObject({ code: "invalid_option" });
+    expect(error).toMatchObject({
+      code: "run_parked",
+      cause: { code: "workflow_bug", cause: { code: "invalid_option" } },
+    });
   });
 
   test("undefined counts as absent, everywhere", async () => {

@@ -228,7 +228,10 @@ describe("a bug of the workflow code", () => {
 
   test("onBug is one of two words", () => {
     expect(() => workflow({ name: "order", onBug: "explode" as never }, async () => 1)).toThrow(
-      expect.objectContaining({ code: "invalid_option", message: expect.stringContaining('"park" or "fail"') }),
+      expect.objectContaining({
+        code: "invalid_option",
+        message: expect.stringContaining('onBug is "explode"; it may be "park", "fail"'),
+      }),
     );
   });
 });
