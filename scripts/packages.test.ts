@@ -68,15 +68,25 @@ describe.each(named)("%s", (name, published) => {
   });
 });
 
-describe("every type that users can hold can be imported by its name", () => {
-  beforeAll(() => {
+describe("the declarations", () => {
+  const compile = (...args: string[]): void => {
     const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
-    const { status, stdout } = spawnSync(process.execPath, [tsc, "-b"], { cwd: root, encoding: "utf8" });
+    const { status, stdout } = spawnSync(process.execPath, [tsc, ...args], { cwd: root, encoding: "utf8" });
     expect(stdout).toBe("");
     expect(status).toBe(0);
-  }, BUILD_MS);
+  };
 
-  test.each(named)("from %s", (_name, { path: folder, manifest }) => {
+  beforeAll(() => compile("-b"), BUILD_MS);
+
+  test("stand on their own, also where the compiler looks into those of packages", { timeout: BUILD_MS }, () => {
+    const entries = packages.flatMap(({ path: folder, manifest }) =>
+      entryTypes(manifest).map((file) => path.join(folder, file)),
+    );
+    const options = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+    compile(...options, "--types", "node", "--skipLibCheck", "false", ...entries);
+  });
+
+  test.each(named)("name every type that users of %s can hold", (_name, { path: folder, manifest }) => {
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".d.ts") && !file.startsWith("node_modules"))
       .map((file) => ({ path: file.split(path.sep).join("/"), text: readFileSync(path.join(folder, file), "utf8") }));

@@ -60,13 +60,43 @@ test.each([
   ["what a constant is made of", "declare const KINDS: readonly [1];\nexport type open = (typeof KINDS)[number];"],
   ["private members", "interface Hidden {}\nexport declare class open { #private; private a; }"],
   ["a computation", "type Of<F> = F extends () => infer R ? R : never;\nexport type open<F> = Of<F>;"],
+  ["a mapped computation", "type Of<F> = { [K in keyof F]: F[K] };\nexport type open<F> = Of<F>;"],
+  [
+    "a computed text",
+    `type Fault<S extends string> = \`\${S} is wrong\`;\nexport type open<S extends string> = Fault<S>;`,
+  ],
+  ["what a condition compares", "type Hidden = 1 | 2;\nexport type open<F> = F extends Hidden ? F : never;"],
+  [
+    "computations that a condition compares",
+    "type Of<F> = F extends string ? Hidden : 0;\ninterface Hidden {}\nexport type open<F> = Of<F> extends 0 ? F : never;",
+  ],
+  [
+    "what a private computation accepts",
+    'type Hidden = 1 | 2;\ntype Of<F extends Hidden> = { a: F }["a"];\nexport type open = Of<1>;',
+  ],
+  ["what is indexed", `interface Hidden { a: string }\ntype Of = Hidden["a"];\nexport interface open { b: Of }`],
 ])("%s need no name", (_what, text) => {
   expect(check({ "index.d.ts": `export { open } from "./a.ts";`, "a.d.ts": text })).toEqual([]);
 });
 
-test("a computation must be made of types that can be named", () => {
-  const text = `interface Hidden {}\ntype Of<F> = F extends string ? Hidden : never;\nexport type open<F> = Of<F>;`;
-  expect(check({ "index.d.ts": `export { open } from "./a.ts";`, "a.d.ts": text })).toEqual([`open ${HIDDEN}`]);
+test.each([
+  ["a computation gives", "type Of<F> = F extends string ? Hidden : never;\nexport type open<F> = Of<F>;"],
+  ["a mapped computation gives", "type Of<F> = { [K in keyof F]: Hidden };\nexport type open<F> = Of<F>;"],
+  ["an indexed type has", `interface Parts { a: Hidden }\nexport interface open { b: Parts["a"] }`],
+  [
+    "an index, and a parameter besides, has",
+    `interface Id { a: Hidden["a"] }\nexport type open = (a: Id["a"], b: Hidden) => 1;`,
+  ],
+  ["a public computation accepts", "export type open<F extends Hidden> = F extends 1 ? F : never;"],
+  [
+    "a computation gives that the file exports",
+    "export type Hidden = { [K in 1]: K };\nexport type open = readonly Hidden[];",
+  ],
+])("what %s must have a name", (_what, text) => {
+  const hidden = text.includes("type Hidden") ? "" : "interface Hidden { a: string }\n";
+  expect(check({ "index.d.ts": `export { open } from "./a.ts";`, "a.d.ts": hidden + text })).toEqual([
+    `open ${HIDDEN}`,
+  ]);
 });
 
 test("a class that is exported as a type only is not constructed or extended by users", () => {

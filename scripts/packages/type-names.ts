@@ -4,7 +4,8 @@
 //
 // This looks at the emitted .d.ts files, because those are what users have. It expects entry points that are lists of
 // names. A class that they export as a type only is never constructed or extended by users, so what its constructor, its
-// static and its protected members mention does not count.
+// static and its protected members mention does not count. Nor does what types are computed with, as long as it cannot be
+// in the type that comes of it: what a conditional type compares, what a private computation accepts, what is indexed.
 import path from "node:path";
 import { isNode, nameOf, parseSource, type Source, type SyntaxNode } from "../tidy/source.ts";
 
@@ -35,19 +36,21 @@ export function findUnnameableTypes({ files, entries }: TypeNamesParams): string
   const modules = new Map(files.map((file) => [file.path, readModule(file)]));
   const published = publishedBy(modules, entries);
   const findings = new Set<string>();
-  for (const [key, { file, name, constructible }] of published) {
-    const visited = new Set([key]);
-    const examine = (at: Place): void => {
-      for (const mentioned of modules.get(at.file)?.declarations.get(at.name)?.flatMap(mentionsOf(constructible)) ??
-        []) {
-        const target = locateMention(modules, at.file, mentioned);
-        if (!target || published.has(keyOf(target)) || visited.has(keyOf(target))) continue;
-        visited.add(keyOf(target));
-        if (isComputation(modules, target)) examine(target);
+  for (const { file, name, constructible } of published.values()) {
+    const visited = new Set<string>();
+    const examine = (at: Place, usage: Usage): void => {
+      for (const mention of modules.get(at.file)?.declarations.get(at.name)?.flatMap(mentionsOf(usage)) ?? []) {
+        const target = locateMention(modules, at.file, mention);
+        if (!target || published.has(keyOf(target))) continue;
+        const isSeenThrough = mention.isIndexed || isComputation(modules, target);
+        const visit = `${keyOf(target)} ${isSeenThrough}`;
+        if (visited.has(visit)) continue;
+        visited.add(visit);
+        if (isSeenThrough) examine(target, { constructible: false, callable: false });
         else findings.add(`${name} mentions ${target.name} (${target.file}), which no entry point exports`);
       }
     };
-    examine({ file, name });
+    examine({ file, name }, { constructible, callable: true });
   }
   return [...findings].sort();
 }
@@ -97,11 +100,18 @@ function locate(modules: ReadonlyMap<string, Module>, place: Place, seen = new S
   return undefined;
 }
 
-/** A conditional type that its file keeps to itself computes other types; nobody holds one. Those are looked at instead. */
+const COMPUTED: ReadonlySet<string> = new Set([
+  "TSConditionalType",
+  "TSMappedType",
+  "TSTemplateLiteralType",
+  "TSIndexedAccessType",
+]);
+
+/** A computed type that its file keeps to itself is written out where it is used. What it is made of is looked at instead. */
 function isComputation(modules: ReadonlyMap<string, Module>, { file, name }: Place): boolean {
   const module = modules.get(file);
   const annotation = module?.declarations.get(name)?.[0]?.typeAnnotation;
-  return !module?.exports.has(name) && isNode(annotation) && annotation.type === "TSConditionalType";
+  return !module?.exports.has(name) && isNode(annotation) && COMPUTED.has(annotation.type);
 }
 
 function keyOf({ file, name }: Place): string {
@@ -163,23 +173,42 @@ interface Mention {
   readonly name: string;
   /** The module of `import("./file.ts").Name`. */
   readonly from?: string;
+  /** One of its members is taken out of it, as in `Name["member"]`: nobody holds the whole. */
+  readonly isIndexed: boolean;
 }
 
-function mentionsOf(constructible: boolean): (declaration: SyntaxNode) => Mention[] {
+/** What users can do with a declaration. */
+interface Usage {
+  readonly constructible: boolean;
+  /** Whether they give it type arguments: then they need the types that it accepts. */
+  readonly callable: boolean;
+}
+
+function mentionsOf({ constructible, callable }: Usage): (declaration: SyntaxNode) => Mention[] {
   return (declaration) => {
     const mentions: Mention[] = [];
-    const visit = (node: SyntaxNode): void => {
+    const visit = (node: SyntaxNode, isIndexed: boolean): void => {
       // The type of a constant is written out where it is used, and private members are emitted without types.
       if (node.type === "TSTypeQuery" || node.accessibility === "private") return;
       if (!constructible && isForSubclasses(node)) return;
       const name = typeNamedBy(node);
       const from = node.type === "TSImportType" ? nameOf(node.source) : undefined;
-      if (name !== undefined) mentions.push({ name, ...(from === undefined ? {} : { from }) });
-      for (const child of Object.values(node).flat()) if (isNode(child)) visit(child);
+      if (name !== undefined) mentions.push({ name, ...(from === undefined ? {} : { from }), isIndexed });
+      for (const [key, value] of Object.entries(node)) {
+        if (isOnlyCompared(node, key) || (!callable && node.type === "TSTypeParameter" && key === "constraint"))
+          continue;
+        for (const child of [value].flat())
+          if (isNode(child)) visit(child, node.type === "TSIndexedAccessType" && key === "objectType");
+      }
     };
-    visit(declaration);
+    visit(declaration, false);
     return mentions;
   };
+}
+
+/** The two sides of a condition decide which type comes of it, and are in none. */
+function isOnlyCompared(node: SyntaxNode, key: string): boolean {
+  return node.type === "TSConditionalType" && (key === "checkType" || key === "extendsType");
 }
 
 function isForSubclasses(node: SyntaxNode): boolean {

@@ -186,10 +186,12 @@ function isImplementation(node: unknown): boolean {
   return isNode(node) && (node.type === "FunctionDeclaration" || node.type === "FunctionExpression");
 }
 
+/** The doc comment may be followed by remarks to a linter. */
 function docBefore(file: File, start: number): Doc {
-  const comment = file.comments.findLast(({ end }) => end <= start && file.text.slice(end, start).trim() === "");
-  const isDoc = comment?.value.startsWith("*") === true;
-  const text = isDoc ? comment.value.replace(/^\s*\*\s?/gm, "").trim() : "";
+  const comment = file.comments.findLast(
+    ({ value, end }) => value.startsWith("*") && end <= start && /^(?:\s|\/\/.*\n)*$/.test(file.text.slice(end, start)),
+  );
+  const text = comment?.value.replace(/^\s*\*\s?/gm, "").trim() ?? "";
   const [about = "", ...tags] = text.split(/^@/m);
   const defaultValue = tags.find((tag) => tag.startsWith("defaultValue "))?.slice("defaultValue ".length);
   const internal = tags.some((tag) => tag.startsWith("internal"));

@@ -48,11 +48,14 @@ const PAGES: readonly Page[] = [
     entry: "index.ts",
     takes: () => false,
     sections: [
-      { title: "Workflows", names: ["workflow", "WorkflowOptions", "WorkflowFunction", "WorkflowDefinition"] },
+      {
+        title: "Workflows",
+        names: ["workflow", "WorkflowOptions", "OnBug", "WorkflowFunction", "WorkflowDefinition", "AnyWorkflow"],
+      },
       { title: "Signals", names: ["signal", "SignalDefinition"] },
-      { title: "Retries", names: ["RetryOption", "GrowingRetry", "FixedRetry", "RetryIf"] },
+      { title: "Retries", names: ["RetryOption", "GrowingRetry", "FixedRetry", "RetryIf", "RetryInfo", "RetryPolicy"] },
       { title: "Durations", names: ["Duration", "DurationParts", "CheckedDuration"] },
-      { title: "Types", names: ["InputOf", "OutputOf", "Stored"] },
+      { title: "Types", names: ["InputOf", "OutputOf", "Received", "Stored", "MaybeSchema"] },
     ],
   },
   {
@@ -63,9 +66,22 @@ const PAGES: readonly Page[] = [
     entry: "index.ts",
     takes: () => false,
     sections: [
-      { title: "ctx", names: ["Context", "RunInfo"] },
+      { title: "ctx", names: ["Context", "RunInfo", "RunLogger", "LogMethod", "ContinueArguments"] },
       { title: "Steps", names: ["StepOptions", "StepFunction", "StepInfo", "Compensation", "CompensationInfo"] },
-      { title: "Branches", names: ["ParallelOptions", "Branch", "Branches"] },
+      {
+        title: "Branches",
+        names: [
+          "ParallelOptions",
+          "CollectAll",
+          "Branch",
+          "Branches",
+          "BranchList",
+          "BranchMap",
+          "Outcomes",
+          "Settled",
+          "RaceResult",
+        ],
+      },
     ],
   },
   {
@@ -76,12 +92,23 @@ const PAGES: readonly Page[] = [
     entry: "index.ts",
     takes: (name) => !isError(name),
     sections: [
-      { title: "connect", names: ["connect", "ConnectOptions", "Limits", "DEFAULT_LIMITS"] },
+      {
+        title: "connect",
+        names: ["connect", "ConnectOptions", "StoreOptions", "StoreAdapter", "Limits", "DEFAULT_LIMITS"],
+      },
       { title: "The client", names: ["Client", "StartOptions", "StartRequest", "StartedMany", "StartArguments"] },
       { title: "Finding runs", names: ["ListFilter", "ListOptions", "RunPage", "PurgeOptions"] },
       {
         title: "One run",
-        names: ["RunHandle", "SignalArguments", "RunDescription", "RunSummary", "StepView", "EventView"],
+        names: [
+          "RunHandle",
+          "ResultOptions",
+          "SignalArguments",
+          "RunDescription",
+          "RunSummary",
+          "StepView",
+          "EventView",
+        ],
       },
       { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
       {
@@ -107,7 +134,7 @@ const PAGES: readonly Page[] = [
       { title: "In a step", names: ["NonRetryableError", "RetryableError", "RetryableErrorOptions"] },
       {
         title: "From result()",
-        names: ["RunFailedError", "RunCanceledError", "RunTerminatedError", "RunTimedOutError"],
+        names: ["RunFailedError", "RunCanceledError", "RunTerminatedError", "RunTimedOutError", "RunParkedError"],
       },
       { title: "From history", names: ["RecordedError", "ErrorRecord"] },
     ],

@@ -21,11 +21,12 @@ export {
   type EventMeta,
   type EventType,
   type HistoryEvent,
+  type RunIdentity,
 } from "./model/event.ts";
 export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
 export type { Message, MessageKind } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
-export { withParker } from "./model/parked-by.ts";
+export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
   CLOSED_STATUSES,

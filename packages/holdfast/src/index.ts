@@ -13,6 +13,7 @@ export { jsonCodec } from "./codec/json-codec.ts";
 export {
   type AnyWorkflow,
   type InputOf,
+  type MaybeSchema,
   type OutputOf,
   type Received,
   signal,
@@ -73,10 +74,13 @@ export type {
   RaceResult,
   Settled,
 } from "./replay/branches.ts";
-export type { Context, RunInfo, SignalDefinition } from "./replay/context.ts";
+export type { Context, ContinueArguments, RunInfo, SignalDefinition } from "./replay/context.ts";
+export type { OnBug } from "./replay/machine-params.ts";
 export type {
   Compensation,
   CompensationInfo,
+  FixedRetry,
+  GrowingRetry,
   RetryOption,
   StepFunction,
   StepInfo,

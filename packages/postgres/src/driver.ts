@@ -4,6 +4,7 @@ import pg from "pg";
 import { badUrl, type Settings } from "./settings.ts";
 
 export type Client = pg.Client;
+/** A connection as a pool of `pg` hands it out. */
 export type PooledClient = pg.PoolClient;
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -7,6 +7,7 @@ import process from "node:process";
 import { HoldfastError } from "holdfast/adapter";
 import { loadQuietly } from "./quiet-load.ts";
 
+/** A value of SQLite, as statements take it and rows hold it. */
 export type SqlValue = null | number | string | Uint8Array;
 
 /** The columns of a row, in the order of the statement. */

@@ -39,7 +39,10 @@ export interface ConnectOptions extends StoreOptions {
    * @defaultValue `DEFAULT_LIMITS`
    */
   readonly limits?: Partial<Limits>;
-  /** What opens which URLs: `[sqlite()]`. They come first; the package of any other scheme is loaded by its name. */
+  /**
+   * What opens which URLs: `[sqlite()]`. They come first; the package of any other scheme is loaded by its name.
+   * @defaultValue none: every package is loaded by its name
+   */
   readonly adapters?: readonly StoreAdapter[];
 }
 

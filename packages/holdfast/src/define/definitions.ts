@@ -86,7 +86,7 @@ export interface WorkflowOptions<
    * gives ctx a bad option or name. `"park"`: it waits for fixed code. `"fail"`: it fails and compensates.
    * @defaultValue `"park"`
    */
-  readonly onBug?: "park" | "fail";
+  readonly onBug?: OnBug;
 }
 
 /** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` what they get back. */
@@ -111,6 +111,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly outputType?: O;
 }
 
+/** Any workflow, whatever its input and output: for your own functions that take workflows. */
 // biome-ignore lint/suspicious/noExplicitAny: the bound for "whatever definition"; user code never sees the any
 export type AnyWorkflow = WorkflowDefinition<any, any>;
 /** What callers pass to a workflow. */
@@ -201,10 +202,10 @@ export type Received<T> = unknown extends T ? T : undefined extends T ? Stored<E
  * it has no payload, and receiving it gives `true`.
  */
 export function signal<T = undefined>(name: string): SignalDefinition<Received<T>, T>;
-export function signal<S extends StandardSchemaV1>(
+export function signal<Schema extends StandardSchemaV1>(
   name: string,
-  schema: S,
-): SignalDefinition<Received<SchemaOutput<S>>, SchemaInput<S>>;
+  schema: Schema,
+): SignalDefinition<Received<SchemaOutput<Schema>>, SchemaInput<Schema>>;
 export function signal(name: string, schema?: StandardSchemaV1): SignalDefinition {
   requireName(name, "signal name");
   if (schema !== undefined) isSchema(schema, `signal(${JSON.stringify(name)})`, "the schema");

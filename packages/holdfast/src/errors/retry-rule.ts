@@ -2,6 +2,7 @@ import { ERROR_KINDS, type ErrorKind, isRetryableKind } from "../model/error-kin
 import { isHoldfastError } from "./holdfast-error.ts";
 import { listOf, type OptionCheck, oneOf } from "./option-checks.ts";
 
+/** What a `retryIf` function is told about the failure, besides the error. */
 export interface RetryInfo {
   readonly kind: ErrorKind;
   /** The execution that failed, counted from 1. */

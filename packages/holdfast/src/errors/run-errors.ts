@@ -8,6 +8,7 @@ const CAUSE_DEPTH_MAX = 20;
 const PARKED_ADVICE =
   'The run is not over: handle.resume() lets it go on after a repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
 
+/** What the error of a run is made from. */
 export interface RunErrorInit {
   /** The id that the caller gave, or was given. */
   readonly id: string;
@@ -17,6 +18,7 @@ export interface RunErrorInit {
   readonly cause?: unknown;
 }
 
+/** Which run it was, and the reason where one was given. */
 export interface RunErrorData extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly runId: string;

@@ -25,9 +25,16 @@ export type StoreMethod = Exclude<keyof port.Store, "close">;
 /** Called twice for every call; an error that it returns is what the caller sees. */
 export type StoreFault = (moment: "before" | "after", method: StoreMethod, params: unknown) => Error | undefined;
 
+/** Options of `MemoryStore`, for tests that drive a store directly. */
 export interface MemoryStoreOptions {
+  /** Where the store takes the time from. */
   readonly clock: Clock;
+  /** Whom the store tells that something is due. */
   readonly notifier: Notifier;
+  /**
+   * Lets calls of the store fail on purpose.
+   * @defaultValue no call fails
+   */
   readonly fault?: StoreFault;
 }
 

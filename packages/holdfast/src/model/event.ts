@@ -67,6 +67,7 @@ export interface EventMeta {
   readonly from?: number;
 }
 
+/** Which run a history belongs to. */
 export interface RunIdentity {
   readonly namespace: string;
   readonly runId: string;

@@ -1,5 +1,6 @@
 import { DURATION_MS_MAX } from "./duration.ts";
 
+/** A `RetryOption` with every value filled in, as a workflow definition carries it. */
 export interface RetryPolicy {
   /** Executions in all, the first one included. */
   readonly attempts: number;

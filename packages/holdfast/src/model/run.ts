@@ -6,6 +6,7 @@ export const OPEN_STATUSES = ["pending", "running", "sleeping", "waiting", "comp
 export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
 export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
 
+/** Where a run stands that has not ended. */
 export type OpenStatus = (typeof OPEN_STATUSES)[number];
 /** How a run has ended. */
 export type ClosedStatus = (typeof CLOSED_STATUSES)[number];

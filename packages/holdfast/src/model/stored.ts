@@ -1,7 +1,8 @@
 /**
  * What becomes of a type on its way through the codec: the result of a step, the output of a run and the payload of a signal
  * are what was stored, not the object that the function returned. Fields stay; methods, private members and subclasses of
- * binary views do not. The types follow codec/json-codec.ts.
+ * binary views do not. The types follow codec/json-codec.ts. That refuses instances of classes without `toJSON`, which types
+ * cannot tell from plain objects.
  */
 
 /** Stored and read back as they are. */
@@ -19,7 +20,7 @@ type Leaf =
   | URL
   | ArrayBuffer;
 
-/** The codec refuses them, except as methods on a prototype, which it does not see. */
+/** The codec refuses them, and nothing of theirs comes back. */
 type Refused =
   | ((...args: never[]) => unknown)
   | (abstract new (
@@ -115,7 +116,10 @@ type ReducedList<T extends readonly unknown[]> = number extends T["length"]
 
 type StoredFields<T> = { [K in keyof T as T[K] extends Refused ? never : K]: Reduced<T[K]> };
 
-/** `T` as it comes back from the store: `T` itself where nothing is lost, otherwise its fields without methods. */
+/**
+ * `T` as it comes back from the store: `T` itself where nothing is lost, otherwise its fields without methods. Instances of
+ * classes come back as what their `toJSON` returns; those without one are refused when they are stored.
+ */
 export type Stored<T> = [Marked<T>] extends [T] ? T : Reduced<T>;
 
 type Fit<T> = [Marked<T>] extends [T] ? true : never;

@@ -17,6 +17,7 @@ export interface RunLogger {
   readonly error: LogMethod;
 }
 
+/** Writes one line: `log.info("text", { fields })` or `log.info({ fields }, "text")`; either part may be left out. */
 export interface LogMethod {
   (message: string, fields?: object): void;
   (fields: object, message?: string): void;

@@ -18,6 +18,7 @@ export type Durability =
   /** An answered commit survives a crash of the process; a power cut may take the last moments. Faster. */
   | "async";
 
+/** The options of `connect` that the store itself follows. */
 export interface StoreOptions {
   /**
    * Whether the store's tables are created and brought up to date (`"auto"`), or only checked (`"check"`).

@@ -11,6 +11,7 @@ export interface Telemetry {
   stepSpan?(step: StepSpan): (error: unknown) => void;
 }
 
+/** What a count or a duration is about, by name: `{ workflow: "order", status: "failed" }`. */
 export type TelemetryLabels = Readonly<Record<string, string>>;
 
 /** The execution of a step that a span is about. */
@@ -43,5 +44,7 @@ export const DURATION_METRICS = {
   claim: "From sending a claim to its answer",
 } as const;
 
+/** The name of a counter; `COUNT_METRICS` says what each one counts. */
 export type CountMetric = keyof typeof COUNT_METRICS;
+/** The name of a duration; `DURATION_METRICS` says what each one measures. */
 export type DurationMetric = keyof typeof DURATION_METRICS;

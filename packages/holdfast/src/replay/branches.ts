@@ -8,7 +8,9 @@ import { Scope } from "./scope.ts";
 
 /** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */
 export type Branch<T = unknown> = (ctx: Context) => T | PromiseLike<T>;
+/** Branches whose results come back as a list. */
 export type BranchList = readonly Branch[];
+/** Branches whose results come back under the same names. */
 export type BranchMap = Readonly<Record<string, Branch>>;
 /** Branches of `ctx.parallel` and `ctx.race`: a list, or an object with names. */
 export type Branches = BranchList | BranchMap;
@@ -33,6 +35,7 @@ export interface ParallelOptions {
   readonly limit?: number;
 }
 
+/** The options with which `ctx.parallel` gives every outcome instead of the results. */
 export type CollectAll = ParallelOptions & { readonly onError: "collect-all" };
 
 /** Which branch won: its key, or its position as a number when the branches are a list. */

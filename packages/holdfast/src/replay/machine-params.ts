@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 
 export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
 
+/** What becomes of a run whose own code is at fault: it waits for fixed code, or it fails and compensates. */
 export type OnBug = "park" | "fail";
 
 export interface MachineParams {

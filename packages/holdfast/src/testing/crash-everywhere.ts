@@ -46,7 +46,10 @@ export interface CrashEverywhereOptions {
    * @defaultValue `1`
    */
   readonly seed?: number;
-  /** A workflow that returns while ops are pending is a mistake (default), or there is only a warning. */
+  /**
+   * Whether a workflow that returns while ops are pending fails, or completes with a warning, as it does in production.
+   * @defaultValue `"fail"`
+   */
   readonly onForgotten?: "fail" | "warn";
 }
 

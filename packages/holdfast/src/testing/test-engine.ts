@@ -62,7 +62,10 @@ export interface TestEngineOptions {
    * @defaultValue nothing more is masked
    */
   readonly redact?: (text: string) => string;
-  /** A workflow that returns while ops are pending fails (default), or completes with a warning, as it does in production. */
+  /**
+   * Whether a workflow that returns while ops are pending fails, or completes with a warning, as it does in production.
+   * @defaultValue `"fail"`
+   */
   readonly onForgotten?: "fail" | "warn";
 }
 

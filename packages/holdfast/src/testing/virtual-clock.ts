@@ -47,7 +47,7 @@ export class VirtualClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** @internal */
+  /** Part of the clock port, which the engine uses: calls back when so much virtual time has passed. */
   setTimer(delayMs: number, callback: () => void): Timer {
     const timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
     let low = 0;
@@ -65,7 +65,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** @internal */
+  /** Part of the clock port, which the engine uses: calls back once whatever runs now is done. */
   immediate(callback: () => void): void {
     this.#pendingImmediates += 1;
     setImmediate(() => {

@@ -197,6 +197,7 @@ describe("terminate", () => {
     });
     expect(log).toEqual(["lease_lost"]);
     expect(await run.describe()).toMatchObject({ status: "terminated", compensation: null });
+    expect((await run.history()).at(-1)).toMatchObject({ type: "run_terminated" });
   });
 
   test("works when no worker is there, leaves closed runs alone, and says when there is no such run", async () => {
@@ -225,6 +226,7 @@ describe("the timeout of a run", () => {
     });
     expect(t.clock.now() - began).toBe(2 * DAY_MS);
     expect(await run.status()).toBe("timed_out");
+    expect((await run.history()).at(-1)).toMatchObject({ type: "run_timed_out" });
   });
 
   test("given at the start replaces that of the workflow, and aborts what runs like a cancel does", async () => {

@@ -123,6 +123,7 @@ describe("drain", () => {
     const late = await client.start(job);
     await fleet.clock.settle();
     expect((await client.workers.list())[0]?.status).toBe("draining");
+    expect((await client.workers.events()).at(-1)).toMatchObject({ type: "stopping" });
     expect(await late.status()).toBe("pending");
     gates[0]?.resolve("in time");
     gate.resolve();
