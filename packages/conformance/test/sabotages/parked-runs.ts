@@ -15,6 +15,7 @@ export const PARKED_RUNS: readonly Sabotage[] = [
   {
     it: "remembers only the code that has parked a run last",
     noun: "parked runs",
+    rare: true,
     Store: class extends Saboteur {
       override async commitRuns(params: CommitRunsParams) {
         const result = await super.commitRuns(params);

@@ -5,6 +5,8 @@ export interface Sabotage {
   readonly it: string;
   /** The suite that is there to notice. */
   readonly noun: string;
+  /** Shows only after several rare calls on one run: random calls hardly ever come to that, the suite does. */
+  readonly rare?: true;
   readonly Store: typeof MemoryStore;
 }
 
