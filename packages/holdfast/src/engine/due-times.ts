@@ -1,7 +1,10 @@
 import type { EventDraft } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
+import type { Timer } from "../ports/clock.ts";
 import type { Op } from "../replay/op.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import type { RunExecutor } from "./run-executor.ts";
 import type { StoreTime } from "./store-time.ts";
 
 const NOTHING: readonly EventDraft[] = [];
@@ -23,6 +26,19 @@ export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, aft
   for (const op of machine.ops.timers) dueAt = earlier(dueAt, op.fireAt, after);
   for (const op of idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
   return dueAt;
+}
+
+/** While a run is held, its timers are ours to watch; once it is suspended they are the store's. */
+export function wakeTimer(
+  { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
+  executor: RunExecutor,
+  idle: Iterable<Op>,
+): Timer | undefined {
+  const { machine, run } = executor;
+  if (nextDueAt(machine, run, idle, 0) === null) return undefined;
+  const now = storeTime.now();
+  const dueAt = nextDueAt(machine, run, idle, now);
+  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => executor.poke());
 }
 
 function earlier(dueAt: number | null, at: number | null | undefined, after: number): number | null {

@@ -1,5 +1,6 @@
-import type { ErrorRecordOptions } from "../errors/error-record.ts";
+import { type ErrorRecordOptions, toErrorRecord } from "../errors/error-record.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -7,14 +8,16 @@ import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store, Transition } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
-import type { TurnLoop } from "../replay/turn-loop.ts";
+import { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
 import type { InboxReader } from "./inbox-reader.ts";
 import type { Lease } from "./lease.ts";
+import type { PortsBundle } from "./ports-bundle.ts";
 import type { RepeatedLines } from "./repeated-lines.ts";
 import type { RunExecutor } from "./run-executor.ts";
-import type { StepWatch } from "./step-watch.ts";
+import { StepWatch } from "./step-watch.ts";
 import type { StoreTime } from "./store-time.ts";
+import type { ResolvedWorkerOptions } from "./worker-options.ts";
 
 /** What a run executor has from the worker that it lives on. */
 export interface ExecutorHost {
@@ -52,3 +55,40 @@ export type Leaving =
   | { readonly how: "suspended"; readonly availableAt: number | null }
   | { readonly how: "closed"; readonly transition: Transition }
   | { readonly how: "lost" };
+
+type Parts = Pick<
+  ExecutorHost,
+  "storeTime" | "lines" | "committer" | "lease" | "inbox" | "draining" | "progressed" | "left"
+> & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
+
+/** The host of one worker's executors, put together from its ports and its parts. */
+export function executorHost(parts: Parts): ExecutorHost {
+  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
+  const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
+  const { windUpMs, eventsPerHoldMax } = options.tuning;
+  const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
+  return {
+    clock,
+    random,
+    codec,
+    log,
+    lines,
+    storeTime,
+    loop: new TurnLoop((callback) => clock.immediate(callback)),
+    watch: new StepWatch(clock),
+    committer,
+    lease,
+    inbox,
+    store,
+    steps,
+    telemetry,
+    record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+    opsMax,
+    failForgotten: ports.onForgotten === "fail",
+    windUpMs,
+    eventsPerHoldMax,
+    draining,
+    progressed,
+    left,
+  };
+}

@@ -1,6 +1,5 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { readProperty } from "../errors/safe-read.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
@@ -14,10 +13,64 @@ import type { WorkflowCode } from "./workflow-registry.ts";
 /** How many of the ops that a run waits for its row names. */
 const WAITING_FOR_MAX = 20;
 
+/** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
+const ENDS_REFUSED_MAX = 3;
+
 type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines">;
 
+/** The end of one run, from when its code has come to it until it is durable; or the next try of the whole run. */
+export class RunEnd {
+  readonly #code: WorkflowCode;
+  readonly #host: EndHost;
+  #end: Transition | undefined;
+  #retry: Transition | undefined;
+  #refused = 0;
+
+  constructor(code: WorkflowCode, host: EndHost) {
+    this.#code = code;
+    this.#host = host;
+  }
+
+  /** Whether the run is tried again as a whole. */
+  get retried(): boolean {
+    return this.#retry !== undefined;
+  }
+
+  /** `looked`: a look in vain can still be taken back. */
+  transition(machine: RunMachine, outcome: Outcome, attributes: Attributes, looked: boolean): Transition {
+    if (outcome.type === "retried") {
+      this.#retry ??= retryTransition(machine, outcome, this.#code, this.#host);
+      return this.#retry;
+    }
+    this.#end ??= endTransition(machine, outcome, attributes, this.#host);
+    // Under a stream of messages that its code does not look for a run must still be able to end.
+    const patient = (looked || this.#refused < ENDS_REFUSED_MAX) && !wasNeverCalled(outcome);
+    return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
+  }
+
+  /** Messages have come before it: nothing of it was written. */
+  refused(): void {
+    this.#refused += 1;
+  }
+
+  /** The code goes back behind it, and may come to another. */
+  takenBack(): void {
+    this.#end = undefined;
+  }
+}
+
+/** The code has come to an end. Whatever comes for a run that continues as new is handed on. */
+export function hasEnded(outcome: Outcome | undefined): boolean {
+  return outcome?.type === "completed" || (outcome?.type === "failed" && !outcome.neverCalled);
+}
+
+/** Nothing in history says so: what is written of such a run must be all of it. */
+export function wasNeverCalled(outcome: Outcome | undefined): boolean {
+  return outcome?.type === "failed" && outcome.neverCalled === true;
+}
+
 /** What the outcome of the workflow function means for the run. */
-export function endTransition(
+function endTransition(
   machine: RunMachine,
   outcome: Exclude<Outcome, { type: "retried" }>,
   attributes: Attributes,
@@ -83,16 +136,8 @@ function continueTransition(machine: RunMachine, input: Payload, attributes: Att
   };
 }
 
-/** Codes of what other code may be able to deal with. */
-const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
-
-/** Nothing here can go on with the run; a deployment of other code may, if it was the code's fault. */
-export function parking(error: ErrorRecord, { identity }: WorkflowCode): Transition {
-  return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: identity } : {}) };
-}
-
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */
-export function retryTransition(
+function retryTransition(
   machine: RunMachine,
   outcome: Extract<Outcome, { type: "retried" }>,
   code: WorkflowCode,

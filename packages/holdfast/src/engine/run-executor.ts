@@ -1,6 +1,7 @@
 /**
  * The run executor: one live run on one worker. It drives the run machine, starts what the code asks for, and tells the
- * committer what to write.
+ * committer what to write. Its parts know what is still to be delivered (delivery-queue.ts), what is durable (run-commits.ts),
+ * which steps run (step-board.ts), how it ends (run-end.ts), and why it cannot go on (parking.ts).
  *
  * Invariants
  *  E1. An effect starts only when every event that the code had seen when it asked is durable (op.gate ≤ durableSeq), the
@@ -9,34 +10,35 @@
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
  *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
  *  E5. What the code has ended with becomes durable together with the end, or not at all. When the store knows of a signal that
- *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back and taken again behind it.
+ *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back (rewind.ts) and taken again behind
+ *      it.
  */
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { describeValue } from "../errors/safe-read.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
-import { appended, NONE } from "../model/short-list.ts";
+import { NONE } from "../model/short-list.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../ports/store.ts";
 import type { Op } from "../replay/op.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
-import { dueEvents, nextDueAt } from "./due-times.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { divergence, type Explanation, foreignAwait } from "./explanations.ts";
-import { type Look, Looks } from "./looks.ts";
-import { isOwnOutcome, messageDraft, type QueuedDraft, withAttempt } from "./message-draft.ts";
-import { attributesIn, readBack, takeBack } from "./read-back.ts";
-import { endTransition, parking, retryTransition, suspension } from "./run-end.ts";
+import { divergence, foreignAwait } from "./explanations.ts";
+import type { Look } from "./looks.ts";
+import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { Parking } from "./parking.ts";
+import { Rewind } from "./rewind.ts";
+import { RunCommits } from "./run-commits.ts";
+import { hasEnded, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
 import { StepBoard } from "./step-board.ts";
 import type { Fence } from "./transaction.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
-/** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
-const ENDS_REFUSED_MAX = 3;
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
 const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
 
@@ -53,25 +55,14 @@ export class RunExecutor implements TurnTaker, Committable {
   readonly #steps: StepBoard;
   /** Whether its code may have been called under an earlier claim. */
   readonly #begun: boolean;
-  #queue: QueuedDraft[] = [];
-  #commit: number;
-  #consumed: number;
-  #durableConsumed: number;
-  #queuedMessages: number;
-  #durableSeq: number;
-  #eventsThisHold = 0;
-  #inFlight: RunCommit | undefined;
-  #end: Transition | undefined;
-  #parkError: ErrorRecord | undefined;
+  readonly #queue: DeliveryQueue;
+  readonly #commits: RunCommits;
+  readonly #parking: Parking;
   #wake: Timer | undefined;
-  #explaining = false;
-  #endsRefused = 0;
-  readonly #looks = new Looks();
-  /** Whether its code's last turns were taken back. */
-  #rewound: "reading" | "done" | undefined;
-  /** Its durable history, once that was needed: it may be needed again. */
-  #durable: HistoryEvent[] | undefined;
-  #retry: Transition | undefined;
+  /** Once its code has ended. */
+  #end: RunEnd | undefined;
+  /** Once its code's last turns were taken back. */
+  #rewind: Rewind | undefined;
 
   constructor(
     host: ExecutorHost,
@@ -83,11 +74,9 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#host = host;
     this.run = run;
     this.runId = run.runId;
-    this.#commit = run.commit;
-    this.#consumed = run.consumed;
-    this.#durableConsumed = run.consumed;
-    this.#queuedMessages = run.consumed;
-    this.#durableSeq = run.eventCount;
+    this.#queue = new DeliveryQueue(run.consumed);
+    this.#commits = new RunCommits(run);
+    this.#parking = new Parking(host, code, this, this.#commits);
     this.#code = code;
     // A step that has begun may have ended in the inbox, before the first commit.
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
@@ -107,43 +96,38 @@ export class RunExecutor implements TurnTaker, Committable {
 
   /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
   matches(run: Run): boolean {
-    return this.state === "suspended" && run.epoch === this.run.epoch + 1 && run.commit === this.#commit;
+    return this.state === "suspended" && run.epoch === this.run.epoch + 1 && this.#commits.matches(run);
   }
 
   /** The run was claimed again and nobody else had it in between: it goes on from memory. */
   reactivate(run: Run, messages: readonly Message[]): void {
     this.run = run;
     this.state = "held";
-    this.#eventsThisHold = 0;
+    this.#commits.beginHold();
     this.takeMessages(messages);
     this.#host.loop.ready(this);
   }
 
   takeMessages(messages: readonly Message[]): void {
-    if (this.state !== "held") return;
-    for (const message of messages) {
-      if (message.number !== this.#queuedMessages + 1) continue;
-      this.#queuedMessages = message.number;
-      this.push(messageDraft(message));
-    }
+    if (this.state === "held" && this.#queue.take(messages)) this.#host.loop.ready(this);
   }
 
   /** The store has more messages than have been taken in. */
   isBehind(delivered: number): boolean {
-    return this.state === "held" && delivered > this.#queuedMessages && !this.#lettingGo();
+    return this.state === "held" && delivered > this.#queue.queuedMessages && !this.#commits.lettingGo;
   }
 
   /** Whether it has had its run under this epoch until now, and is not letting it go. */
   keeps(epoch: number): boolean {
-    return this.state === "held" && this.run.epoch === epoch && !this.#lettingGo();
+    return this.state === "held" && this.run.epoch === epoch && !this.#commits.lettingGo;
   }
 
   get writing(): boolean {
-    return this.#inFlight !== undefined;
+    return this.#commits.writing;
   }
 
   get queuedMessages(): number {
-    return this.#queuedMessages;
+    return this.#queue.queuedMessages;
   }
 
   /** Something outside has changed (the lease is back, the worker drains): see what can be done. */
@@ -160,26 +144,29 @@ export class RunExecutor implements TurnTaker, Committable {
   drop(): void {
     if (this.state === "gone") return;
     this.state = "gone";
-    const error = new HoldfastError("lease_lost", `This worker no longer holds run ${this.runId}.`);
-    this.#steps.discardAll(error);
-    this.#wake?.cancel();
+    this.halt(new HoldfastError("lease_lost", `This worker no longer holds run ${this.runId}.`));
     this.#host.committer.forget(this);
     this.#host.left(this, { how: "lost" });
+  }
+
+  /** Whatever its steps are doing is stopped, and nothing becomes due any more. */
+  halt(reason: HoldfastError): void {
+    this.#steps.discardAll(reason);
+    this.#wake?.cancel();
   }
 
   // Turns -------------------------------------------------------------------------------------------------------------
 
   openTurn(): boolean {
     // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
-    if (this.state !== "held" || this.#parkError || this.#explaining || this.#rewound === "reading") return false;
-    if (this.#lettingGo()) return false;
+    if (this.state !== "held" || this.#parking.begun || this.#rewind?.reading || this.#commits.lettingGo) return false;
     try {
       return this.#openNext();
     } catch (error) {
       if (isHoldfastError(error, "invariant_broken")) throw error;
       // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
       this.machine.close();
-      this.#park(
+      this.#parking.park(
         isHoldfastError(error) ? error : new HoldfastError("codec_failed", describeValue(error), { cause: error }),
       );
       return false;
@@ -190,8 +177,8 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     if (!machine.started) {
       // Only a run that nobody has ever held: one that was may have done something that wants cleaning up.
-      const untouched = this.run.epoch === 1 && !machine.replaying && !this.#rewound;
-      const cancel = untouched ? this.#queue.find(({ type }) => type === "cancel_requested") : undefined;
+      const untouched = this.run.epoch === 1 && !machine.replaying && !this.#rewind;
+      const cancel = untouched ? this.#queue.cancellation() : undefined;
       if (!cancel) {
         machine.start();
         return true;
@@ -200,27 +187,20 @@ export class RunExecutor implements TurnTaker, Committable {
     }
     if (machine.replaying && machine.replayNext()) return true;
     this.#steps.adopt();
-    const missed = this.#hasEnded() ? this.#looks.missed(this.#queue) : undefined;
+    const missed = hasEnded(machine.outcome) ? this.#queue.missedLook() : undefined;
     if (missed) {
       // What is on its way to the store may become durable, and then it stays.
-      if (!this.#inFlight) void this.#rewind(missed);
+      if (!this.#commits.writing) void this.#takeBack(missed);
       return false;
     }
     const now = this.#host.storeTime.now();
-    while (!machine.divergence && this.#queue.length > 0) {
-      const draft = this.#queue.shift() as QueuedDraft;
-      // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
-      if (machine.outcome?.type === "continued") continue;
-      if (draft.number !== undefined) this.#consumed = draft.number;
-      const isLook = draft.number === undefined && draft.type !== "deadline_reached" && !machine.outcome;
-      if (eventRole(draft.type) === "note") {
-        machine.note(draft, now);
-        continue;
-      }
-      if (isLook) this.#looks.note(machine.signals, machine.nextSeq, this.#consumed);
-      if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
+    while (!machine.divergence) {
+      const draft = this.#queue.next(machine);
+      if (!draft) break;
+      if (eventRole(draft.type) === "note") machine.note(draft, now);
+      else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
-    if (machine.divergence) this.#explain(divergence);
+    if (machine.divergence) this.#parking.explain(divergence);
     else this.#settle();
     return false;
   }
@@ -229,8 +209,8 @@ export class RunExecutor implements TurnTaker, Committable {
     const { machine } = this;
     machine.close();
     if (this.state !== "held") return;
-    if (machine.divergence) return this.#explain(divergence);
-    if (machine.violation) return this.#parkViolation(machine.violation);
+    if (machine.divergence) return this.#parking.explain(divergence);
+    if (machine.violation) return this.#parking.violated(machine.violation);
     this.#steps.takeAsked();
     if (machine.replaying || this.#queue.length > 0) this.#host.loop.ready(this);
     else this.#settle();
@@ -240,43 +220,33 @@ export class RunExecutor implements TurnTaker, Committable {
   #settle(): void {
     const { machine } = this;
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
-    if (machine.divergence || this.#parkError || this.#explaining) return;
+    if (machine.divergence || this.#parking.begun) return;
     // While the end may still be taken back, so may be the need to stop anything.
-    if (!this.#hasEnded() || !this.#looks.any) this.#steps.stopWithdrawn();
+    if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#steps.stopWithdrawn();
     // Code that is told of its abort may do something for which the run is parked.
-    if (this.#queue.length > 0 || this.#parkError) return;
+    if (this.#queue.length > 0 || this.#parking.decided) return;
     if (!machine.outcome) {
       for (const event of dueEvents(machine, this.run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
-      if (!machine.ops.waiting) return this.#explain(foreignAwait);
+      if (!machine.ops.waiting) return this.#parking.explain(foreignAwait);
       this.#steps.startDue();
     } else if (machine.outcome.type === "retried") this.#steps.startPrepared();
-    if (this.#queue.length > 0) return;
-    if (this.#inFlight) return;
+    if (this.#queue.length > 0 || this.#commits.writing) return;
     const transition = this.#transition();
     if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
       this.#host.committer.request(this);
-    this.#scheduleWake(transition);
+    this.#wake?.cancel();
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
   }
 
   push(draft: QueuedDraft): void {
-    this.#queue = appended(this.#queue, draft);
+    this.#queue.push(draft);
     this.#host.loop.ready(this);
-  }
-
-  /** While the run is held, its timers are ours to watch; once it is suspended they are the store's. */
-  #scheduleWake(transition: Transition): void {
-    this.#wake?.cancel();
-    this.#wake = undefined;
-    if (transition.type !== "hold" || nextDueAt(this.machine, this.run, this.#steps.idle, 0) === null) return;
-    const now = this.#host.storeTime.now();
-    const dueAt = nextDueAt(this.machine, this.run, this.#steps.idle, now);
-    if (dueAt !== null) this.#wake = this.#host.clock.setTimer(dueAt - now, () => this.poke());
   }
 
   /** Whether everything that the code had seen when it asked for the op is durable. */
   mayUse(op: Op): boolean {
-    return op.gate <= this.#durableSeq;
+    return op.gate <= this.#commits.durableSeq;
   }
 
   /** Who may write to the run: this worker, under this epoch. */
@@ -285,68 +255,36 @@ export class RunExecutor implements TurnTaker, Committable {
   }
 
   hasConsumed(message: Message): boolean {
-    return message.number <= this.#consumed;
+    return message.number <= this.#queue.consumed;
   }
 
   // Commits -------------------------------------------------------------------------------------------------------------
 
   takeCommit(): RunCommit | undefined {
     const { machine } = this;
-    if (this.state !== "held" || this.#inFlight || this.#rewound === "reading") return undefined;
+    if (this.state !== "held" || this.#commits.writing || this.#rewind?.reading) return undefined;
     // What the code has ended with is written together with the end, or not at all.
-    if (this.#hasEnded() && this.#queue.length > 0 && !this.#parkError) return undefined;
+    if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#parking.decided) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
-    const transition = this.#transition();
-    const events = machine.divergence ? NONE : machine.fresh;
-    if (events === machine.fresh) machine.fresh = NONE;
-    const attributes = machine.freshAttributes && { ...this.run.attributes, ...machine.freshAttributes };
-    machine.freshAttributes = null;
-    if (events.length === 0 && !attributes && transition.type === "hold") {
-      // It was to be let go of when this was asked for, and something has become due since: that is to start here.
-      this.poke();
-      return undefined;
-    }
-    const commit: RunCommit = {
-      runId: this.runId,
-      epoch: this.run.epoch,
-      commit: this.#commit,
-      events,
-      // Messages whose events are not written are still in the inbox.
-      consumed: machine.divergence ? this.#durableConsumed : this.#consumed,
-      attributes,
-      clearDeadline: machine.cancelCause !== undefined || machine.compensating,
-      transition,
-    };
-    this.#inFlight = commit;
-    this.#eventsThisHold += events.length;
+    const commit = this.#commits.take(this.run, machine, this.#queue.consumed, this.#transition());
+    // It was to be let go of when this was asked for, and something has become due since: that is to start here.
+    if (!commit) this.poke();
     return commit;
   }
 
   #transition(): Transition {
     const { machine } = this;
+    const { outcome } = machine;
+    const park = this.#parking.transition();
+    if (park) return park;
     const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
-    if (this.#parkError) return parking(this.#parkError, this.#code);
-    // Nothing in history says that the code was never called: what is written of such a run must be all of it.
-    const neverCalled = machine.outcome?.type === "failed" && machine.outcome.neverCalled === true;
-    if (
-      machine.inTurn ||
-      machine.replaying ||
-      !machine.started ||
-      this.#explaining ||
-      (this.#queue.length > 0 && !neverCalled)
-    )
-      return hold;
-    if (machine.outcome?.type === "retried") {
-      if (this.#steps.running > 0 || this.#steps.hasPrepared()) return hold;
-      this.#retry ??= retryTransition(machine, machine.outcome, this.#code, this.#host);
-      return this.#retry;
-    }
-    if (machine.outcome) {
-      this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
-      // Under a stream of messages that its code does not look for a run must still be able to end.
-      const patient = (this.#looks.any || this.#endsRefused < ENDS_REFUSED_MAX) && !neverCalled;
-      return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
+    const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
+    if (machine.inTurn || machine.replaying || !machine.started || this.#parking.begun || undelivered) return hold;
+    if (outcome?.type === "retried" && (this.#steps.running > 0 || this.#steps.hasPrepared())) return hold;
+    if (outcome) {
+      this.#end ??= new RunEnd(this.#code, this.#host);
+      return this.#end.transition(machine, outcome, this.run.attributes, this.#queue.hasLooks);
     }
     if (this.#steps.running > 0) return hold;
     if (this.#steps.hasStartable()) return this.#mayYield() ? { type: "release" } : hold;
@@ -355,7 +293,7 @@ export class RunExecutor implements TurnTaker, Committable {
 
   /** No new attempt is to start here. */
   yielding(): boolean {
-    return this.#host.draining() || this.#eventsThisHold >= this.#host.eventsPerHoldMax;
+    return this.#host.draining() || this.#commits.eventsThisHold >= this.#host.eventsPerHoldMax;
   }
 
   /** Whether it may be let go of for others' sake: not between the record of an attempt's start and the attempt. */
@@ -363,103 +301,73 @@ export class RunExecutor implements TurnTaker, Committable {
     return this.yielding() && !this.#steps.hasPrepared();
   }
 
-  #lettingGo(): boolean {
-    return this.#inFlight !== undefined && this.#inFlight.transition.type !== "hold";
-  }
-
   committed(outcome: CommitOutcome, messages: readonly Message[]): void {
-    const flight = this.#inFlight;
-    this.#inFlight = undefined;
+    const flight = this.#commits.answered();
     if (this.state !== "held" || !flight) return;
     if (outcome.outcome === "lost") return this.drop();
-    if (outcome.outcome === "behind") return this.#behind(flight, outcome, messages);
-    this.#commit += 1;
-    const { events, consumed, attributes, transition } = flight;
-    this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
-    this.#durableConsumed = consumed;
-    for (const event of this.#durable ? events : NONE) this.#durable?.push(event);
-    this.#looks.durable(this.#durableSeq);
-    if (attributes) this.run = { ...this.run, attributes };
-    if (events.length > 0) this.#host.progressed(this);
-    if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+    const { events, attributes, transition } = flight;
+    if (outcome.outcome === "behind") {
+      // Messages have come before the end: nothing of it was written.
+      this.machine.fresh = [...events];
+      this.machine.freshAttributes = attributes;
+      this.#end?.refused();
+    } else {
+      this.#commits.written(flight);
+      this.#rewind?.written(events);
+      this.#queue.durable(this.#commits.durableSeq);
+      if (attributes) this.run = { ...this.run, attributes };
+      if (events.length > 0) this.#host.progressed(this);
+      if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+    }
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
-    if (this.#parkError) this.#host.committer.request(this);
-    else if (this.#queue.length > 0) this.#host.loop.ready(this);
+    if (this.#parking.decided) this.#host.committer.request(this);
+    else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
     else this.#settle();
-  }
-
-  /** Messages have come before the end: nothing of it was written. */
-  #behind(flight: RunCommit, { delivered }: CommitOutcome, messages: readonly Message[]): void {
-    const { machine } = this;
-    machine.fresh = [...flight.events];
-    machine.freshAttributes = flight.attributes;
-    this.#endsRefused += 1;
-    this.takeMessages(messages);
-    if (this.isBehind(delivered)) this.#host.inbox.pull(this);
-    if (this.#parkError) this.#host.committer.request(this);
-    else this.#host.loop.ready(this);
-  }
-
-  /** The code has come to an end that is not durable. Whatever comes for a run that continues as new is handed on. */
-  #hasEnded(): boolean {
-    const { outcome } = this.machine;
-    return outcome?.type === "completed" || (outcome?.type === "failed" && !outcome.neverCalled);
   }
 
   /**
    * The code has ended, not knowing of a signal that the store had accepted by then. None of that is durable from its last look
    * on: these turns are taken back, and taken again with the signal before them. Results of steps are kept.
    */
-  async #rewind(look: Look): Promise<void> {
-    this.#rewound = "reading";
-    this.#end = undefined;
-    this.#queue = [];
-    this.#consumed = look.consumed;
-    this.#queuedMessages = look.consumed;
-    const { kept, results } = takeBack(this.machine.fresh, look);
-    const known = { runId: this.runId, eventCount: this.#durableSeq, history: this.#durable };
-    try {
-      const { history, messages } = await readBack(this.#host, known, look.consumed, () => this.state !== "held");
-      if (this.state !== "held") return;
-      this.#durable = history;
-      this.machine = this.#machineFor([...history, ...kept]);
-      this.machine.fresh = kept;
-      this.machine.freshAttributes = attributesIn(kept);
-      this.#looks.takeBack(look);
-      this.#steps.rebase(this.machine);
-      this.#rewound = "done";
-      this.takeMessages(messages);
-      for (const result of results) this.push(result);
-      this.#host.loop.ready(this);
-      // What is not taken back again can be written at once: it need not travel with every end that is refused.
-      if (kept.length > 0) this.#host.committer.request(this);
-    } catch (error) {
-      this.#host.log.error({ runId: this.runId, error: String(error) }, "could not read a run again; giving it up");
-      this.drop();
-    }
+  async #takeBack(look: Look): Promise<void> {
+    this.#end?.takenBack();
+    this.#queue.restart(look.consumed);
+    this.#rewind ??= new Rewind(this.runId, this.#host, (history) => this.#machineFor(history));
+    const giveUp = (): boolean => this.state !== "held";
+    const resumption = await this.#rewind.read(look, this.machine, this.#commits.durableSeq, giveUp);
+    if (this.state !== "held") return;
+    if (!resumption) return this.drop();
+    this.machine = resumption.machine;
+    this.#queue.takeBack(look);
+    this.#steps.rebase(this.machine);
+    this.#rewind.resumed();
+    this.takeMessages(resumption.messages);
+    for (const result of resumption.results) this.push(result);
+    this.#host.loop.ready(this);
+    // What is not taken back again can be written at once: it need not travel with every end that is refused.
+    if (this.machine.fresh.length > 0) this.#host.committer.request(this);
   }
 
   refused(error: unknown): void {
-    this.#inFlight = undefined;
+    this.#commits.answered();
     if (this.state !== "held") return;
     // Messages that were moved into events that cannot be written are still in the inbox.
     this.machine.fresh = NONE;
     this.machine.freshAttributes = null;
-    this.#consumed = this.#durableConsumed;
-    if (this.#parkError) return this.drop();
-    this.#park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
+    this.#queue.unconsume(this.#commits.durableConsumed);
+    if (this.#parking.decided) return this.drop();
+    this.#parking.park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
   }
 
   #leave(transition: Transition): void {
     this.#wake?.cancel();
     if (transition.type === "suspend" || transition.type === "release") {
       // What its code did wrong while this was on its way is dealt with when it wakes.
-      if (this.machine.violation) this.#parkError = undefined;
+      if (this.machine.violation) this.#parking.forget();
       // A run that is tried again as a whole starts over from its history.
-      this.state = !this.#retry && !this.#parkError ? "suspended" : "gone";
-      this.#queue = [];
-      this.#queuedMessages = this.#consumed;
+      this.state = !this.#end?.retried && !this.#parking.decided ? "suspended" : "gone";
+      this.#queue.restart(this.#queue.consumed);
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();
       this.#host.left(this, { how: "suspended", availableAt });
       return;
@@ -469,35 +377,9 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#host.left(this, { how: "closed", transition });
   }
 
-  // Parking -------------------------------------------------------------------------------------------------------------
-
   violated(): void {
     const { violation } = this.machine;
     // In a turn the closing of the turn finds it.
-    if (violation && this.state === "held" && !this.machine.inTurn) this.#parkViolation(violation);
-  }
-
-  #parkViolation(violation: HoldfastError): void {
-    // What the code does meanwhile comes from the same mistake.
-    if (this.#explaining) return;
-    if (violation.code === "foreign_await") this.#explain(foreignAwait, violation.cause);
-    else this.#park(violation);
-  }
-
-  /** What it takes time to find out about. Until it is known, nothing is delivered, and the run stays here. */
-  #explain(explain: Explanation, cause?: unknown): void {
-    if (this.#explaining) return;
-    this.#explaining = true;
-    const unwritten = [...(this.#inFlight?.events ?? NONE), ...this.machine.fresh];
-    const about = { machine: this.machine, definedAt: this.#code.definedAt, unwritten, cause };
-    void explain(about, this.#host).then((error) => this.#park(error));
-  }
-
-  #park(error: HoldfastError): void {
-    if (this.#parkError || this.state !== "held") return;
-    this.#parkError = this.#host.record(error);
-    this.#steps.discardAll(error);
-    this.#wake?.cancel();
-    if (!this.#inFlight) this.#host.committer.request(this);
+    if (violation && this.state === "held" && !this.machine.inTurn) this.#parking.violated(violation);
   }
 }

@@ -3,16 +3,12 @@
  * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
  */
 import type { AnyWorkflow } from "../define/definitions.ts";
-import { toErrorRecord } from "../errors/error-record.ts";
-import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
-import { TurnLoop } from "../replay/turn-loop.ts";
 import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
-import type { ExecutorHost, Leaving } from "./executor-host.ts";
-import { giveBackRun } from "./give-up-run.ts";
+import { type ExecutorHost, executorHost, type Leaving } from "./executor-host.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
@@ -20,16 +16,17 @@ import type { Lifetime } from "./lifetime.ts";
 import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
+import { Registration } from "./registration.ts";
 import { guardRejections } from "./rejection-guard.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
 import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
-import { signOff, signOn } from "./sign-on.ts";
+import { signOff } from "./sign-on.ts";
 import type { SlotReservation } from "./slot-reservation.ts";
+import { Slots } from "./slots.ts";
 import { SoloRule } from "./solo-rule.ts";
-import { StepWatch } from "./step-watch.ts";
 import type { StoreTime } from "./store-time.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
@@ -52,11 +49,13 @@ export class Worker {
   readonly #registry: WorkflowRegistry;
   readonly #held: HeldRuns;
   readonly #lease: Lease;
+  readonly #registration: Registration;
   readonly #claimer: Claimer;
   readonly #committer: Committer;
   readonly #sweeper: Sweeper;
   readonly #inbox: InboxReader;
   readonly #reconciler: Reconciler;
+  readonly #slots: Slots;
   readonly #solo: SoloRule;
   readonly #lines: RepeatedLines;
   readonly #host: ExecutorHost;
@@ -65,10 +64,6 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
-  /** The name that the store has for it; another one when a twin has taken its own. */
-  #rowName: string;
-  /** Starts on their way that keep a slot free, oldest first. */
-  readonly #reserved = new Set<{ readonly since: number }>();
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
@@ -76,7 +71,6 @@ export class Worker {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
-    this.#rowName = options.name;
     this.#registry = new WorkflowRegistry(options.workflows, ports.environment);
     this.#held = new HeldRuns({
       ports,
@@ -113,6 +107,8 @@ export class Worker {
       onRegained: () => this.#pokeAll(),
       onDead: () => void this.#onDead(),
     });
+    const [lease, sweeper] = [this.#lease, this.#sweeper];
+    this.#registration = new Registration({ ...params, workflows: this.#offers(), lease, sweeper });
     const { flushesInFlightMax, runsPerFlushMax, eventsPerFlushMax } = tuning;
     this.#committer = new Committer({
       clock,
@@ -126,10 +122,12 @@ export class Worker {
       telemetry: ports.telemetry,
     });
     this.#claimer = this.#makeClaimer();
+    const [registry, held, claimer, solo] = [this.#registry, this.#held, this.#claimer, this.#solo];
+    this.#slots = new Slots({ ports, concurrency: options.concurrency, registry, held, lease, claimer, solo });
     const workerId = (): string => this.#lease.workerId;
-    const askingSince = (): number | undefined => this.#askingSince();
-    this.#reconciler = new Reconciler({ clock, store, log, held: this.#held, workerId, askingSince });
-    this.#host = this.#makeHost(new TurnLoop((callback) => clock.immediate(callback)), new StepWatch(clock));
+    const askingSince = (): number | undefined => this.#slots.askingSince;
+    this.#reconciler = new Reconciler({ clock, store, log, held, workerId, askingSince });
+    this.#host = this.#makeHost();
   }
 
   /** Runs that this worker holds right now. */
@@ -258,19 +256,10 @@ export class Worker {
   }
 
   /** `again`: it was declared dead although it lives. */
-  async #register(again: boolean): Promise<void> {
-    const { ports, namespace, options, storeTime, life } = this.#params;
-    const { queues, labels, leaseMs } = options;
-    const row = { namespace, name: this.#rowName, queues, workflows: this.#offers(), labels, leaseMs };
+  #register(again: boolean): Promise<void> {
     const starts = this.#starts;
     const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
-    const signedOn = await signOn({ ...ports, life }, row, again, unwanted);
-    if (!signedOn) return;
-    if (signedOn.tries > 1) this.#sweeper.noteOutage();
-    storeTime.observe(signedOn.now, signedOn.askedAt);
-    this.#lease.begin(signedOn.workerId, signedOn.sentMonotonic, signedOn.sentWall);
-    this.#rowName = signedOn.name;
-    if (signedOn.gone.length > 0) await this.#sweeper.bury(signedOn.gone);
+    return this.#registration.register(again, unwanted);
   }
 
   /** The store has declared this worker dead: what it held belongs to others now. It starts over under a new id. */
@@ -307,32 +296,12 @@ export class Worker {
   /** @internal A slot for a run that is about to be started here; undefined when there is none. */
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
-    if (!fits || this.#state !== "running" || this.#freeSlots() <= this.#claimer.asking || !this.#lease.active())
-      return undefined;
-    const reservation = { since: this.#params.ports.clock.monotonic() };
-    this.#reserved.add(reservation);
-    const workerId = this.#lease.workerId;
-    return {
-      workerId,
-      settle: (run) => {
-        this.#reserved.delete(reservation);
-        const ours = run && run.heldBy === workerId && run.epoch === 1 && this.#lease.workerId === workerId;
-        if (ours && this.#registry.has(run.workflow, run.version)) return this.#held.activate(run, []);
-        // The store chose a version that this worker does not have.
-        if (ours) void giveBackRun(this.#params.ports, workerId, run);
-        this.#claimer.slotFreed();
-      },
-    };
+    return fits && this.#state === "running" ? this.#slots.reserve() : undefined;
   }
 
   /** @internal A run of ours was started that becomes due later. */
   noteDueAt(storeAt: number): void {
     this.#claimer.noteDueAt(storeAt);
-  }
-
-  #freeSlots(): number {
-    if (this.#solo.exclusive) return 0;
-    return this.#params.options.concurrency - this.activeRuns - this.#reserved.size;
   }
 
   #left(executor: RunExecutor, leaving: Leaving): void {
@@ -364,13 +333,6 @@ export class Worker {
     void this.#reconciler.compare(result.heldCount);
   }
 
-  /** Since when the oldest claim or start has been on its way whose answer may bring us a run. */
-  #askingSince(): number | undefined {
-    const [reservation] = this.#reserved;
-    const claim = this.#claimer.askingSince;
-    return claim !== undefined && reservation ? Math.min(claim, reservation.since) : (claim ?? reservation?.since);
-  }
-
   #pokeAll(): void {
     for (const executor of this.#held.all()) executor.poke();
   }
@@ -390,8 +352,8 @@ export class Worker {
       fallbackMs: options.tuning.claimFallbackMs,
       telemetry: ports.telemetry,
       base: () => ({ workerId: this.#lease.workerId, namespace, queues: options.queues, handlers }),
-      freeSlots: () => this.#freeSlots(),
-      mayTakeSuspect: () => this.#solo.wanted && this.activeRuns === 0 && this.#reserved.size === 0,
+      freeSlots: () => this.#slots.free,
+      mayTakeSuspect: () => this.#solo.wanted && this.#slots.allFree,
       onSuspectDue: () => this.#solo.want(),
       onClaimed: (run, messages) => this.#held.activate(run, messages),
       onSoloAnswered: (runId) => this.#solo.claimed(runId),
@@ -399,36 +361,18 @@ export class Worker {
     });
   }
 
-  #makeHost(loop: TurnLoop, watch: StepWatch): ExecutorHost {
-    const { ports, options, storeTime } = this.#params;
-    const { clock, random, codec, log } = ports;
-    const { windUpMs, eventsPerHoldMax } = options.tuning;
-    const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
-    return {
-      clock,
-      random,
-      codec,
-      log,
+  #makeHost(): ExecutorHost {
+    return executorHost({
+      ...this.#params,
       lines: this.#lines,
-      storeTime,
-      loop,
-      watch,
       committer: this.#committer,
       lease: this.#lease,
       inbox: this.#inbox,
-      store: ports.store,
-      steps: ports.steps,
-      telemetry: ports.telemetry,
-      record: (error, about) => toErrorRecord(error, ports.redact ? { ...about, redact: ports.redact } : about),
-      opsMax,
-      failForgotten: ports.onForgotten === "fail",
-      windUpMs,
-      eventsPerHoldMax,
-      draining: () => this.#state === "draining",
+      draining: () => this.#isDraining(),
       progressed: (executor) => {
         if (this.#solo.cleared(executor.runId)) this.#claimer.poke();
       },
       left: (executor, leaving) => this.#left(executor, leaving),
-    };
+    });
   }
 }

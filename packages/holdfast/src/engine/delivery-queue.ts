@@ -1,0 +1,94 @@
+import { eventRole } from "../model/event.ts";
+import type { Message } from "../model/message.ts";
+import { appended } from "../model/short-list.ts";
+import type { RunMachine } from "../replay/run-machine.ts";
+import { type Look, Looks } from "./looks.ts";
+import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+
+/** What has happened to one run and is still to be delivered to its code: results, timers, messages, in the order they came. */
+export class DeliveryQueue {
+  #drafts: QueuedDraft[] = [];
+  /** The number of the last message that was delivered, and of the last one that was taken in. */
+  #consumed: number;
+  #queuedMessages: number;
+  readonly #looks = new Looks();
+
+  constructor(consumed: number) {
+    this.#consumed = consumed;
+    this.#queuedMessages = consumed;
+  }
+
+  get length(): number {
+    return this.#drafts.length;
+  }
+
+  get consumed(): number {
+    return this.#consumed;
+  }
+
+  get queuedMessages(): number {
+    return this.#queuedMessages;
+  }
+
+  push(draft: QueuedDraft): void {
+    this.#drafts = appended(this.#drafts, draft);
+  }
+
+  /** Takes in the messages that come next; whether there are any. */
+  take(messages: readonly Message[]): boolean {
+    const before = this.#queuedMessages;
+    for (const message of messages) {
+      if (message.number !== this.#queuedMessages + 1) continue;
+      this.#queuedMessages = message.number;
+      this.push(messageDraft(message));
+    }
+    return this.#queuedMessages > before;
+  }
+
+  /** The next one for this machine, which gets it at once; undefined when there is none. */
+  next(machine: RunMachine): QueuedDraft | undefined {
+    // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
+    if (machine.outcome?.type === "continued") this.#drafts = [];
+    const draft = this.#drafts.shift();
+    if (!draft) return undefined;
+    if (draft.number !== undefined) this.#consumed = draft.number;
+    else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
+      this.#looks.note(machine.signals, machine.nextSeq, this.#consumed);
+    return draft;
+  }
+
+  cancellation(): QueuedDraft | undefined {
+    return this.#drafts.find(({ type }) => type === "cancel_requested");
+  }
+
+  /** Whether a look in vain can still be taken back. */
+  get hasLooks(): boolean {
+    return this.#looks.any;
+  }
+
+  /** The look to take back for the signals that are queued. */
+  missedLook(): Look | undefined {
+    return this.#looks.missed(this.#drafts);
+  }
+
+  /** Everything up to here is in the store. */
+  durable(seq: number): void {
+    this.#looks.durable(seq);
+  }
+
+  takeBack(look: Look): void {
+    this.#looks.takeBack(look);
+  }
+
+  /** Empties the queue. Messages after that many are to be taken in once more. */
+  restart(consumed: number): void {
+    this.#drafts = [];
+    this.#consumed = consumed;
+    this.#queuedMessages = consumed;
+  }
+
+  /** Messages after that many were delivered in vain: they are still in the inbox. */
+  unconsume(consumed: number): void {
+    this.#consumed = consumed;
+  }
+}

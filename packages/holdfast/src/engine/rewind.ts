@@ -1,0 +1,109 @@
+import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Message } from "../model/message.ts";
+import type { Run } from "../model/run.ts";
+import { NONE } from "../model/short-list.ts";
+import type { RunMachine } from "../replay/run-machine.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import { readWholeHistory } from "./history-reader.ts";
+import type { Look } from "./looks.ts";
+import { untilAnswered } from "./store-retry.ts";
+
+/** What is left of events that are not durable when a look is taken back, and all after it. */
+interface TakenBack {
+  /** Events before it. */
+  readonly kept: readonly HistoryEvent[];
+  /** What has become of steps since: to be delivered again. Timers fire again, and messages are read again. */
+  readonly results: readonly EventDraft[];
+}
+
+/** From where the code of a run goes on when its last turns are taken back. */
+export interface Resumption {
+  /** Has what is kept of events that are not durable. */
+  readonly machine: RunMachine;
+  readonly results: readonly EventDraft[];
+  readonly messages: readonly Message[];
+}
+
+/** Takes back the last turns of one live run: finds what the run was before them. May happen several times. */
+export class Rewind {
+  readonly #runId: string;
+  readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
+  readonly #machineFor: (history: readonly HistoryEvent[]) => RunMachine;
+  #reading = false;
+  /** Its durable history, once that was needed: it may be needed again. */
+  #durable: HistoryEvent[] | undefined;
+
+  constructor(runId: string, host: ExecutorHost, machineFor: (history: readonly HistoryEvent[]) => RunMachine) {
+    this.#runId = runId;
+    this.#host = host;
+    this.#machineFor = machineFor;
+  }
+
+  /** Until the run goes on from what was read. */
+  get reading(): boolean {
+    return this.#reading;
+  }
+
+  /** The turns from this look on are taken back; undefined when that cannot be done, or nobody wants it any more. */
+  async read(
+    look: Look,
+    before: RunMachine,
+    durableSeq: number,
+    giveUp: () => boolean,
+  ): Promise<Resumption | undefined> {
+    this.#reading = true;
+    const { kept, results } = takeBack(before.fresh, look);
+    const known = { runId: this.#runId, eventCount: durableSeq, history: this.#durable };
+    try {
+      const { history, messages } = await readBack(this.#host, known, look.consumed, giveUp);
+      if (giveUp()) return undefined;
+      this.#durable = history;
+      const machine = this.#machineFor([...history, ...kept]);
+      machine.fresh = kept;
+      machine.freshAttributes = attributesIn(kept);
+      return { machine, results, messages };
+    } catch (error) {
+      this.#host.log.error({ runId: this.#runId, error: String(error) }, "could not read a run again; giving it up");
+      return undefined;
+    }
+  }
+
+  /** The run goes on from what was read. */
+  resumed(): void {
+    this.#reading = false;
+  }
+
+  /** These events are durable now. */
+  written(events: readonly HistoryEvent[]): void {
+    for (const event of this.#durable ? events : NONE) this.#durable?.push(event);
+  }
+}
+
+function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
+  const kept = fresh.filter((event) => event.seq < look.seq);
+  const results = fresh
+    .filter(({ seq, type, meta }) => seq >= look.seq && type.startsWith("step_") && meta?.messageId === undefined)
+    .map(({ seq: _seq, at: _at, ...draft }) => draft);
+  return { kept, results };
+}
+
+/** The durable part of a run that is held here: its history, unless that is known, and the messages after that many. */
+async function readBack(
+  host: Pick<ExecutorHost, "clock" | "random" | "store">,
+  run: Pick<Run, "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
+  after: number,
+  giveUp: () => boolean,
+): Promise<{ readonly history: HistoryEvent[]; readonly messages: readonly Message[] }> {
+  const inbox = (): Promise<readonly Message[]> => host.store.readInbox({ runs: [{ runId: run.runId, after }] });
+  const [history, messages] = await Promise.all([
+    run.history ?? readWholeHistory(host, run, giveUp),
+    untilAnswered(host, inbox, giveUp),
+  ]);
+  return { history, messages };
+}
+
+/** The attributes that these events set, all in all. */
+function attributesIn(events: readonly HistoryEvent[]): Attributes | null {
+  const set = events.flatMap(({ type, meta }) => (type === "attributes_set" ? [meta?.attributes ?? {}] : []));
+  return set.length === 0 ? null : Object.assign({}, ...set);
+}
