@@ -62,7 +62,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "ends a run over a signal that its code was waiting for",
     file: "engine/run-executor.ts",
-    find: "const missed = this.#hasEnded() ? this.#looks.missed(this.#queue) : undefined;",
+    find: "const missed = this.#hasEnded() ? missedLook(this.#looks, this.#queue) : undefined;",
     replace: "const missed = undefined as Look | undefined;",
     caughtBy: "heard-out",
   },

@@ -27,7 +27,7 @@ import type { TurnTaker } from "../replay/turn-loop.ts";
 import type { Committable } from "./committer.ts";
 import { dueEvents, nextDueAt } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import { type Look, Looks } from "./looks.ts";
+import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { isOutcome, messageDraft, ownOutcomes, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { attributesIn, readBack, takeBack } from "./read-back.ts";
 import { endTransition, retryTransition, suspension } from "./run-end.ts";
@@ -64,7 +64,8 @@ export class RunExecutor implements TurnTaker, Committable {
   #wake: Timer | undefined;
   #explaining = false;
   #endsRefused = 0;
-  readonly #looks = new Looks();
+  /** Those that are not durable. */
+  #looks: readonly Look[] = NONE;
   /** Whether its code's last turns were taken back. */
   #rewound: "reading" | "done" | undefined;
   /** Its durable history, once that was needed: it may be needed again. */
@@ -196,7 +197,7 @@ export class RunExecutor implements TurnTaker, Committable {
     }
     if (machine.replaying && machine.replayNext()) return true;
     this.#steps.adopt();
-    const missed = this.#hasEnded() ? this.#looks.missed(this.#queue) : undefined;
+    const missed = this.#hasEnded() ? missedLook(this.#looks, this.#queue) : undefined;
     if (missed) {
       // What is on its way to the store may become durable, and then it stays.
       if (!this.#inFlight) void this.#rewind(missed);
@@ -214,7 +215,7 @@ export class RunExecutor implements TurnTaker, Committable {
         machine.note(draft, now);
         continue;
       }
-      if (isLook) this.#looks.note(machine.signals, machine.nextSeq, this.#consumed);
+      if (isLook) this.#looks = withLook(this.#looks, machine.signals, machine.nextSeq, this.#consumed);
       if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
     if (machine.divergence) this.#parkDivergence();
@@ -239,7 +240,7 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || this.state !== "held") return;
     if (machine.divergence || this.#parkError) return;
     // While the end may still be taken back, so may be the need to stop anything.
-    if (!this.#hasEnded() || !this.#looks.any) this.#steps.stopWithdrawn();
+    if (!this.#hasEnded() || this.#looks.length === 0) this.#steps.stopWithdrawn();
     // Code that is told of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#parkError) return;
     if (!machine.outcome) {
@@ -339,7 +340,7 @@ export class RunExecutor implements TurnTaker, Committable {
     if (machine.outcome) {
       this.#end ??= endTransition(machine, machine.outcome, this.run.attributes, this.#host);
       // Under a stream of messages that its code does not look for a run must still be able to end.
-      const patient = (this.#looks.any || this.#endsRefused < ENDS_REFUSED_MAX) && !neverCalled;
+      const patient = (this.#looks.length > 0 || this.#endsRefused < ENDS_REFUSED_MAX) && !neverCalled;
       return this.#end.type === "end" ? { ...this.#end, unlessBehind: patient } : this.#end;
     }
     if (this.#steps.running > 0) return hold;
@@ -372,7 +373,7 @@ export class RunExecutor implements TurnTaker, Committable {
     this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
     this.#durableConsumed = consumed;
     for (const event of this.#durable ? events : NONE) this.#durable?.push(event);
-    this.#looks.durable(this.#durableSeq);
+    this.#looks = looksAfter(this.#looks, this.#durableSeq);
     if (attributes) this.run = { ...this.run, attributes };
     if (events.length > 0) this.#host.progressed(this);
     if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
@@ -421,16 +422,19 @@ export class RunExecutor implements TurnTaker, Committable {
       this.machine.fresh = kept;
       this.machine.freshAttributes = attributesIn(kept);
       this.machine.patches.outcomesAhead = ownOutcomes(messages);
-      this.#looks.takeBack(look);
+      this.#looks = this.#looks.filter((other) => other.seq < look.seq);
       this.#steps.rebase(this.machine);
       this.#rewound = "done";
       this.takeMessages(messages);
       for (const result of results) this.push(result);
       this.#host.loop.ready(this);
       // What is not taken back again can be written at once: it need not travel with every end that is refused.
-      if (kept.length > 0) this.#host.committer.request(this);
+      if (kept.length > 0 || this.#parkError) this.#host.committer.request(this);
     } catch (error) {
-      this.#host.log.error({ runId: this.runId, error: String(error) }, "could not read a run again; giving it up");
+      this.#host.log.error(
+        { runId: this.runId, error: describeValue(error) },
+        "could not read a run again; giving it up",
+      );
       this.drop();
     }
   }
@@ -460,7 +464,7 @@ export class RunExecutor implements TurnTaker, Committable {
       return;
     }
     this.state = "gone";
-    this.#steps.stopWithdrawn();
+    if (transition.type === "end") this.#steps.stopWithdrawn();
     this.#host.left(this, { how: "closed", transition });
   }
 
