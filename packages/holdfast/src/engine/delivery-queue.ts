@@ -1,8 +1,8 @@
 import { eventRole } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
-import { appended } from "../model/short-list.ts";
+import { appended, NONE } from "../model/short-list.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
-import { type Look, Looks } from "./looks.ts";
+import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
 
 /** What has happened to one run and is still to be delivered to its code: results, timers, messages, in the order they came. */
@@ -11,7 +11,8 @@ export class DeliveryQueue {
   /** The number of the last message that was delivered, and of the last one that was taken in. */
   #consumed: number;
   #queuedMessages: number;
-  readonly #looks = new Looks();
+  /** Those that are not durable. */
+  #looks: readonly Look[] = NONE;
 
   constructor(consumed: number) {
     this.#consumed = consumed;
@@ -53,7 +54,7 @@ export class DeliveryQueue {
     if (!draft) return undefined;
     if (draft.number !== undefined) this.#consumed = draft.number;
     else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
-      this.#looks.note(machine.signals, machine.nextSeq, this.#consumed);
+      this.#looks = withLook(this.#looks, machine.signals, machine.nextSeq, this.#consumed);
     return draft;
   }
 
@@ -63,21 +64,21 @@ export class DeliveryQueue {
 
   /** Whether a look in vain can still be taken back. */
   get hasLooks(): boolean {
-    return this.#looks.any;
+    return this.#looks.length > 0;
   }
 
   /** The look to take back for the signals that are queued. */
   missedLook(): Look | undefined {
-    return this.#looks.missed(this.#drafts);
+    return missedLook(this.#looks, this.#drafts);
   }
 
   /** Everything up to here is in the store. */
   durable(seq: number): void {
-    this.#looks.durable(seq);
+    this.#looks = looksAfter(this.#looks, seq);
   }
 
   takeBack(look: Look): void {
-    this.#looks.takeBack(look);
+    this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
 
   /** Empties the queue. Messages after that many are to be taken in once more. */

@@ -1,3 +1,4 @@
+import { describeValue } from "../errors/safe-read.ts";
 import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
@@ -63,7 +64,7 @@ export class Rewind {
       machine.freshAttributes = attributesIn(kept);
       return { machine, results, messages };
     } catch (error) {
-      this.#host.log.error({ runId: this.#runId, error: String(error) }, "could not read a run again; giving it up");
+      this.#host.log.error({ runId: this.#runId, error: describeValue(error) }, "could not read a run again; giving it up");
       return undefined;
     }
   }

@@ -89,9 +89,20 @@ export class RunExecutor implements TurnTaker, Committable {
   #machineFor(history: readonly HistoryEvent[]): RunMachine {
     const { codec, log, record, opsMax, failForgotten } = this.#host;
     const { body, retryRun, onBug } = this.#code;
-    const { run } = this;
-    const about = { onBug, begun: this.#begun, opsMax, failForgotten };
-    return new RunMachine({ run, body, retryRun, codec, log, record, history, ...about, driver: this });
+    return new RunMachine({
+      run: this.run,
+      body,
+      retryRun,
+      onBug,
+      codec,
+      log,
+      record,
+      history,
+      begun: this.#begun,
+      opsMax,
+      failForgotten,
+      driver: this,
+    });
   }
 
   /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
@@ -346,7 +357,7 @@ export class RunExecutor implements TurnTaker, Committable {
     for (const result of resumption.results) this.push(result);
     this.#host.loop.ready(this);
     // What is not taken back again can be written at once: it need not travel with every end that is refused.
-    if (this.machine.fresh.length > 0) this.#host.committer.request(this);
+    if (this.machine.fresh.length > 0 || this.#parking.decided) this.#host.committer.request(this);
   }
 
   refused(error: unknown): void {
@@ -373,7 +384,7 @@ export class RunExecutor implements TurnTaker, Committable {
       return;
     }
     this.state = "gone";
-    this.#steps.stopWithdrawn();
+    if (transition.type === "end") this.#steps.stopWithdrawn();
     this.#host.left(this, { how: "closed", transition });
   }
 

@@ -39,6 +39,8 @@ export class StepBoard implements AttemptOwner {
   #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
   /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
   #former: readonly Op[] | undefined;
+  /** Those of them that had never begun, although the start of one of their attempts was written down. */
+  #unbegun: ReadonlySet<string> | undefined;
 
   constructor(host: ExecutorHost, machine: RunMachine, run: RunExecutor) {
     this.#host = host;
@@ -95,6 +97,7 @@ export class StepBoard implements AttemptOwner {
   /** The code's last turns are taken back: another machine takes them anew, and has the same steps. */
   rebase(machine: RunMachine): void {
     this.#former = this.idle;
+    this.#unbegun = new Set(this.idle.filter((op) => this.#neverBegan(op)).map((op) => op.id));
     this.idle = NONE;
     this.#machine = machine;
   }
@@ -281,7 +284,8 @@ export class StepBoard implements AttemptOwner {
   /** Of a step that does not run: the only start that is recorded is the one that this process has prepared, if any. */
   #neverBegan(op: Op): boolean {
     const work = op.step as StepWork;
-    return work.failedAttempts === 0 && isPrepared(work) && !this.#machine.mayHaveBegun(op);
+    if (work.failedAttempts > 0 || !isPrepared(work)) return false;
+    return this.#unbegun?.has(op.id) === true || !this.#machine.mayHaveBegun(op);
   }
 
   #discard(attempt: Attempt, reason: unknown): void {
