@@ -75,6 +75,7 @@ export class Claimer {
   start(): Promise<void> {
     this.#running = true;
     this.#parkedWanted = true;
+    this.#askedForParked = false;
     const answered = new Promise<void>((resolve) => {
       this.#onParkedAnswered = resolve;
     });
@@ -145,6 +146,7 @@ export class Claimer {
     const limit = solo ? 1 : this.#params.freeSlots();
     this.#askedForParked = this.#parkedWanted && !this.#askedForParked && !solo && limit > 0 && base.workerId !== "";
     if (this.#askedForParked) return this.#claimParked(flight, outdated);
+    this.#onParkedAnswered();
     if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();

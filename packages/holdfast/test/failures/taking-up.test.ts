@@ -85,6 +85,19 @@ describe("runs that were parked for a bug or a divergence", () => {
     await cluster.when(() => cluster.runOf("o").status === "completed");
   });
 
+  test("are taken up by a worker that was stopped and is started again, which waits for that once", async () => {
+    const cluster = new Cluster();
+    const process = cluster.process("p");
+    const worker = process.makeWorker({ workflows: [fixed], tuning: { claimFallbackMs: 3_600_000 } });
+    for (let i = 0; i < 3; i++) {
+      const before = cluster.clock.monotonic();
+      await cluster.until(worker.start());
+      expect(cluster.clock.monotonic() - before).toBeLessThan(1_000);
+      await cluster.until(worker.stop());
+    }
+    expect(cluster.store.calls.holdRunsIfParkedByOtherCode).toBe(3);
+  });
+
   test("are found although the answer of the store was lost", async () => {
     const cluster = await parkedCluster();
     let lost = 0;
