@@ -71,8 +71,8 @@ describe("a failure", () => {
   test("is shrunk while it stays", { timeout: 120_000 }, async () => {
     const file = await bundleSimulator(path.join(folder, "broken"), {
       file: "replay/compensations.ts",
-      find: "for (const entry of begun.reverse()) {",
-      replace: "for (const entry of begun) {",
+      find: "for (const entry of undone.reverse()) {",
+      replace: "for (const entry of undone) {",
     });
     const lines = await runBundle(file, ["--count", "50", "--until", "compensation"]);
     const { seed } = lines.at(-1)!;

@@ -25,7 +25,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: "lets a run go while messages wait for it",
     file: "memory/commits.ts",
-    find: "else if (row.delivered === row.consumed || !waitsForMessages(commit.transition)) move(state, row, commit, now);",
+    find: 'else if (row.delivered === row.consumed || commit.transition.type !== "suspend") move(state, row, commit, now);',
     replace: "else move(state, row, commit, now);",
     caughtBy: "wake-ups",
   },

@@ -222,6 +222,8 @@ export class RunHandle<T = unknown> {
   /** A failed run continues at the op that failed; what is recorded stays. A compensation that failed is tried again. */
   async retry(): Promise<void> {
     const { run, events } = await this.#readHistory();
+    // An open run that has more events than were read counts as reopened by an earlier try of this very call.
+    if (run.status !== "failed") throw this.#notRetried(run.status, `it is ${run.status}, not failed`);
     const event = retryEvent(run, events);
     const params = { run: { runId: run.runId }, eventCount: run.eventCount, event };
     let tries = 0;
@@ -231,10 +233,12 @@ export class RunHandle<T = unknown> {
     });
     // It was failed when it was read. A repeated call that finds it otherwise finds what an earlier try has brought about.
     if (outcome === "reopened" || (outcome === "not_failed" && tries > 1)) return;
-    const why = outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`;
-    throw new HoldfastError("run_closed", `Run "${this.id}" cannot be retried: ${why}.`, {
-      data: { id: this.id, status },
-    });
+    throw this.#notRetried(status, outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`);
+  }
+
+  #notRetried(status: RunStatus | null, why: string): HoldfastError {
+    const message = `Run "${this.id}" cannot be retried: ${why}.`;
+    return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 
   /** Lets a parked run go on, usually with fixed code. */

@@ -1,4 +1,5 @@
 import { type RunHandle, signal, workflow } from "holdfast";
+import type { Store } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { Gate, Line, openWorld, WORKER_CALLS, type World } from "./world.ts";
 
@@ -9,6 +10,31 @@ function retriesOf(world: World, run: RunHandle): number {
 }
 
 describe("a retry of a run", () => {
+  test("that is not asked for by a failed one is refused, also when it goes on at that very moment", async () => {
+    const world = openWorld();
+    const go = signal("go");
+    const busy = workflow("busy", async (ctx) => {
+      for (;;) await ctx.receive(go);
+    });
+    const worker = world.client();
+    await world.worker(worker, { workflows: [busy] });
+    const run = await worker.start(busy, undefined, { id: "r" });
+    const readHistories = async (_: unknown, call: () => ReturnType<Store["readHistories"]>) => {
+      const answer = await call();
+      await run.signal(go);
+      await world.clock.settle();
+      return answer;
+    };
+    const operator = world.client({ hooks: { readHistories } });
+    await run.signal(go);
+    await world.clock.settle();
+    await expect(operator.get("r").retry()).rejects.toMatchObject({
+      code: "run_closed",
+      message: 'Run "r" cannot be retried: it is waiting, not failed.',
+    });
+    expect(retriesOf(world, run)).toBe(0);
+  });
+
   test("keeps the result of a step that ended in the very moment in which another one failed", async () => {
     const world = openWorld();
     const gate = new Gate();
