@@ -17,8 +17,8 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "goes on after a cancel as if nothing had been said",
-    file: "replay/run-machine.ts",
-    find: "    this.cancelScope(this.root, error);\n",
+    file: "replay/cancellation.ts",
+    find: "  cancelScope(machine, machine.root, error);\n",
     replace: "",
     caughtBy: "canceled-means-canceled",
   },

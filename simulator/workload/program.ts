@@ -3,7 +3,8 @@
  * (reference.ts). So what a workflow should yield is said once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import type { askTransaction, Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { askTransaction } from "../../packages/holdfast/src/replay/run-context.ts";
 import type { StepInfo } from "../../packages/holdfast/src/replay/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";

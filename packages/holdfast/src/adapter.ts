@@ -104,6 +104,7 @@ export type {
   SweepParams,
   SweepResult,
 } from "./ports/worker-calls.ts";
-export { askTransaction, type Context } from "./replay/context.ts";
+export type { Context } from "./replay/context.ts";
 export type { TransactionWork } from "./replay/op.ts";
+export { askTransaction } from "./replay/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/step-options.ts";

@@ -1,3 +1,4 @@
+import { assertAttributes } from "../errors/attribute-checks.ts";
 import {
   invalidOption,
   isDate,
@@ -12,7 +13,6 @@ import {
 import { isUuid } from "../model/ids.ts";
 import { RUN_STATUSES, type RunRow } from "../model/run.ts";
 import type { ListRunsParams, RunFilter } from "../ports/store.ts";
-import { assertAttributes } from "../replay/context.ts";
 import type { ListFilter, ListOptions } from "./client-options.ts";
 
 export const LIST_LIMIT_DEFAULT = 100;

@@ -6,6 +6,7 @@ import {
   requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
+import { assertAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -22,7 +23,6 @@ import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
-import { assertAttributes } from "../replay/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";

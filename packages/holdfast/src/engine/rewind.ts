@@ -64,7 +64,10 @@ export class Rewind {
       machine.freshAttributes = attributesIn(kept);
       return { machine, results, messages };
     } catch (error) {
-      this.#host.log.error({ runId: this.#runId, error: describeValue(error) }, "could not read a run again; giving it up");
+      this.#host.log.error(
+        { runId: this.#runId, error: describeValue(error) },
+        "could not read a run again; giving it up",
+      );
       return undefined;
     }
   }

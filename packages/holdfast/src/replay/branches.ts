@@ -2,7 +2,8 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
 import { describeValue, isInstance, readText } from "../errors/safe-read.ts";
 import { shownValue } from "../errors/shown-value.ts";
-import { type Context, ContinueAsNew, runInScope } from "./context.ts";
+import { cancelScope } from "./cancellation.ts";
+import { type Context, ContinueAsNew } from "./context.ts";
 import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 
@@ -145,6 +146,18 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
   });
 }
 
+/** Calls a function whose ops belong to a scope of their own, and closes the scope when it has settled. */
+export function runInScope<T>(machine: RunMachine, scope: Scope, fn: Branch<T>): Promise<T> {
+  const outer = machine.currentScope;
+  machine.currentScope = scope;
+  const settled = new Promise<T>((resolve) => resolve(fn(machine.contextIn(scope)))).finally(() => {
+    scope.open = false;
+  });
+  machine.currentScope = outer;
+  settled.catch(() => {});
+  return settled;
+}
+
 function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: string): Lane[] {
   const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
   if (typeof branches !== "object" || branches === null)
@@ -165,6 +178,6 @@ function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: st
 function cancelAll(machine: RunMachine, lanes: readonly Lane[], except: Lane, why: string): void {
   for (const lane of lanes) {
     if (lane === except || !lane.scope.open) continue;
-    machine.cancelScope(lane.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
+    cancelScope(machine, lane.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
   }
 }

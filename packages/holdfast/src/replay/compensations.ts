@@ -1,5 +1,6 @@
 import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
+import { givenUp, withdraw } from "./cancellation.ts";
 import type { Op } from "./op.ts";
 import { stepWork } from "./op.ts";
 import type { RunMachine } from "./run-machine.ts";
@@ -112,8 +113,8 @@ export class Compensations {
   /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
   async #windUp(begun: readonly Entry[]): Promise<void> {
     const machine = this.#machine;
-    const reason = machine.givenUp();
-    for (const op of machine.ops.pending()) if (!op.step?.closing) machine.withdraw(op, reason);
+    const reason = givenUp(machine);
+    for (const op of machine.ops.pending()) if (!op.step?.closing) withdraw(machine, op, reason);
     const open = begun.filter((entry) => entry.op?.pending);
     await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));
   }

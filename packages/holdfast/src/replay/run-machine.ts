@@ -3,18 +3,20 @@
  *
  * It owns the ops that the code has asked for, the order in which events reach the code, and the check of code against
  * history. It does no I/O and knows no clock: its driver (the run executor, or the replayer) tells it when to open and close
- * a turn, performs what was asked for, and writes down what is `fresh`.
+ * a turn, performs what was asked for, and writes down what is `fresh`. How the function is called and what its end means is in
+ * workflow-call.ts; what cancels a run or a part of it, in cancellation.ts.
  *
  * Invariants
  *  M1. Giving an event its seq and delivering it are one act. What the code has seen is exactly events 0…seenSeq.
  *  M2. Commands get their seq during the turn that gave them, so they stand right behind the event of that turn. Timers of
  *      receives do not bind: changed code may ask for them in another turn, or never.
  *  M3. With unchanged code a recorded completion finds its op asked for and pending. Whatever does not is a divergence:
- *      the machine stops there, and nothing it has asked for may be executed.
+ *      the machine stops there, and nothing it has asked for may be executed. What changed code need not account for is
+ *      in passed-over.ts.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
 import { fromErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
@@ -24,24 +26,25 @@ import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
 import { type AskInit, fits, isMessage, placed, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
+import { cancelRun, givenUp } from "./cancellation.ts";
 import { Compensations } from "./compensations.ts";
-import { type Context, createContext } from "./context.ts";
+import type { Context } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
-import { alsoForgetting, failedOps } from "./failed-ops.ts";
-import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
-import { cancelIgnoredError, cancellationError, foreignAwaitError, runEndedError } from "./machine-errors.ts";
+import { cancelIgnoredError, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
-import { applyNote, forgetFailure, noteBegun } from "./notes.ts";
+import { applyNote, noteBegun } from "./notes.ts";
 import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
 import { OpTable } from "./op-table.ts";
+import { endForRetry, passOver } from "./passed-over.ts";
 import { Patches } from "./patches.ts";
 import { Refusals } from "./refusals.ts";
+import { createContext } from "./run-context.ts";
 import { Scope } from "./scope.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SideEffects } from "./side-effects.ts";
 import { SignalBuffer } from "./signal-buffer.ts";
-import { workflowBug } from "./workflow-bug.ts";
+import { callWorkflow, finish } from "./workflow-call.ts";
 
 export class RunMachine {
   readonly params: MachineParams;
@@ -136,13 +139,13 @@ export class RunMachine {
     this.started = true;
     this.turnIsRecorded = this.replaying || (this.params.begun ?? false);
     this.#enter(this.root, this.turnAt);
-    void this.#main(input);
+    void callWorkflow(this, this.#cursor, input);
   }
 
   /** Ends a run that was canceled before its code was ever called. */
   cancelUnstarted(request: EventDraft): void {
     this.started = true;
-    this.#cancelRun(request);
+    cancelRun(this, request);
     this.outcome = { type: "failed", error: this.root.canceled, compensation: null, neverCalled: true };
   }
 
@@ -150,7 +153,7 @@ export class RunMachine {
   replayNext(): boolean {
     for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
       this.seenSeq = event.seq;
-      if (this.#passedOver(event)) continue;
+      if (passOver(event, this, this.#cursor)) continue;
       const role = eventRole(event.type);
       if (role === "command") {
         return this.#diverge(event, notAskedFault(event));
@@ -160,24 +163,6 @@ export class RunMachine {
       if (!this.#applyNote(event)) return false;
     }
     return false;
-  }
-
-  /** Recorded events that this code need not account for. */
-  #passedOver(event: HistoryEvent): boolean {
-    if (this.#cursor.isForgotten(event)) return forgetFailure(this.ops, event);
-    if (this.#cursor.isTaken(event)) return true;
-    // Steps that were under way when the run was to be tried again: their records are for the next try.
-    const underWay = this.outcome?.type === "retried" ? this.ops.get(event.op) : undefined;
-    if (underWay) return this.#endedForRetry(underWay, event);
-    const looseSince = this.#cursor.looseSince(event);
-    // What was recorded for this try may also have ended it: the rest was recorded without it.
-    if (this.outcome && looseSince !== undefined) return true;
-    if (this.#cursor.setAside(event)) return true;
-    if (this.outcome) return isMessage(event) || event.type === "run_retried" || this.ops.isRetired(event.op);
-    if (eventRole(event.type) === "command")
-      return Cursor.isLenient(event.type) || looseSince !== undefined || this.ops.isRetired(event.op);
-    if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
-    return (this.ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
   }
 
   /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
@@ -190,15 +175,9 @@ export class RunMachine {
     const event = this.append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
-    if (op && !isMessage(draft)) this.#release(op);
-    if (op) this.#endedForRetry(op, event);
+    if (op && !isMessage(draft)) this.release(op);
+    if (op) endForRetry(this, op, event);
     return false;
-  }
-
-  /** What was under way when the run was to be tried again has come to an end. */
-  #endedForRetry(op: Op, event: HistoryEvent): true {
-    if (this.outcome?.type === "retried") this.outcome = alsoForgetting(this.outcome, op, event);
-    return true;
   }
 
   /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
@@ -234,6 +213,11 @@ export class RunMachine {
 
   // For the context ---------------------------------------------------------------------------------------------------
 
+  /** The ctx of a branch. */
+  contextIn(scope: Scope): Context {
+    return createContext(this, scope);
+  }
+
   /** Refuses a ctx call at a moment at which it could not be replayed. */
   assertInTurn(method: string, name?: string): void {
     if (this.inTurn && !this.outcome && !this.sideEffects.running) return;
@@ -241,7 +225,7 @@ export class RunMachine {
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
-    if (error.code === "outside_turn") this.#violate(error);
+    if (error.code === "outside_turn") this.violate(error);
     throw error;
   }
 
@@ -250,7 +234,7 @@ export class RunMachine {
     if (this.divergence) return new Promise(() => {});
     const id = this.ops.nextId(name, init);
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
-    const canceled = this.undoScope && owner !== this.undoScope ? this.givenUp() : owner.cancellation();
+    const canceled = this.undoScope && owner !== this.undoScope ? givenUp(this) : owner.cancellation();
     if (canceled && kind !== "retired") return this.#refuse(canceled);
     const op = newOp(id, kind, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
@@ -265,7 +249,7 @@ export class RunMachine {
   /** Nothing may be asked for here any more. */
   #refuse(canceled: Error): Promise<never> {
     if (this.#refusals.another()) return quiet(Promise.reject(canceled));
-    this.#violate(cancelIgnoredError(this.run, canceled));
+    this.violate(cancelIgnoredError(this.run, canceled));
     return new Promise(() => {});
   }
 
@@ -297,87 +281,24 @@ export class RunMachine {
 
   /** Decides at once, whatever the code does with what is thrown next. A part that was given up decides nothing. */
   continueAsNew(input: Payload, scope: Scope): void {
-    const canceled = this.undoScope ? this.givenUp() : scope.cancellation();
+    const canceled = this.undoScope ? givenUp(this) : scope.cancellation();
     if (canceled && (this.undoScope || canceled !== this.root.canceled)) throw canceled;
-    this.#finish({ type: "continued", input });
+    finish(this, { type: "continued", input });
   }
 
-  /** Why the code of a run that has failed or was canceled may do no more. */
-  givenUp(): Error {
-    return this.root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
+  /** Nobody waits for the op any more. */
+  release(op: Op): void {
+    this.ops.release(op);
+    if (op.kind === "receive") this.signals.stopWaiting(op);
   }
 
-  cancelScope(scope: Scope, error: Error): void {
-    scope.canceled = error;
-    this.signals.giveBack(scope);
-    for (const op of this.ops.pending()) if (op.scope.isReachedFrom(scope)) this.withdraw(op, error);
-  }
-
-  /** The code stops waiting for the op; an attempt in flight is aborted by the driver and its outcome dropped. */
-  withdraw(op: Op, error: unknown): void {
-    if (op.step && this.compensations.mustLearn(op)) {
-      op.step.closing = true;
-      this.closing = appended(this.closing, op);
-    } else {
-      this.#release(op);
-      this.withdrawn = appended(this.withdrawn, op);
-    }
-    rejectOp(op, error);
-  }
-
-  // Inside --------------------------------------------------------------------------------------------------------------
-
-  async #main(input: unknown): Promise<void> {
-    try {
-      const value = await this.params.body(this.context, input);
-      const output = this.codec.encode(value, `output of workflow "${this.run.workflow}"`);
-      this.#finish({ type: "completed", value, output });
-    } catch (error) {
-      if (this.outcome) return;
-      if (!this.inTurn) return this.#settledOutside(error);
-      const bug = this.params.onBug === "fail" || this.#hasBegunToUndo() ? undefined : workflowBug(this.run, error);
-      if (bug) return this.#violate(bug);
-      const forgets = failedOps(error);
-      const retried = forgets.length > 0 && !this.root.canceled && !this.#cursor.compensates();
-      if (retried && this.params.retryRun?.(error, this.retries + 1)) {
-        // Steps under way are not released: what becomes of them is for the next try.
-        this.outcome = { type: "retried", error, forgets };
-        return;
-      }
-      const compensation = await this.compensations.run();
-      this.#finish({ type: "failed", error, compensation });
-    }
-  }
-
-  /** It was given up once; to stop in the middle of that would leave it half undone. */
-  #hasBegunToUndo(): boolean {
-    return this.run.status === "compensating" || this.#cursor.compensates();
-  }
-
-  #finish(outcome: Outcome): void {
-    if (this.outcome) return;
-    if (!this.inTurn) return this.#settledOutside(undefined);
-    const pending = this.ops.pending();
-    this.outcome = outcome;
-    if (outcome.type === "completed") this.forgotten = forgottenOps(pending);
-    if (this.forgotten.length > 0 && this.params.failForgotten)
-      this.outcome = { type: "failed", error: forgottenError(this.run, this.forgotten), compensation: null };
-    for (const op of pending) {
-      this.#release(op);
-      this.withdrawn = appended(this.withdrawn, op);
-    }
-  }
-
-  #settledOutside(error: unknown): void {
-    if (this.divergence || this.violation) return;
-    if (isHoldfastError(error, "outside_turn")) return this.#violate(error);
-    this.#violate(foreignAwaitError(this.run, error));
-  }
-
-  #violate(error: HoldfastError): void {
+  /** The code has done something with which its run cannot go on. */
+  violate(error: HoldfastError): void {
     this.violation ??= error;
     this.params.driver?.violated();
   }
+
+  // Inside --------------------------------------------------------------------------------------------------------------
 
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
@@ -398,14 +319,14 @@ export class RunMachine {
         this.#enter(op?.scope ?? this.root, event.at);
         if (!op) this.#cursor.dropAside(event.op as string);
         if (!op) return true;
-        this.#release(op);
+        this.release(op);
         op.resolve(this.signals.take(event.op as string, this.codec, op.scope));
         return true;
       }
       case "cancel_requested":
       case "deadline_reached":
         this.#enter(this.root, event.at);
-        this.#cancelRun(event);
+        cancelRun(this, event);
         return true;
       default:
         return this.#complete(event);
@@ -416,7 +337,7 @@ export class RunMachine {
     const op = this.ops.get(event.op);
     if (!op) return this.#diverge(event, notAskedFault(event));
     if (!fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
-    this.#release(op);
+    this.release(op);
     this.#enter(op.scope, event.at);
     if (event.type === "step_completed") {
       const result = event.payload === undefined ? undefined : this.codec.decode(event.payload);
@@ -436,14 +357,6 @@ export class RunMachine {
     return fault === undefined || this.#diverge(event, fault);
   }
 
-  #cancelRun(event: EventDraft): void {
-    if (this.root.canceled) return;
-    this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
-    const error = cancellationError(this.run, event);
-    this.cancelScope(this.root, error);
-    this.abort.abort(error);
-  }
-
   #createTimer(op: Op, fireAt: number): void {
     const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
     const binds = op.kind !== "receive";
@@ -451,11 +364,6 @@ export class RunMachine {
     // History keeps the time that was promised, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
     this.ops.addTimer(op);
-  }
-
-  #release(op: Op): void {
-    this.ops.release(op);
-    if (op.kind === "receive") this.signals.stopWaiting(op);
   }
 
   #diverge(event: HistoryEvent, fault: string): false {

@@ -1,7 +1,7 @@
 import { type Context, connect, HoldfastError, signal, workflow } from "holdfast";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { askTransaction } from "../../src/replay/context.ts";
+import { askTransaction } from "../../src/replay/run-context.ts";
 import { openEngine, openFleet } from "./fleet.ts";
 
 const ping = signal<string>("ping");

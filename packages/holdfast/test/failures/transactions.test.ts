@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import { askTransaction, type Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context.ts";
+import { askTransaction } from "../../src/replay/run-context.ts";
 import type { CompensationInfo, StepInfo, StepOptions } from "../../src/replay/step-options.ts";
 import { Cluster, faultsInStore, Gate, NEVER, outcomeUnknown, type Process, unavailable, Valve } from "./harness.ts";
 

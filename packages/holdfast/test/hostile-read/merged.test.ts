@@ -1,7 +1,8 @@
 import { type Client, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import { askTransaction, type Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context.ts";
+import { askTransaction } from "../../src/replay/run-context.ts";
 import type { StepInfo } from "../../src/replay/step-options.ts";
 import { Gate, Line, openWorld, WORKER_CALLS } from "./world.ts";
 
