@@ -61,10 +61,9 @@ export class Sweeper {
       for (let more = true; more; ) {
         const result = await store.sweepWorkers({ ...this.#sweepParams(), gone: workerIds });
         const { returned, parked } = result;
-        log.info(
-          { workerIds, returned, parked },
-          `reclaimed ${returned} runs from a dead worker of this host and name`,
-        );
+        const runs = returned === 1 ? "1 run" : `${returned} runs`;
+        if (returned > 0)
+          log.info({ workerIds, returned, parked }, `reclaimed ${runs} from a dead worker of this host and name`);
         more = result.more;
       }
     } catch (error) {

@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, extname } from "node:path";
 import { threadId } from "node:worker_threads";
@@ -5,13 +6,15 @@ import type { Environment } from "../ports/environment.ts";
 import { digestOfProgram } from "./program-digest.ts";
 
 const PROGRAM_LENGTH_MAX = 100;
+/** That of the machine itself, on every Linux. */
+const FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
 const digests = new Map<string, string | undefined>();
 let workers = 0;
 
 /** This process. Files are read once: it runs the code that it was started with. */
 export const systemEnvironment: Environment = {
-  host: hostname(),
+  host: hostOf(hostname(), pidNamespace()),
   pid: process.pid,
   workerIds: new Set(),
 
@@ -35,6 +38,22 @@ export const systemEnvironment: Environment = {
     return digests.get(file);
   },
 };
+
+/**
+ * Where a process id means something. Two containers may have one host name, and each of them has a process 1: neither may take
+ * the other for its own predecessor, and neither can see whether a process of the other is gone.
+ */
+export function hostOf(name: string, namespace: string | undefined): string {
+  return namespace === undefined || namespace === FIRST_PID_NAMESPACE ? name : `${name}/${namespace}`;
+}
+
+function pidNamespace(): string | undefined {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return undefined;
+  }
+}
 
 function programName(): string {
   const script = process.argv[1] ?? "";

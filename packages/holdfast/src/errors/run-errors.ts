@@ -6,7 +6,7 @@ import { HoldfastError, isHoldfastError, nameOf } from "./holdfast-error.ts";
 const CAUSE_DEPTH_MAX = 20;
 
 const PARKED_ADVICE =
-  'The run is not over: handle.resume() lets it go on after a repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
+  'The run is not over: fixed code takes it up by itself where the code was wrong, handle.resume() lets it go on after any other repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
 
 /** What the error of a run is made from. */
 export interface RunErrorInit {

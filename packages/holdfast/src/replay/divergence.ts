@@ -23,7 +23,7 @@ export function describeDivergence(divergence: Divergence): string {
     `The workflow code does not match its history at event ${divergence.seq}: ${divergence.fault}`,
     ...recorded,
     ...asked,
-    "Nothing was executed. Deploy code that matches (keep the old order, use ctx.patched for new code, ctx.retired for a step that is gone, or a new version) and resume the run.",
+    "Nothing was executed. Deploy code that matches (keep the old order, use ctx.patched for new code, ctx.retired for a step that is gone, or a new version): a worker that starts with it takes the run up by itself.",
   ].join("\n");
 }
 
