@@ -28,12 +28,14 @@ describe("the conformance suite notices a store that", () => {
 describe("the differential test notices a store that", () => {
   /** It does not look at text, sizes, hints, copies, calls that overlap, or what applications do. */
   const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
-  const visible = SABOTAGES.filter(({ noun }) => !blindTo.includes(noun));
+  /** Two codes that park one run in turn, without progress in between, are too rare among random calls. */
+  const tooRare = ["remembers only the code that has parked a run last"];
+  const visible = SABOTAGES.filter(({ noun, it }) => !blindTo.includes(noun) && !tooRare.includes(it));
 
-  test.for(visible)("$it", async ({ Store }) => {
+  test.for(visible)("$it", { timeout: 120_000 }, async ({ Store }) => {
     const open = () => memoryUnderTest(Store);
     let parting: Parting | undefined;
-    for (let seed = 1; seed <= 60 && !parting; seed++)
+    for (let seed = 1; seed <= 150 && !parting; seed++)
       parting = await tryOperations(open, randomOperations(new Dice(seed), 150));
     expect(parting).toMatchObject({ oracleFault: false });
   });
