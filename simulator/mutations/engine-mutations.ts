@@ -133,7 +133,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     name: "tells the result of a run that has not ended",
     file: "client/result-waiter.ts",
     find: "else if (isClosed(run.status)) this.#settle(endOf(run));",
-    replace: "else this.#settle(endOf(run));",
+    replace: 'else if (run.status !== "parked") this.#settle(endOf(run));',
     caughtBy: "acknowledged",
   },
   {

@@ -46,8 +46,8 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: "declares workers dead before their lease is over",
     file: "memory/workers.ts",
-    find: 'if (worker.status !== "offline" && worker.leaseExpiresAt <= now) {',
-    replace: 'if (worker.status !== "offline" && worker.leaseExpiresAt - worker.leaseMs * 0.7 <= now) {',
+    find: ": worker.leaseExpiresAt <= now;",
+    replace: ": worker.leaseExpiresAt - worker.leaseMs * 0.7 <= now;",
     caughtBy: "quiet",
   },
 ];

@@ -30,10 +30,10 @@ describe("the differential test notices a store that", () => {
   const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
   const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
-  test.for(visible)("$it", async ({ Store }) => {
+  test.for(visible)("$it", { timeout: 120_000 }, async ({ Store }) => {
     const open = () => memoryUnderTest(Store);
     let parting: Parting | undefined;
-    for (let seed = 1; seed <= 60 && !parting; seed++)
+    for (let seed = 1; seed <= 150 && !parting; seed++)
       parting = await tryOperations(open, randomOperations(new Dice(seed), 150));
     expect(parting).toMatchObject({ oracleFault: false });
   });

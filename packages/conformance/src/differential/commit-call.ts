@@ -16,19 +16,18 @@ export function commitCall(world: World, dice: Dice): Call | undefined {
 
 function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
   const consumed = run.consumed + dice.int(run.delivered - run.consumed + 1);
+  const transition = randomTransition(world, dice, run);
+  // Mostly parked without progress, so that one code after the other parks the same run.
+  const events = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
   return {
     runId: run.runId,
     epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
-    events: someEvents(
-      run.eventCount,
-      dice.of(0, 0, 1, 2, 4),
-      timeInHistory(run, lastEventAt(world, run.runId), world.now),
-    ),
+    events: someEvents(run.eventCount, events, timeInHistory(run, lastEventAt(world, run.runId), world.now)),
     consumed: dice.chance(0.6) ? run.delivered : consumed,
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),
-    transition: randomTransition(world, dice, run),
+    transition,
   };
 }
 
@@ -49,7 +48,7 @@ function randomTransition(world: World, dice: Dice, run: Run): Transition {
     case 6:
       return randomEnd(dice);
     case 7:
-      return park("diverged", dice.of(undefined, ...CODES));
+      return park("diverged", dice.of(undefined, CODES[0], CODES[0], CODES[1]));
     default:
       return {
         type: "continue",

@@ -162,8 +162,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
 
   takeUp(world, dice) {
     const handlers = [
-      { workflow: "order", version: "1", code: dice.of(...CODES) },
-      { workflow: "order", version: "2", code: dice.of(...CODES) },
+      { workflow: "order", version: "1", code: dice.of(CODES[0], CODES[1], CODES[1]) },
+      { workflow: "order", version: "2", code: dice.of(CODES[0], CODES[1], CODES[1]) },
     ];
     const params = {
       workerId: dice.pick(world.liveWorkers)?.workerId ?? someWorkerId(world, dice),
