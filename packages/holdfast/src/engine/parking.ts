@@ -69,5 +69,6 @@ export class Parking {
   /** The run was let go of before it could be parked. */
   forget(): void {
     this.#error = undefined;
+    this.#explaining = false;
   }
 }

@@ -64,6 +64,7 @@ export class Rewind {
       machine.freshAttributes = attributesIn(kept);
       return { machine, results, messages };
     } catch (error) {
+      if (giveUp()) return undefined;
       this.#host.log.error(
         { runId: this.#runId, error: describeValue(error) },
         "could not read a run again; giving it up",
