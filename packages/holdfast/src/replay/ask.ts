@@ -4,6 +4,9 @@ import type { Op, StepWork } from "./op.ts";
 /** The op of a receive is called by its signal, behind this. */
 export const RECEIVE_PREFIX = "receive:";
 
+/** That of a compensation, by what it undoes. */
+export const COMPENSATE_PREFIX = "compensate:";
+
 /** What an op is asked for with, beside its kind and name. */
 export interface AskInit {
   readonly step?: StepWork;

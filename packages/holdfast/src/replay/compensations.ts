@@ -1,5 +1,6 @@
 import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
+import { COMPENSATE_PREFIX } from "./ask.ts";
 import { givenUp, withdraw } from "./cancellation.ts";
 import type { Op } from "./op.ts";
 import { stepWork } from "./op.ts";
@@ -122,7 +123,7 @@ export class Compensations {
   #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
     const { undo, result, idempotencyKey } = entry;
     return this.#machine.ask("step", entry.name, shield, {
-      prefix: "compensate:",
+      prefix: COMPENSATE_PREFIX,
       unlimited: true,
       step: stepWork(({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }), UNDO_OPTIONS),
     });

@@ -1,5 +1,5 @@
 import { type EventDraft, type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
-import { RECEIVE_PREFIX } from "./ask.ts";
+import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "./ask.ts";
 
 /** Commands that may come and go between versions of the code without changing what the code does. */
 const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
@@ -43,7 +43,7 @@ export class Cursor {
 
   /** Whether a compensation is still to come: the run was given up at some point, and not tried again. */
   compensates(): boolean {
-    return this.remaining().some((event) => event.op?.startsWith("compensate:"));
+    return this.remaining().some((event) => event.op?.startsWith(COMPENSATE_PREFIX));
   }
 
   /** How often the run was tried again by itself since a person last did so. */
@@ -66,6 +66,16 @@ export class Cursor {
     const begun = this.#events.findLast(({ type, op: other }) => type === "step_started" && other === op);
     if (!begun || this.looseSince(begun) === undefined) return false;
     return !this.#events.some(({ seq, meta }) => seq > begun.seq && meta?.forgets?.includes(op));
+  }
+
+  /**
+   * Whether the compensation has succeeded behind the failure of another one that was taken back. That counts: they are asked for
+   * in one order, whatever becomes of each. Not if it was done again after the retry: then that is the one to replay.
+   */
+  isUndone(op: string): boolean {
+    if (this.#loose.length === 0) return false;
+    const last = this.#events.findLast((event) => event.op === op);
+    return last?.type === "step_completed" && this.looseSince(last) !== undefined;
   }
 
   /** Whether some recorded attempt of the op may have begun. A start counts, unless its end says that it never began. */

@@ -24,7 +24,7 @@ import { appended, NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, fits, isMessage, placed, quiet } from "./ask.ts";
+import { type AskInit, COMPENSATE_PREFIX, fits, isMessage, placed, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { cancelRun, givenUp } from "./cancellation.ts";
 import { Compensations } from "./compensations.ts";
@@ -233,6 +233,7 @@ export class RunMachine {
   ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown> {
     if (this.divergence) return new Promise(() => {});
     const id = this.ops.nextId(name, init);
+    if (init.prefix === COMPENSATE_PREFIX && this.#cursor.isUndone(id)) return Promise.resolve();
     const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
     const canceled = this.undoScope && owner !== this.undoScope ? givenUp(this) : owner.cancellation();
     if (canceled && kind !== "retired") return this.#refuse(canceled);

@@ -120,6 +120,40 @@ test("a compensation that failed is resumed by retry, and nothing else", async (
   await t.close();
 });
 
+test("a retry of failed compensations does not repeat those that succeeded after them", async () => {
+  const broken = new Set(["d", "b"]);
+  const undone: string[] = [];
+  const saga = workflow("saga", async (ctx) => {
+    for (const name of ["a", "b", "c", "d", "e"]) {
+      const undo = (): void => {
+        undone.push(name);
+        if (broken.has(name)) throw new NonRetryableError(`cannot undo ${name}`);
+      };
+      await ctx.step(name, () => name, { compensate: undo });
+    }
+    throw new Error("no stock");
+  });
+  const t = await testEngine({ workflows: [saga] });
+  const run = await t.client.start(saga, undefined, { id: "s" });
+  const tried = async (): Promise<unknown[]> => {
+    undone.length = 0;
+    await expect(run.result()).rejects.toMatchObject({ cause: { message: "no stock" } });
+    return [undone.join(""), (await run.describe()).compensation];
+  };
+  expect(await tried()).toEqual(["edcba", "compensation_failed"]);
+  await run.retry();
+  expect(await tried()).toEqual(["db", "compensation_failed"]);
+  broken.delete("d");
+  await run.retry();
+  expect(await tried()).toEqual(["db", "compensation_failed"]);
+  broken.delete("b");
+  await run.retry();
+  expect(await tried()).toEqual(["b", "compensated"]);
+  const steps = await run.steps();
+  expect(steps.filter(({ status }) => status !== "completed")).toEqual([]);
+  await t.close();
+});
+
 test("workflow retries come before compensation, and survive a crash anywhere", async () => {
   let failures = 0;
   const undone: string[] = [];
