@@ -93,12 +93,14 @@ export function answerLimit({ statementTimeoutMs }: Settings): number {
   return statementTimeoutMs + ANSWER_GRACE_MS;
 }
 
+/** Of several statements at once: the rows of the last. */
 export async function runQuery(client: Client, query: Query): Promise<readonly Row[]> {
   const { name, answerMs } = query;
   const named = name === undefined ? {} : { name };
   const limit = answerMs === undefined ? {} : { query_timeout: answerMs };
   const result = await client.query({ ...ownQuery(query), ...named, ...limit });
-  return result.rows as Row[];
+  const last = Array.isArray(result) ? (result as pg.QueryResult[]).at(-1) : result;
+  return (last?.rows ?? []) as Row[];
 }
 
 /** A statement of ours, also on a connection of the application's: read as we do, whatever the application has set. */
