@@ -120,6 +120,12 @@ export function transactionStatus(client: object): "idle" | "open" | "failed" | 
   return status === "I" ? "idle" : status === "T" ? "open" : status === "E" ? "failed" : undefined;
 }
 
+/** The same for all objects that stand for one connection, such as the `tx` of one step after the other. */
+export function connectionOf(client: object): object {
+  const { connection } = client as { readonly connection?: unknown };
+  return typeof connection === "object" && connection !== null ? connection : client;
+}
+
 export function isInTransaction(client: Client): boolean {
   const status = transactionStatus(client);
   return status === "open" || status === "failed";
