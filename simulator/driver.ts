@@ -4,6 +4,7 @@ import type { RunHandle } from "../packages/holdfast/src/client/run-handle.ts";
 import { signal } from "../packages/holdfast/src/define/definitions.ts";
 import { isHoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
 import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
+import { signalMessageId } from "../packages/holdfast/src/model/ids.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { SignalDefinition } from "../packages/holdfast/src/replay/context.ts";
 import type { SimTime } from "./clock.ts";
@@ -160,7 +161,7 @@ export class Driver {
     this.letters.push({ id, sender: sender.name, messageIds });
     for (let n = 1; n <= sender.letters; n++) {
       const messageId = `${id}/${sender.name}/${n}`;
-      messageIds.push(messageId);
+      messageIds.push(signalMessageId(LETTER.name, messageId));
       if (!(await this.#send(id, LETTER, `${sender.name} ${n}`, messageId))) return;
       if (sender.everyMs > 0) await this.#params.time.wait(sender.everyMs);
     }
@@ -174,8 +175,9 @@ export class Driver {
     }
   }
 
-  async #send(id: string, definition: SignalDefinition<string>, payload: string, messageId: string): Promise<boolean> {
-    const call = (client: Client) => client.get(id).signal(definition, payload, { id: messageId });
+  async #send(id: string, definition: SignalDefinition<string>, payload: string, given: string): Promise<boolean> {
+    const call = (client: Client) => client.get(id).signal(definition, payload, { id: given });
+    const messageId = signalMessageId(definition.name, given);
     const sent = await this.#insist(call, ["run_closed"]);
     if (!sent) return false;
     const there = [...this.#params.state.messageIds.values()].some((ids) => ids.has(messageId));

@@ -93,12 +93,14 @@ export function answerLimit({ statementTimeoutMs }: Settings): number {
   return statementTimeoutMs + ANSWER_GRACE_MS;
 }
 
+/** Of several statements at once: the rows of the last. */
 export async function runQuery(client: Client, query: Query): Promise<readonly Row[]> {
   const { name, answerMs } = query;
   const named = name === undefined ? {} : { name };
   const limit = answerMs === undefined ? {} : { query_timeout: answerMs };
   const result = await client.query({ ...ownQuery(query), ...named, ...limit });
-  return result.rows as Row[];
+  const last = Array.isArray(result) ? (result as pg.QueryResult[]).at(-1) : result;
+  return (last?.rows ?? []) as Row[];
 }
 
 /** A statement of ours, also on a connection of the application's: read as we do, whatever the application has set. */
@@ -116,6 +118,12 @@ export function transactionStatus(client: object): "idle" | "open" | "failed" | 
   const { getTransactionStatus } = client as { getTransactionStatus?: () => string | null };
   const status = typeof getTransactionStatus === "function" ? getTransactionStatus.call(client) : undefined;
   return status === "I" ? "idle" : status === "T" ? "open" : status === "E" ? "failed" : undefined;
+}
+
+/** The same for all objects that stand for one connection, such as the `tx` of one step after the other. */
+export function connectionOf(client: object): object {
+  const { connection } = client as { readonly connection?: unknown };
+  return typeof connection === "object" && connection !== null ? connection : client;
 }
 
 export function isInTransaction(client: Client): boolean {

@@ -36,7 +36,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   const { schema, notify } = settings;
   const newToken = (): string => uuidV7(clock.now(), random.bytes(16));
   const steps = new TransactionSteps({ sessions, schema, where, newToken });
-  const store = new PostgresStore({ pool, sessions, steps, notifier, schema, notify });
+  const store = new PostgresStore({ pool, sessions, steps, notifier, schema, where, notify });
   return { store, notifier, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 

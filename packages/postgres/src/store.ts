@@ -1,7 +1,7 @@
 /** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
 import type * as port from "holdfast/adapter";
 import { CLOSED_STATUSES } from "holdfast/adapter";
-import { runInside } from "./application-transaction.ts";
+import { ApplicationTransactions, WHICH_DATABASE } from "./application-transaction.ts";
 import * as binary from "./binary-array.ts";
 import { type Calls, callsOf } from "./calls.ts";
 import { claimResult, claimValues } from "./claims.ts";
@@ -25,6 +25,8 @@ export interface PostgresStoreParams {
   readonly steps: TransactionSteps;
   readonly notifier: PostgresNotifier;
   readonly schema: string;
+  /** As errors name it. */
+  readonly where: string;
   /** Tell other processes. */
   readonly notify: boolean;
 }
@@ -37,8 +39,9 @@ export class PostgresStore implements port.Store {
   readonly #schema: string;
   readonly #notify: boolean;
   readonly #calls: Calls;
+  readonly #applications: ApplicationTransactions;
 
-  constructor({ pool, sessions, steps, notifier, schema, notify }: PostgresStoreParams) {
+  constructor({ pool, sessions, steps, notifier, schema, where, notify }: PostgresStoreParams) {
     this.#pool = pool;
     this.#sessions = sessions;
     this.#steps = steps;
@@ -46,6 +49,7 @@ export class PostgresStore implements port.Store {
     this.#schema = schema;
     this.#notify = notify;
     this.#calls = callsOf(schema);
+    this.#applications = new ApplicationTransactions(() => pool.run(WHICH_DATABASE, []), where);
   }
 
   async startRuns(params: port.StartRunsParams): Promise<port.StartRunsResult> {
@@ -85,11 +89,11 @@ export class PostgresStore implements port.Store {
   /** This store as part of a transaction that the application has open. Other processes are told when it commits. */
   join(tx: ApplicationConnection): Pick<port.Store, "startRuns" | "deliverMessages"> {
     const { start, deliver } = this.#calls;
+    const run = (statement: Statement, values: readonly unknown[]) => this.#applications.run(tx, statement, values);
     return {
       startRuns: async (params) =>
-        startResult(params, await runInside(tx, start, startValues({ ...params, holdBy: null }, true, this.#notify))),
-      deliverMessages: async (params) =>
-        deliverResult(await runInside(tx, deliver, deliverValues(params, this.#notify))),
+        startResult(params, await run(start, startValues({ ...params, holdBy: null }, true, this.#notify))),
+      deliverMessages: async (params) => deliverResult(await run(deliver, deliverValues(params, this.#notify))),
     };
   }
 

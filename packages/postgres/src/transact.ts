@@ -27,6 +27,9 @@ const OUTCOME_UNKNOWN = /^(?:08|57P|40003)/;
 /** What an earlier function has set for the whole session is not for the next one. */
 const CLEAN = "reset session authorization; reset all";
 
+const MADE_READ_ONLY =
+  "its function made the transaction read-only, and Holdfast cannot record the outcome in it; leave it writable, or read on a connection of your own in a step";
+
 export interface TransactionStepsParams {
   readonly sessions: Sessions;
   readonly schema: string;
@@ -38,6 +41,8 @@ export interface TransactionStepsParams {
 interface Work {
   readonly token: string;
   readonly payload: Payload;
+  /** The server has begun the transaction as one that only reads: a standby, or a database that is read-only as a whole. */
+  readonly begunReadOnly: boolean;
 }
 
 export class TransactionSteps {
@@ -63,13 +68,14 @@ export class TransactionSteps {
 
   async #attempt(session: Session, params: TransactParams): Promise<TransactResult> {
     const { workerId, runId, epoch, op, messageId } = params;
-    const { token, payload } = await this.#work(session, params);
+    const { token, payload, begunReadOnly } = await this.#work(session, params);
     let row: Row | undefined;
     try {
       const values = [token, workerId, runId, epoch, op, messageId, Buffer.from(payload)];
       [row] = await session.run({ name: "record_outcome", text: this.#recordText, values });
     } catch (error) {
       await session.rollback();
+      if (sqlStateOf(error) === READ_ONLY && !begunReadOnly) throw misused(params.op, MADE_READ_ONLY);
       return this.#notRecorded(session, params, error);
     }
     await this.#commit(session);
@@ -86,9 +92,12 @@ export class TransactionSteps {
     const tx = openTx(session.client);
     let begun = false;
     try {
-      await session.run({ text: `${CLEAN}; begin; select set_config('holdfast.transaction', '${token}', true)` });
+      const mark = `set_config('holdfast.transaction', '${token}', true)`;
+      const readOnly = "current_setting('transaction_read_only') as read_only";
+      const [row] = await session.run({ text: `${CLEAN}; begin; select ${mark}, ${readOnly}` });
       begun = true;
-      return { token, payload: await Promise.race([work(tx.client), aborted.promise]) };
+      const payload = await Promise.race([work(tx.client), aborted.promise]);
+      return { token, payload, begunReadOnly: row?.read_only === "on" };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isSilence(error)) session.destroy();
@@ -127,6 +136,10 @@ export class TransactionSteps {
         // If this works, the connection may do all that it needs: the function has changed the role.
         await this.#find(session, params);
         throw misused(op, 'its function has left a role behind that Holdfast does not know; end it with "reset role"');
+      case READ_ONLY:
+        // A standby, or what has become one: the next try may find a better server.
+        session.destroy();
+        throw this.#goneError(session, params, error);
       default:
         throw this.#goneError(session, params, error);
     }

@@ -1,9 +1,10 @@
 /** What may go wrong around a transaction step on PostgreSQL: its connection, its session, its store, and what its function does. */
+import process from "node:process";
 import { outcomeMessageId, type Store, type TransactParams } from "holdfast/adapter";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Tx } from "../src/index.ts";
 import { firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
-import { TestDatabase } from "./test-database.ts";
+import { serverUrl, TestDatabase } from "./test-database.ts";
 import { TestProxy } from "./test-proxy.ts";
 
 const worker = idOf(1);
@@ -143,18 +144,57 @@ describe("a function", () => {
 
   test("that finds a server which only reads fails, and the next attempt gets another connection", async () => {
     const store = await open({ transactions: "1" });
-    const process = async (tx: Tx) => (await tx.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
+    const pidOf = async (tx: Tx) => (await tx.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
     const processes: unknown[] = [];
     const reading = store.transact(
       step("reads", async (tx) => {
-        processes.push(await process(tx));
+        processes.push(await pidOf(tx));
         await tx.query("set transaction read only");
         return write("never")(tx);
       }),
     );
     await expect(reading).rejects.toMatchObject({ code: "25006" });
-    await store.transact(step("writes", async (tx) => processes.push(await process(tx))));
+    await store.transact(step("writes", async (tx) => processes.push(await pidOf(tx))));
     expect(new Set(processes).size).toBe(2);
+  });
+
+  test("that makes its transaction read-only is told so, instead of being called for ever", async () => {
+    const store = await open();
+    let calls = 0;
+    const reading = store.transact(
+      step("reports", async (tx) => {
+        calls += 1;
+        await tx.query("set transaction read only");
+        return (await tx.query("select 1 as one")).rows;
+      }),
+    );
+    await expect(reading).rejects.toMatchObject({
+      code: "transaction_misused",
+      message: expect.stringMatching(/"reports".*made the transaction read-only.*cannot record/),
+    });
+    expect(calls).toBe(1);
+    expect(await store.transact(step("reports", write("next")))).toMatchObject({ outcome: "recorded" });
+    expect(await written()).toEqual(["next"]);
+  });
+
+  test("that only reads finds an outage, not a fault of its own, while the database as a whole is read-only", async () => {
+    const name = `hf_test_read_only_${process.pid}`;
+    const other = database;
+    await other.sql(`create database ${name}`);
+    database = await TestDatabase.create(serverUrl((url) => Object.assign(url, { pathname: `/${name}` })));
+    try {
+      const store = await open({ transactions: "1" });
+      await other.sql(`alter database ${name} set default_transaction_read_only = on`);
+      const asked = store.transact(step("reads", (tx) => tx.query("select 1").then(() => null)));
+      await expect(asked).rejects.toMatchObject({ code: "store_unavailable", data: { sqlState: "25006" } });
+      await other.sql(`alter database ${name} reset default_transaction_read_only`);
+      expect(await store.transact(step("reads", write("after")))).toMatchObject({ outcome: "recorded" });
+      expect(await written()).toEqual(["after"]);
+    } finally {
+      await database.drop();
+      database = other;
+      await other.sql(`drop database ${name}`);
+    }
   });
 
   test("cannot use its transaction after the end by a method that it has kept", async () => {

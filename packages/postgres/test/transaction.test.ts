@@ -1,3 +1,4 @@
+import process from "node:process";
 import { type Client, connect, RunFailedError, signal, type Worker, workflow } from "holdfast";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -309,5 +310,69 @@ describe("inTransaction", () => {
     await expect(app.query("select 1 / 0")).rejects.toThrow("division by zero");
     await expect(inTransaction(client, app).start(transfer, 1)).rejects.toMatchObject({ code: "transaction_failed" });
     await app.query("rollback");
+  });
+
+  test("is refused on a connection to another database, also to one that has a Holdfast of its own", async () => {
+    const name = `hf_test_other_${process.pid}`;
+    await database.sql(`create database ${name}`);
+    const url = new URL(database.url());
+    url.pathname = `/${name}`;
+    const client = await newClient();
+    const theirs = await connect(url.toString(), { logger: silent });
+    const other = new pg.Client({
+      connectionString: serverUrl((server) => Object.assign(server, { pathname: url.pathname })),
+    });
+    try {
+      await other.connect();
+      await client.start(waiting, undefined, { id: "w" });
+      await theirs.start(waiting, undefined, { id: "w" });
+      await other.query("begin");
+      const message = new RegExp(`another database \\("${name}"\\)`);
+      const refusal = { code: "transaction_misused", message: expect.stringMatching(message) };
+      await expect(inTransaction(client, other).start(transfer, 1, { id: "t" })).rejects.toMatchObject(refusal);
+      await expect(inTransaction(client, other).get("w").signal(go, 1)).rejects.toMatchObject(refusal);
+      await inTransaction(theirs, other).start(transfer, 1, { id: "theirs" });
+      await other.query("commit");
+      expect([await client.count(), await theirs.count()]).toEqual([1, 2]);
+    } finally {
+      await other.end();
+      await theirs.close();
+      await database.sql(`drop database ${name}`);
+    }
+  });
+
+  test("knows its database on a connection with settings of its own, and by another name of the server", async () => {
+    const client = await newClient();
+    proxy = await TestProxy.start();
+    const far = new pg.Client({ connectionString: proxy.through(serverUrl()) });
+    await far.connect();
+    try {
+      await far.query(
+        "set timezone to 'Asia/Tokyo'; set datestyle to 'German, DMY'; set search_path to nowhere; begin",
+      );
+      const started = await inTransaction(client, far).start(transfer, 1, { id: "t" });
+      await far.query("commit");
+      expect(started.created).toBe(true);
+    } finally {
+      await far.end();
+    }
+  });
+
+  test("asks once where a connection leads, whatever is done on it", async () => {
+    const client = await newClient();
+    const texts: string[] = [];
+    const query = app.query.bind(app) as (...values: unknown[]) => unknown;
+    app.query = ((...values: unknown[]) => {
+      texts.push(String((values[0] as { text?: string }).text ?? values[0]));
+      return query(...values);
+    }) as never;
+    for (const id of ["a", "b"]) {
+      await app.query("begin");
+      await inTransaction(client, app).start(waiting, undefined, { id });
+      await inTransaction(client, app).get(id).signal(go, 1);
+      await app.query("commit");
+    }
+    expect(texts.filter((text) => text.includes("pg_database"))).toHaveLength(1);
+    expect(texts).toHaveLength(9);
   });
 });

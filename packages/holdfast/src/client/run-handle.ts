@@ -23,6 +23,7 @@ import { shownValue } from "../errors/shown-value.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
+import { signalMessageId } from "../model/ids.ts";
 import { REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
@@ -188,7 +189,7 @@ export class RunHandle<T = unknown> {
     return foldSteps(run, events, this.#core.ports.codec);
   }
 
-  /** Resolves when the signal is durable. The same `id` twice is one signal. Without a payload, `true` is received. */
+  /** Resolves when the signal is durable. The same `id` twice is one signal of that name. Without a payload, `true` is received. */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
     this.#core.life.assertOpen();
     requireSignal(signal, "signal: the first argument");
@@ -199,7 +200,9 @@ export class RunHandle<T = unknown> {
     // A signal without payload says that it has come. Nothing at all would look like a timeout.
     const said = payload === undefined ? true : payload;
     const encoded = codec.encode(said, `payload of signal "${signal.name}"`);
-    await this.#deliver({ kind: "signal", name: signal.name, payload: encoded }, options?.id);
+    const { name } = signal;
+    const messageId = options?.id === undefined ? undefined : signalMessageId(name, options.id);
+    await this.#deliver({ kind: "signal", name, payload: encoded }, messageId);
   }
 
   /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are left alone. */

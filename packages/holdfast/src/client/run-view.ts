@@ -1,5 +1,6 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
+import { givenMessageId } from "../model/ids.ts";
 import {
   type CompensationOutcome,
   endEvent,
@@ -111,7 +112,7 @@ export function wholeHistory(run: Run, events: readonly HistoryEvent[]): History
 
 export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
-  const { fireAt: _fireAt, retryAt: _retryAt, ...rest } = meta ?? {};
+  const { fireAt: _fireAt, retryAt: _retryAt, messageId, ...rest } = meta ?? {};
   return {
     seq: event.seq,
     type: event.type,
@@ -120,6 +121,7 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     at: new Date(event.at),
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
     ...rest,
+    ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
   };

@@ -35,7 +35,7 @@ export const SYSTEM_CODES = {
     caller: "bug",
     kind: "BadRequest",
     summary:
-      "A transaction was used in a way that would break its promise: ended by hand, after its end, or in another file.",
+      "A transaction was used in a way that would break its promise: ended by hand, made read-only, used after its end, or in another file or database.",
     advice: "Leave begin, commit and rollback to whoever opened the transaction, and use it only while it is open.",
   },
   lease_lost: {

@@ -45,7 +45,7 @@ export interface EventMeta {
   readonly retryAt?: number;
   /** When the timer is due (`timer_created`). */
   readonly fireAt?: number;
-  /** The caller's id of the message that became this event. */
+  /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
   /** Where the run's randomness comes from (`run_started`). */
   readonly seed?: string;

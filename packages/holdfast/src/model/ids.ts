@@ -48,6 +48,19 @@ export function outcomeMessageId(runId: string, op: string): string {
   return `${runId}\t${op}`;
 }
 
+/**
+ * A signal that the caller has given an id: the id counts among the signals of that name. Neither has tabs, and with one at its
+ * front this is no id of an outcome.
+ */
+export function signalMessageId(name: string, id: string): string {
+  return `\t${name}\t${id}`;
+}
+
+/** The id as the caller has given it, of whatever stands in the inbox or in history. */
+export function givenMessageId(messageId: string): string {
+  return messageId.startsWith("\t") ? messageId.slice(messageId.lastIndexOf("\t") + 1) : messageId;
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function isUuid(text: unknown): text is string {

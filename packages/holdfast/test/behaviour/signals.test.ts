@@ -99,6 +99,33 @@ describe("a signal", () => {
     await expect(run.signal(count, 3, { id: "b" })).resolves.toBeUndefined();
   });
 
+  test("is another one than that of another name with the same id, also for the run that goes on as new", async () => {
+    const paid = signal<number>("paid");
+    const shipped = signal<number>("shipped");
+    const order = workflow("order", async (ctx, hop: number) => {
+      await ctx.receive(ping);
+      if (hop < 2) ctx.continueAsNew(hop + 1);
+      return [
+        await ctx.receive(paid, { timeout: "1h" }),
+        await ctx.receive(shipped, { timeout: "1h" }),
+        await ctx.receive(paid, { timeout: "1h" }),
+      ];
+    });
+    const t = await openEngine(order);
+    const run = await t.client.start(order, 1, { id: "o" });
+    await run.signal(paid, 1, { id: "order-7" });
+    await run.signal(shipped, 2, { id: "order-7" });
+    await run.signal(ping, undefined, { id: "order-7" });
+    await run.signal(ping);
+    await t.client.get("o").signal(shipped, 3, { id: "order-7" });
+    await t.client.get("o").signal(paid, 4, { id: "order-7" });
+    expect(await run.result()).toEqual([1, 2, undefined]);
+    const received = (await t.client.get("o").history()).filter(({ type }) => type === "signal_received");
+    expect(received.map(({ op, messageId }) => `${op} ${messageId}`)).toEqual(
+      expect.arrayContaining(["paid order-7", "shipped order-7"]),
+    );
+  });
+
   test("of one name does not disturb those of another", async () => {
     const both = workflow("both", async (ctx) => {
       const second = await ctx.receive(count);

@@ -113,7 +113,7 @@ describe("a signal that is sent twice at once with the same id", () => {
       run.signal(word, "y", { id: "y" }),
       run.signal(word, "x", { id: "x" }),
     ]);
-    expect(calls).toEqual([["x", "y"], ["x"]]);
+    expect(calls).toEqual([["\tword\tx", "\tword\ty"], ["\tword\tx"]]);
     expect(await world.result(run)).toEqual(["x", "y", undefined]);
   });
 });
