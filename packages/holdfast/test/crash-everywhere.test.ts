@@ -1,7 +1,7 @@
 import { signal, workflow } from "holdfast";
 import { askTransaction } from "holdfast/adapter";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 const go = signal<{ n: number }>("go");
 
@@ -57,6 +57,77 @@ test("a step that charges twice when it is repeated is found, and the fixed one 
   });
   const report = await crashEverywhere(careful, undefined, { effects: { ...effects, snapshot: () => ledger.length } });
   expect(report.crashes).toBeGreaterThan(0);
+});
+
+describe("the model of the outside world", () => {
+  let mails: string[] = [];
+  const mailer = workflow("mailer", async (ctx) => {
+    await ctx.step("mail", () => void mails.push(`mail ${mails.length + 1}`));
+  });
+  const reset = () => {
+    mails = [];
+  };
+  const snapshots: [string, () => unknown][] = [
+    ["a promise of a list", async () => [...mails]],
+    ["a Set", () => new Set(mails)],
+    ["a Map", () => new Map(mails.map((mail, n) => [n, mail]))],
+    ["a BigInt inside of an object", () => ({ sent: BigInt(mails.length) })],
+    ["the very thing that changes", () => mails],
+  ];
+  test.each(snapshots)("may be shown as %s: a step that is not safe to repeat is found", async (_title, snapshot) => {
+    await expect(crashEverywhere(mailer, undefined, { effects: { reset, snapshot } })).rejects.toMatchObject({
+      code: "crash_unsafe",
+      message: expect.stringMatching(/the outside world ends up as .* instead of .* ran a second time: mail\./),
+    });
+  });
+
+  test("is the same world in whichever order a Set or the keys of an object were filled", async () => {
+    let filled = 0;
+    const snapshot = () =>
+      filled++ % 2 ? [new Set(["a", "b"]), { a: 1, b: 2 }] : [new Set(["b", "a"]), { b: 2, a: 1 }];
+    const report = await crashEverywhere(mailer, undefined, { effects: { reset, snapshot } });
+    expect(report.crashes).toBe(2);
+  });
+
+  test("is awaited when it is reset: no step runs before", async () => {
+    let ready = false;
+    const seen = new Set<boolean>();
+    const looks = workflow("looks", (ctx) => ctx.step("look", () => void seen.add(ready)));
+    const effects = {
+      reset: async () => {
+        ready = false;
+        for (let i = 0; i < 100; i++) await new Promise(setImmediate);
+        ready = true;
+      },
+      snapshot: () => null,
+    };
+    await crashEverywhere(looks, undefined, { effects });
+    expect([...seen]).toEqual([true]);
+  });
+
+  test("that cannot be compared is refused with what is wrong with it", async () => {
+    const snapshot = () => ({ mailbox: new (class Mailbox {})() });
+    await expect(crashEverywhere(mailer, undefined, { effects: { reset, snapshot } })).rejects.toMatchObject({
+      code: "unserializable_value",
+      message: expect.stringMatching(
+        /^What effects\.snapshot\(\) returns cannot be compared \(snapshot\.mailbox is an instance of class Mailbox/,
+      ),
+    });
+  });
+});
+
+test("a result that differs only inside of a Map, or as a BigInt, is found", async () => {
+  for (const wrap of [(n: number) => new Map([["n", n]]), (n: number) => BigInt(n)]) {
+    const careless = workflow("careless", async (ctx) => {
+      let total = 0;
+      await ctx.step("count", () => {
+        total = 3;
+      });
+      await ctx.sleep("wait", "1 hour");
+      return wrap(total);
+    });
+    await expect(crashEverywhere(careless, undefined)).rejects.toMatchObject({ code: "crash_unsafe" });
+  }
 });
 
 test("a recorded history replays to its output, also from JSON, and changed code is told apart", async () => {

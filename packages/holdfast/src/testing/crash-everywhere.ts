@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
@@ -20,13 +21,15 @@ import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-/** What the workflow's steps change outside. Made anew for each run, and compared after each. */
-/** A model of the outside world, for `crashEverywhere`. */
+/** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
 export interface WorldModel {
-  /** Back to the beginning. */
-  reset(): void;
-  /** What there is to see of it; compared as JSON with the world after a run without crash. */
-  snapshot(): unknown;
+  /** Back to the beginning. Called before each run; a promise is awaited. */
+  reset(): unknown;
+  /**
+   * What there is to see of it, or a promise of that: plain data, Map, Set, Date and BigInt included. Called after each run, and
+   * compared with the world after a run without crash.
+   */
+  snapshot(): unknown | Promise<unknown>;
 }
 
 /** Options of `crashEverywhere`. */
@@ -109,7 +112,7 @@ interface Observed {
   readonly output: unknown;
   readonly outcome: string;
   readonly error?: unknown;
-  readonly world: string;
+  readonly world: unknown;
   readonly commits: number;
   readonly died: boolean;
   /** Ops whose function ran although their result was in the store. */
@@ -134,7 +137,7 @@ async function runOnce(
     if (moment === "before") commits += 1;
     return point !== undefined && commits === point.commit && moment === point.moment;
   };
-  options.effects?.reset();
+  await options.effects?.reset();
   const { onForgotten = "fail" } = options;
   const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger, onForgotten };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
@@ -160,7 +163,7 @@ async function runOnce(
   await clock.until(heir.close());
   const died = life.dead;
   if (!died) await clock.until(doomed.close());
-  const world = JSON.stringify(options.effects?.snapshot()) ?? "";
+  const world = comparable(await options.effects?.snapshot());
   return { ...observed, world, commits, died, rerun: steps.rerun, repeated: steps.repeated };
 }
 
@@ -269,11 +272,31 @@ function compare(expected: Observed, actual: Observed, point: CrashPoint): void 
     });
   if (actual.rerun.length > 0)
     throw fault(`recorded steps run again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
-  const [a, b] = [JSON.stringify([expected.outcome, expected.output]), JSON.stringify([actual.outcome, actual.output])];
-  if (a !== b) throw fault(`the result is ${b} instead of ${a}`, { expected: a, actual: b });
-  if (expected.world !== actual.world)
-    throw fault(`the outside world ends up as ${actual.world} instead of ${expected.world}`, {
-      expected: expected.world,
-      actual: actual.world,
-    });
+  const differ = (what: string, wanted: unknown, found: unknown): void => {
+    if (isDeepStrictEqual(wanted, found)) return;
+    const [a, b] = [shown(wanted), shown(found)];
+    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b });
+  };
+  differ("the result is", endOf(expected), endOf(actual));
+  differ("the outside world ends up as", expected.world, actual.world);
+}
+
+function endOf({ outcome, output }: Observed): unknown[] {
+  return output === undefined ? [outcome] : [outcome, output];
+}
+
+/** A copy of the snapshot, which may be the world itself and change with it. What the codec cannot keep has nothing to compare. */
+function comparable(snapshot: unknown): unknown {
+  try {
+    return jsonCodec.decode(jsonCodec.encode(snapshot, "snapshot"));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `What effects.snapshot() returns cannot be compared (${why}). Return plain data: a list of what has happened, a count, an object of such.`;
+    throw new HoldfastError("unserializable_value", message, { data: { where: "effects.snapshot()" }, cause });
+  }
+}
+
+/** As the codec writes it: JSON, with marks for what JSON has no word for. */
+function shown(value: unknown): string {
+  return value === undefined ? "undefined" : Buffer.from(jsonCodec.encode(value, "value")).toString();
 }
