@@ -33,6 +33,20 @@ export const starting: ClientSuite = {
       expect(client.get("one").created).toBe(false);
     },
 
+    "does not call the code of a run whose timeout is over before it may begin": async (t) => {
+      let calls = 0;
+      const late = workflow("late", async () => ++calls);
+      const client = await t.connect();
+      const worker = client.worker({ workflows: [late] });
+      await worker.start();
+      const startAt = new Date("2100-01-01T00:00:00Z");
+      const run = await client.start(late, undefined, { id: "late", startAt, timeout: "20ms" });
+      expect(await refusalOf(() => run.result())).toMatchObject({ code: "run_timed_out" });
+      expect(await run.describe()).toMatchObject({ status: "timed_out", compensation: null });
+      expect(calls).toBe(0);
+      await worker.stop();
+    },
+
     "starts none of many when one of them is not valid, and says which": async (t) => {
       const client = await t.connect();
       const good = { workflow: alpha, input: 1 };

@@ -79,7 +79,8 @@ export interface StartOptions<S extends string = string> {
    */
   readonly delay?: CheckedDuration<S>;
   /**
-   * The longest that the run may take, counted from the call of `start`; then it is wound up and ends as `timed_out`.
+   * The longest that the run may take, counted from the call of `start`, a delay included; then it is wound up and ends as
+   * `timed_out`. If it has not begun by then, its code is not called at all.
    * @defaultValue that of the workflow, or no limit
    */
   readonly timeout?: CheckedDuration<S>;

@@ -11,6 +11,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
   checkOptions,
+  invalidOption,
   isDate,
   isId,
   isName,
@@ -19,6 +20,7 @@ import {
   requireDuration,
   requireName,
 } from "../errors/option-checks.ts";
+import { type Duration, formatDuration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
@@ -82,10 +84,22 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
     seed: runId,
     attributes,
   };
-  if (options.delay !== undefined) run.startDelayMs = requireDuration(options.delay, where, "delay");
+  if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
   if (options.startAt !== undefined) run.startAt = options.startAt.getTime();
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
   return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
+}
+
+/** The timeout counts from the start: one that is over before the run may begin leaves it no time at all. */
+function readDelay(delay: Duration, timeoutMs: number | undefined, where: string): number {
+  const delayMs = requireDuration(delay, where, "delay");
+  if (timeoutMs === undefined || delayMs === 0 || delayMs < timeoutMs) return delayMs;
+  throw invalidOption(
+    where,
+    "delay",
+    `is ${formatDuration(delayMs)}, but the timeout of the run is ${formatDuration(timeoutMs)}, counted from the start with the delay ` +
+      "included: the run could never begin. Give it a timeout that is longer than the delay",
+  );
 }
 
 function withInput(core: ClientCore, run: NewRunDraft, input: unknown): NewRun {

@@ -1,7 +1,9 @@
 import { eventRole } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
+import type { Run } from "../model/run.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { RunMachine } from "../replay/run-machine.ts";
+import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
 
@@ -58,8 +60,14 @@ export class DeliveryQueue {
     return draft;
   }
 
-  cancellation(): QueuedDraft | undefined {
-    return this.#drafts.find(({ type }) => type === "cancel_requested");
+  /** What ends the run without a call of its code: a cancel, or a deadline that had passed before it could begin. */
+  endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
+    // A cancel only of a run that nobody has ever held: one that was may have done something that wants cleaning up.
+    const cancel = run.epoch === 1 ? this.#drafts.find(({ type }) => type === "cancel_requested") : undefined;
+    if (cancel || begun || !missedDeadline(run)) return cancel;
+    const deadline: QueuedDraft = { type: "deadline_reached", op: null };
+    this.push(deadline);
+    return deadline;
   }
 
   /** Whether a look in vain can still be taken back. */

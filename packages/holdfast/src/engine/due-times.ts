@@ -20,6 +20,14 @@ export function dueEvents(machine: RunMachine, run: Run, storeTime: Pick<StoreTi
   return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
 }
 
+/**
+ * Whether the deadline had passed when the run was first taken, be it before its start time or for want of a worker. That is for
+ * the store to say, so that whoever takes it up again comes to the same.
+ */
+export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
+  return startedAt !== null && deadlineAt !== null && startedAt >= deadlineAt;
+}
+
 /** The earliest of the times after `after` at which something becomes due by itself. */
 export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, after: number): number | null {
   let dueAt = earlier(null, openDeadline(machine, run), after);

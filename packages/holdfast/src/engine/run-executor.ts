@@ -187,14 +187,12 @@ export class RunExecutor implements TurnTaker, Committable {
   #openNext(): boolean {
     const { machine } = this;
     if (!machine.started) {
-      // Only a run that nobody has ever held: one that was may have done something that wants cleaning up.
-      const untouched = this.run.epoch === 1 && !machine.replaying && !this.#rewind;
-      const cancel = untouched ? this.#queue.cancellation() : undefined;
-      if (!cancel) {
+      const end = machine.replaying || this.#rewind ? undefined : this.#queue.endUnstarted(this.run, this.#begun);
+      if (!end) {
         machine.start();
         return true;
       }
-      machine.cancelUnstarted(cancel);
+      machine.endUnstarted(end);
     }
     if (machine.replaying && machine.replayNext()) return true;
     this.#steps.adopt();

@@ -142,10 +142,10 @@ export class RunMachine {
     void callWorkflow(this, this.#cursor, input);
   }
 
-  /** Ends a run that was canceled before its code was ever called. */
-  cancelUnstarted(request: EventDraft): void {
+  /** Ends a run that was canceled, or has reached its deadline, before its code was ever called. */
+  endUnstarted(cause: EventDraft): void {
     this.started = true;
-    cancelRun(this, request);
+    cancelRun(this, cause);
     this.outcome = { type: "failed", error: this.root.canceled, compensation: null, neverCalled: true };
   }
 

@@ -115,6 +115,34 @@ describe("start", () => {
     expect(await Promise.all(runs.map((run) => run.result()))).toEqual([at(2), at(3), at(4), at(0)]);
   });
 
+  test("whose timeout is over before it may begin, ends as timed_out without a call of its code", async () => {
+    let calls = 0;
+    const late = workflow("late", async () => ++calls);
+    const t = await openEngine(late);
+    const startAt = new Date(t.clock.now() + HOUR_MS);
+    const run = await t.client.start(late, undefined, { startAt, timeout: "1s" });
+    await run.signal(signal<null>("hurry"), null);
+    await expect(run.result()).rejects.toMatchObject({ code: "run_timed_out" });
+    expect(t.clock.now()).toBe(startAt.getTime() - HOUR_MS + 1000);
+    expect(await run.describe()).toMatchObject({ status: "timed_out", compensation: null });
+    await t.clock.advance("2h");
+    expect(calls).toBe(0);
+  });
+
+  test("with a delay that its timeout does not outlast is refused, whoever has set the timeout", async () => {
+    const brief = workflow({ name: "brief", timeout: "1 day" }, async () => "done");
+    const t = await openEngine(brief);
+    await expect(t.client.start(brief, undefined, { delay: "1 day" })).rejects.toMatchObject({
+      code: "invalid_option",
+      message: expect.stringContaining('start of workflow "brief": delay is 1d, but the timeout of the run is 1d'),
+    });
+    await expect(t.client.start(brief, undefined, { delay: "2s", timeout: "1s" })).rejects.toMatchObject({
+      code: "invalid_option",
+    });
+    expect(await t.client.count()).toBe(0);
+    expect(await (await t.client.start(brief, undefined, { delay: "2s", timeout: "3s" })).result()).toBe("done");
+  });
+
   test("with a delay is not begun early by a signal, which waits for it", async () => {
     const go = signal<string>("go");
     const when = workflow("when", async (ctx) => ({ at: ctx.now(), got: await ctx.receive(go) }));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import { CLAIM_FALLBACK_MS, Cluster, type StoreHook } from "./harness.ts";
+import { CLAIM_FALLBACK_MS, Cluster, type StoreHook, unavailable } from "./harness.ts";
 
 const note = signal<number>("note");
 
@@ -28,4 +28,27 @@ test("a run that was canceled before its code was ever called ends as canceled, 
   await cluster.when(() => cluster.runOf("c").heldBy === null && cluster.runOf("c").status !== "running");
   await cluster.clock.advance({ milliseconds: 2 * CLAIM_FALLBACK_MS });
   expect(cluster.runOf("c").status).toBe("canceled");
+});
+
+test("the code of a run whose deadline has passed before it could begin is not called, not even by an heir", async () => {
+  for (const moment of ["before", "after"] as const) {
+    const cluster = new Cluster();
+    let calls = 0;
+    const late = workflow({ name: "late", timeout: "1 minute" }, async () => ++calls);
+    const doomed = cluster.process("doomed");
+    cluster.store.fault = (at, method) => {
+      if (method !== "commitRuns" || at !== moment || doomed.life.dead) return undefined;
+      doomed.kill();
+      return at === "before" ? unavailable() : undefined;
+    };
+    const { client } = cluster.process("outside");
+    const run = await cluster.until(client.start(late, undefined, { id: "l" }));
+    await cluster.until(run.signal(note, 1));
+    await cluster.clock.advance("2 minutes"); // no worker is there
+    await doomed.worker({ workflows: [late] });
+    await cluster.when(() => doomed.life.dead);
+    await cluster.process("heir").worker({ workflows: [late] });
+    await cluster.until(expect(run.result()).rejects.toMatchObject({ code: "run_timed_out" }));
+    expect([moment, calls, cluster.runOf("l").status]).toEqual([moment, 0, "timed_out"]);
+  }
 });
