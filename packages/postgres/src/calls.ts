@@ -41,6 +41,7 @@ export function callsOf(schema: string) {
       `select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs
          from ${at}.workers w where w.namespace = $1 order by w.started_at, w.worker_id`,
     ),
+    readClock: read("read_clock", `select ${at}.now_ms() as now`),
     readRuns: read(
       "read_runs",
       `select v.*, k.i::int as i

@@ -273,6 +273,11 @@ export class PostgresStore implements port.Store {
     return (await this.#pool.run(this.#calls.listWorkers, [namespace])).map(workerOf);
   }
 
+  async readClock(): Promise<{ readonly now: number }> {
+    const [row] = await this.#pool.run(this.#calls.readClock, []);
+    return { now: row?.now as number };
+  }
+
   async readRuns({ runs }: { runs: readonly port.RunRef[] }): Promise<readonly (port.Run | null)[]> {
     const found: (port.Run | null)[] = runs.map(() => null);
     for (const row of await this.#pool.run(this.#calls.readRuns, refValues(runs))) {

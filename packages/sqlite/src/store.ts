@@ -110,6 +110,9 @@ export class SqliteStore implements port.Store {
   listWorkers(params: { readonly namespace: string }) {
     return this.#transactions.read((call) => workers.listWorkers(call, params));
   }
+  readClock() {
+    return this.#transactions.read(({ now }) => ({ now }));
+  }
   readRuns(params: { readonly runs: readonly port.RunRef[] }) {
     return this.#transactions.read((call) => readRuns(call, params));
   }

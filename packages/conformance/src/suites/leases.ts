@@ -33,6 +33,15 @@ export const leases: Suite = {
       expect(await t.store.listWorkers({ namespace: "default" })).toEqual([]);
     },
 
+    "the clock that heartbeats are stamped with can be read": async (t) => {
+      const workerId = await t.worker();
+      await t.advance(1_234);
+      expect(await t.store.readClock()).toEqual({ now: t.now });
+      await t.store.heartbeatWorker({ workerId, leaseMs: LEASE_MS, draining: false });
+      const { now } = await t.store.readClock();
+      expect(await t.store.listWorkers({ namespace: "default" })).toMatchObject([{ heartbeatAt: now }]);
+    },
+
     "a worker that says where it runs is listed with that, and told which others of its name run there": async (t) => {
       const here = { name: "orders", host: "höst-1", pid: 4_194_304 };
       const first = await t.worker(here);

@@ -29,15 +29,17 @@ const DEAD_WORKER_MS = 10 * 60 * 1000;
 
 export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
+  let now: number;
   try {
     rows = await core.callOnce((store) => store.listWorkers({ namespace: core.namespace }));
+    // Heartbeats bear the store's time, and the clock of this machine may be wrong.
+    ({ now } = await core.callOnce((store) => store.readClock()));
   } catch (error) {
     if (core.life.over) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const store = { status: "unhealthy", error: message } as const;
     return { status: "unhealthy", reasons: [`The store does not answer: ${message}`], store, workers: [] };
   }
-  const now = core.ports.clock.now();
   const recent = rows.filter(
     (row) => row.status !== "offline" || (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS),
   );

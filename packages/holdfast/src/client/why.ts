@@ -23,10 +23,11 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   if (!run)
     throw new HoldfastError("run_not_found", `There is no run "${id}" in namespace "${namespace}".`, { data: { id } });
   const workers = await core.call((store) => store.listWorkers({ namespace }));
+  const { now } = await core.call((store) => store.readClock());
   const dueAt = run.availableAt === null ? null : new Date(run.availableAt);
   return {
     status: run.status,
-    reason: reasonOf(run, workers, core.ports.clock.now()),
+    reason: reasonOf(run, workers, now),
     waitingFor: run.waitingFor,
     dueAt,
     workerId: run.heldBy,

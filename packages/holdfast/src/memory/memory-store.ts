@@ -141,6 +141,9 @@ export class MemoryStore implements port.Store {
         .map((w) => ({ ...w, activeRuns: this.state.held.get(w.workerId)?.size ?? 0 })),
     );
   }
+  readClock() {
+    return this.#call("readClock", undefined, (now) => ({ now }));
+  }
   readRuns(params: { runs: readonly port.RunRef[] }) {
     return this.#call("readRuns", params, () =>
       params.runs.map((ref) => {

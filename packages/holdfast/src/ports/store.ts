@@ -168,6 +168,9 @@ export interface Store {
 
   listWorkers(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
 
+  /** What time it is by the store's clock, for those who judge the times of its rows. */
+  readClock(): Promise<{ readonly now: number }>;
+
   /** The newest run of each id asked for, or the run with the runId asked for; null where there is none. */
   readRuns(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
   listRuns(params: ListRunsParams): Promise<readonly RunRow[]>;

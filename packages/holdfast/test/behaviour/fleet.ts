@@ -2,9 +2,10 @@ import { type ConnectOptions, jsonCodec, type Logger, type RunHandle, type Worke
 import { MemoryNotifier, MemoryStore, SeededSource, type TestEngine, testEngine, VirtualClock } from "holdfast/testing";
 import { onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
-type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec">;
+type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & { readonly clock?: Clock };
 
 export interface LogLine {
   readonly level: keyof Logger;
@@ -45,7 +46,7 @@ export class Fleet {
   client(options: ProcessOptions = {}): Client {
     const client = new Client(
       {
-        clock: this.clock,
+        clock: options.clock ?? this.clock,
         random: new SeededSource(++this.#seed),
         codec: options.codec ?? jsonCodec,
         log: this.#logger(),

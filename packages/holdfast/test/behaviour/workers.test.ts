@@ -293,6 +293,34 @@ describe("health", () => {
     await fleet.clock.until(drained);
   });
 
+  test.each([1, -1])(
+    "is judged by the clock of the store, also on a machine that is %i h ahead, as is why()",
+    async (hours) => {
+      const { job } = gated();
+      const fleet = openFleet();
+      const now = (): number => fleet.clock.now() + hours * 3_600_000;
+      const clock = new Proxy(fleet.clock, {
+        get: (target, name) => {
+          const value: unknown = name === "now" ? now : Reflect.get(target, name);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+      const client = fleet.client({ clock });
+      await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
+      const run = await fleet.client().start(job);
+      await fleet.clock.advance("1h");
+      expect(await client.health()).toMatchObject({ status: "healthy", workers: [{ name: "w", health: "healthy" }] });
+      expect((await client.why(run.id)).reason).toMatch(/^Worker w is working on it; its last heartbeat was \d/);
+      fleet.store.fault = (moment, method) =>
+        moment === "before" && method === "heartbeatWorker" ? gone() : undefined;
+      await fleet.clock.advance("40s");
+      const silent = await client.health();
+      expect(silent).toMatchObject({ status: "unhealthy", workers: [{ name: "w", health: "unhealthy" }] });
+      expect(silent.workers[0]?.heartbeatAgeMs).toBeLessThan(60_000);
+      fleet.store.fault = undefined;
+    },
+  );
+
   test("is unhealthy when every worker is silent for longer than its lease, or the store does not answer", async () => {
     const { job } = gated();
     const fleet = openFleet();
