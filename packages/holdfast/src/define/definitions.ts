@@ -83,7 +83,7 @@ export interface WorkflowOptions<
   readonly priority?: number;
   /**
    * What becomes of a run whose code throws a TypeError, ReferenceError, RangeError, SyntaxError or URIError of its own, or
-   * gives ctx a bad option or name. `"park"`: it waits for fixed code. `"fail"`: it fails and compensates.
+   * gives ctx a bad option, name or duration. `"park"`: it waits for fixed code. `"fail"`: it fails and compensates.
    * @defaultValue `"park"`
    */
   readonly onBug?: OnBug;

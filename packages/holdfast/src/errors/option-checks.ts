@@ -3,7 +3,7 @@
  * nothing is refused, with the one that was probably meant; `undefined` counts as absent. Nothing is allocated for options that
  * are right, because this happens once per start and per step.
  */
-import { type Duration, durationToMs } from "../model/duration.ts";
+import { type Duration, durationToMs, isTooLong } from "../model/duration.ts";
 import { idFault, nameFault } from "../model/names.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { HoldfastError, isHoldfastError } from "./holdfast-error.ts";
@@ -181,19 +181,20 @@ export function requireId(id: unknown, what: string): void {
 }
 
 export function requireDuration(duration: Duration, where: string, option: string): number {
-  const ms = readDuration(duration);
+  const ms = unlessItThrows(() => durationToMs(duration));
   if (ms !== undefined) return ms;
   const shown = typeof duration === "string" ? duration : shownValue(duration);
-  throw new HoldfastError(
-    "invalid_duration",
-    `${where}: ${option} is ${shownValue(shown)}, which is not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }.`,
-    { data: { where, option } },
-  );
+  const fault = unlessItThrows(() => isTooLong(duration))
+    ? "longer than 100 years, the longest there may be (36525 days)."
+    : 'not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }. The units are weeks, days, hours, minutes, seconds and milliseconds.';
+  throw new HoldfastError("invalid_duration", `${where}: ${option} is ${shownValue(shown)}, which is ${fault}`, {
+    data: { where, option },
+  });
 }
 
-function readDuration(duration: Duration): number | undefined {
+function unlessItThrows<T>(read: () => T): T | undefined {
   try {
-    return durationToMs(duration);
+    return read();
   } catch {
     return undefined; // a getter or a proxy that throws
   }

@@ -169,7 +169,7 @@ export const RUN_CODES = {
     caller: "bug",
     kind: "Unknown",
     summary:
-      "Workflow code threw a TypeError or the like of its own, or gave ctx a bad option or name. The run is parked, nothing of that turn was done.",
+      "Workflow code threw a TypeError or the like of its own, or gave ctx a bad option, name or duration. The run is parked, nothing of that turn was done.",
     advice: "Deploy fixed code: a worker that starts with it takes the run up by itself. cause is the original error.",
   },
   run_parked: {

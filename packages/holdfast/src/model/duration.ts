@@ -52,12 +52,21 @@ const PRINTED_UNITS = [
 
 /** Whole milliseconds, rounded up; undefined when the duration cannot be read, is negative or exceeds 100 years. */
 export function durationToMs(d: Duration): number | undefined {
+  const ms = totalMs(d);
+  return ms === undefined || ms > DURATION_MS_MAX ? undefined : ms;
+}
+
+/** Whether it can be read, but exceeds 100 years. */
+export function isTooLong(d: Duration): boolean {
+  return (totalMs(d) ?? 0) > DURATION_MS_MAX;
+}
+
+function totalMs(d: Duration): number | undefined {
   const parts = typeof d === "string" ? partsOfText(d) : partsOfObject(d);
   if (parts === undefined || parts.size === 0) return undefined;
   let total = 0;
   for (const [unit, count] of parts) total += count * UNIT_MS[unit];
-  const ms = roundUp(total);
-  return ms <= DURATION_MS_MAX ? ms : undefined;
+  return roundUp(total);
 }
 
 /** The shortest exact text that `durationToMs` reads back: `"2h 30m"`, `"250ms"`. */

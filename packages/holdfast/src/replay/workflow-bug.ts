@@ -14,6 +14,9 @@ const BUG_NAMES: ReadonlySet<string> = new Set([
   "URIError",
 ]);
 
+/** What a ctx call throws at bad arguments. */
+const ARGUMENT_CODES: ReadonlySet<string> = new Set(["invalid_option", "invalid_name", "invalid_duration"]);
+
 /** What the run is parked with when its code has ended with an error that is a bug of the code; else undefined. */
 export function workflowBug(run: Run, error: unknown): HoldfastError | undefined {
   if (!isBug(error)) return undefined;
@@ -36,7 +39,7 @@ export function workflowBug(run: Run, error: unknown): HoldfastError | undefined
  * always a HoldfastError that tells of the op, whatever was thrown inside it; one that was thrown because of it is the op's too.
  */
 function isBug(error: unknown): boolean {
-  if (isHoldfastError(error)) return error.code === "invalid_option" || error.code === "invalid_name";
+  if (isHoldfastError(error)) return ARGUMENT_CODES.has(error.code);
   if (!BUG_NAMES.has(readText(error, "name") ?? "") || readText(error, "stack") === undefined) return false;
   let cause = readProperty(error, "cause");
   for (let depth = 0; cause && depth < DEPTH_MAX; depth++, cause = readProperty(cause, "cause"))

@@ -78,9 +78,10 @@ describe("a duration that cannot be read", () => {
   ])("is refused with where it stands and how to write one: %j", async (duration, shown) => {
     const nap = workflow("nap", (ctx) => ctx.sleep("nap", duration as string));
     const t = await openEngine(nap, job);
-    const how = 'which is not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }.';
+    const how =
+      'which is not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }. The units are weeks, days, hours,';
     const inside = await refusal(() => t.run(nap));
-    expect(inside.cause).toMatchObject({ code: "invalid_duration" });
+    expect(inside.cause).toMatchObject({ code: "workflow_bug", cause: { code: "invalid_duration" } });
     for (const part of ['sleep "nap": the duration is', shown, how]) expect(inside.message).toContain(part);
     for (const option of ["delay", "timeout"]) {
       const outside = await refusal(() => t.client.start(job, undefined, { [option]: duration }));
@@ -88,6 +89,18 @@ describe("a duration that cannot be read", () => {
       for (const part of [`start of workflow "job": ${option} is`, shown, how]) expect(outside.message).toContain(part);
     }
   });
+});
+
+describe("a duration of more than 100 years", () => {
+  test.each<[string | object]>([["36526 days"], ["6000 weeks"], [{ days: 36_526 }]])(
+    "is refused as too long: %j",
+    async (delay) => {
+      const t = await openEngine(job);
+      const error = await refusal(() => t.client.start(job, undefined, { delay: delay as string }));
+      expect(error.code).toBe("invalid_duration");
+      expect(error.message).toContain("which is longer than 100 years, the longest there may be (36525 days).");
+    },
+  );
 });
 
 describe("something that is no workflow", () => {

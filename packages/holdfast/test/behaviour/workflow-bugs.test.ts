@@ -16,6 +16,10 @@ const bugs: [name: string, code: (ctx: Context) => unknown][] = [
   ["invalid_option", (ctx) => ctx.step("later", undefined as never)],
   ["invalid_option", (ctx) => ctx.parallel([], { limit: 0 })],
   ["invalid_name", (ctx) => ctx.step("", () => 1)],
+  ["invalid_duration", (ctx) => ctx.sleep("nap", "3 dyas" as string)],
+  ["invalid_duration", (ctx) => ctx.sleep("nap", 5 as never)],
+  ["invalid_duration", (ctx) => ctx.receive(go, { timeout: 5 as never })],
+  ["invalid_duration", (ctx) => ctx.step("slow", () => 1, { timeout: "1 fortnite" as string })],
 ];
 
 async function parkingOf(run: Promise<unknown>): Promise<RunParkedError> {
