@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { signal, workflow } from "holdfast";
 import { askTransaction } from "holdfast/adapter";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
@@ -96,7 +97,7 @@ describe("the model of the outside world", () => {
     const effects = {
       reset: async () => {
         ready = false;
-        for (let i = 0; i < 100; i++) await new Promise(setImmediate);
+        for (let i = 0; i < 50; i++) await stat(".");
         ready = true;
       },
       snapshot: () => null,
@@ -196,7 +197,89 @@ test("a workflow with a timeout survives, and one that runs into it times out wh
     await ctx.step("a", () => 1, { compensate: () => void undone.push("a") });
     await ctx.sleep("nap", "2h");
   });
-  const report = await crashEverywhere(slow, undefined);
+  const report = await crashEverywhere(slow, undefined, { expectFailure: true });
+  expect(report).toMatchObject({ status: "timed_out", error: { code: "run_timed_out" } });
   expect(report.crashes).toBeGreaterThan(3);
   expect(undone.length).toBeGreaterThan(report.crashes);
+});
+
+describe("a workflow that fails without any crash", () => {
+  const broken = workflow("broken", (ctx) =>
+    ctx.step("charge", () => Promise.reject(new Error("the fake is broken")), { retry: "none" }),
+  );
+
+  test("makes crashEverywhere fail, with the error of the run", async () => {
+    await expect(crashEverywhere(broken, undefined)).rejects.toMatchObject({
+      code: "run_failed",
+      message: expect.stringMatching(
+        /^The workflow fails without any crash: .*the fake is broken\. .*expectFailure: true/,
+      ),
+      data: { status: "failed", workflow: "broken" },
+      cause: { message: "the fake is broken", op: "charge" },
+    });
+  });
+
+  test("passes where that is expected, and the report says how it ends", async () => {
+    const report = await crashEverywhere(broken, undefined, { expectFailure: true });
+    expect(report).toMatchObject({
+      status: "failed",
+      output: undefined,
+      error: { code: "run_failed", cause: { message: "the fake is broken" } },
+    });
+    expect(report.crashes).toBeGreaterThan(0);
+  });
+
+  test("is told what to do about a transaction of a database", async () => {
+    const transfer = workflow("transfer", (ctx) => askTransaction(ctx, "move", { kind: "sqlite", fn: () => 1 }));
+    await expect(crashEverywhere(transfer, undefined)).rejects.toMatchObject({
+      code: "run_failed",
+      message: expect.stringMatching(
+        /Step "move" is a transaction of @holdfast\/sqlite.*a plain step of the same name/,
+      ),
+    });
+  });
+
+  test("must fail where that is expected", async () => {
+    const fine = workflow("fine", (ctx) => ctx.step("a", () => 1));
+    expect(await crashEverywhere(fine, undefined)).toMatchObject({ status: "completed", output: 1 });
+    await expect(crashEverywhere(fine, undefined, { expectFailure: true })).rejects.toMatchObject({
+      code: "invalid_option",
+      message: expect.stringContaining("without any crash the workflow completes, with 1"),
+    });
+  });
+});
+
+describe("the steps that ran again", () => {
+  test("are counted for each run: those of a continuation are no repeats", async () => {
+    const parts = workflow("parts", async (ctx, n: number): Promise<number> => {
+      await ctx.step("a", () => n);
+      return n < 3 ? ctx.continueAsNew(n + 1) : n;
+    });
+    // The end of each part is one commit together with the step before it: one repeat for each that is not recorded.
+    const report = await crashEverywhere(parts, 1);
+    expect(report.repeatedSteps).toBe(report.crashes / 2);
+  });
+
+  test("are not those that a retry of the run asks for", async () => {
+    const twice = workflow({ name: "twice", retry: { attempts: 2, fixed: "1h" } }, (ctx) =>
+      ctx.step("a", () => Promise.reject(new Error("no")), { retry: "none" }),
+    );
+    const report = await crashEverywhere(twice, undefined, { expectFailure: true });
+    expect(report.repeatedSteps).toBe(report.crashes / 2);
+  });
+
+  test("are named, also where the attempt that ran again fails", async () => {
+    const calls: number[] = [];
+    const effects = { reset: () => calls.splice(0), snapshot: () => calls };
+    const flaky = workflow("flaky", async (ctx) => {
+      await ctx.step("mail", (s) => {
+        calls.push(s.attempt);
+        if (s.attempt < 2) throw new Error("not yet");
+      });
+    });
+    await expect(crashEverywhere(flaky, undefined, { effects })).rejects.toMatchObject({
+      code: "crash_unsafe",
+      message: expect.stringMatching(/ends up as \[1,1,2\] instead of \[1,2\]\. Steps that ran a second time: mail\./),
+    });
+  });
 });

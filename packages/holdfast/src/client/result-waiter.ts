@@ -177,6 +177,7 @@ export function endOf(run: Run): RunEnd {
     status: run.status as RunEnd["status"],
     output: run.output,
     error: run.error,
+    compensation: run.compensation,
     continuedAs: run.continuedAs,
   };
 }

@@ -167,7 +167,8 @@ export class RunHandle<T = unknown> {
     const { codec } = this.#core.ports;
     if (end.status === "completed") return (end.output === null ? undefined : codec.decode(end.output)) as T;
     const cause = end.error === null ? undefined : fromErrorRecord(end.error);
-    const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause };
+    const undone = end.status !== "parked" && end.compensation !== null ? { compensation: end.compensation } : {};
+    const about = { id: this.id, runId: end.runId, workflow: this.#workflow ?? "", cause, ...undone };
     const reason = end.error?.data?.["reason"];
     const why = typeof reason === "string" ? { reason } : {};
     if (end.status === "parked") throw new RunParkedError(about);

@@ -23,14 +23,15 @@ export function reportLeaving(executor: RunExecutor, leaving: Leaving, to: Liste
   const { transition } = leaving;
   writeEnd(lines, run, transition);
   if (transition.type === "end") {
-    const { status, output, error } = transition;
-    ends.publish({ runId, status, output, error, continuedAs: null });
+    const { status, output, error, compensation } = transition;
+    ends.publish({ runId, status, output, error, compensation, continuedAs: null });
     telemetry?.count("runs_ended", 1, { workflow, status });
     const { forgotten } = executor.machine;
     if (forgotten.length > 0 && status === "completed")
       ports.log.warn({ runId, id: run.id, workflow, ops: forgottenIds(forgotten) }, describeForgotten(run, forgotten));
   } else if (transition.type === "continue") {
-    ends.publish({ runId, status: "continued", output: null, error: null, continuedAs: transition.next.runId });
+    const continuedAs = transition.next.runId;
+    ends.publish({ runId, status: "continued", output: null, error: null, compensation: null, continuedAs });
     telemetry?.count("runs_ended", 1, { workflow, status: "continued" });
   } else if (transition.type === "park") {
     ends.publishParked({ runId, status: "parked", error: transition.error });

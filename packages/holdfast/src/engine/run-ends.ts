@@ -1,12 +1,13 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Payload } from "../model/payload.ts";
-import type { ClosedStatus } from "../model/run.ts";
+import type { ClosedStatus, CompensationOutcome } from "../model/run.ts";
 
 export interface RunEnd {
   readonly runId: string;
   readonly status: ClosedStatus;
   readonly output: Payload | null;
   readonly error: ErrorRecord | null;
+  readonly compensation: CompensationOutcome | null;
   readonly continuedAs: string | null;
 }
 

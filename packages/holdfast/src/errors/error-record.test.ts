@@ -150,6 +150,43 @@ describe("toErrorRecord", () => {
     });
   });
 
+  describe("marks what it cuts from the data", () => {
+    const dataOf = (fields: object) => toErrorRecord(Object.assign(new Error("x"), fields)).data ?? {};
+
+    it("in a list that is too long, which does not push out the fields beside it", () => {
+      const { a, note } = dataOf({ a: Array.from({ length: 500 }, (_, i) => i), note: "n" }) as {
+        a: unknown[];
+        note: string;
+      };
+      expect(note).toBe("n");
+      expect(a.slice(0, 198)).toEqual(Array.from({ length: 198 }, (_, i) => i));
+      expect(a.slice(198)).toEqual(["… [cut]"]);
+    });
+
+    it("in an object with too many keys, its own or one inside of it", () => {
+      const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
+      const data = dataOf(many);
+      expect(Object.keys(data)).toHaveLength(201);
+      expect(data).toMatchObject({ k0: 0, k199: 199, "…": "[cut]" });
+      const inner = dataOf({ many, orderId: 7 });
+      expect(inner).toMatchObject({ many: { k0: 0, k197: 197, "…": "[cut]" }, orderId: 7 });
+      expect(inner).not.toHaveProperty("…");
+    });
+
+    it("where it lies too deep", () => {
+      const deep = (inner: unknown) => ({ a: { b: { c: { d: { e: inner, n: 1 } } } } });
+      expect(dataOf(deep({ f: 1 }))).toEqual(deep("… [cut]"));
+      expect(dataOf(deep(2))).toEqual(deep(2));
+    });
+
+    it("and nothing that just fits, nor a second time what was cut before", () => {
+      const list = Array.from({ length: 199 }, (_, i) => i);
+      expect(dataOf({ list })).toEqual({ list });
+      const record = toErrorRecord(Object.assign(new Error("x"), { a: Array(500).fill({ b: 1 }), note: "n" }));
+      expect(toErrorRecord(fromErrorRecord(record))).toEqual(record);
+    });
+  });
+
   it("survives hostile values", () => {
     const refuse = () => {
       throw new Error("hands off");

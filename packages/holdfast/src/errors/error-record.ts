@@ -18,6 +18,11 @@ const DATA_ENTRIES_MAX = 200;
 // Longer texts are cut before they are searched for credentials: one error must not cost seconds.
 const SEARCHED_LENGTH_MAX = 64 * 1024;
 const CUT_MARK = " … [cut]";
+/** Stands for the entries of a list that were left out, and for a value that lies too deep. */
+const CUT_VALUE = CUT_MARK.trim();
+/** In an object whose entries did not all fit: `"…": "[cut]"`. */
+const CUT_KEY = "…";
+const CUT_REST = "[cut]";
 
 // Fields of an error that have their own place in the record.
 const OWN_FIELDS: ReadonlySet<string> = new Set(["name", "message", "stack", "cause", "code"]);
@@ -63,7 +68,7 @@ class Recorder {
   }
 
   dataText(raw: string): string {
-    if (this.#dataLengthLeft <= 0) return CUT_MARK.trim();
+    if (this.#dataLengthLeft <= 0) return CUT_VALUE;
     const text = this.text(raw, DATA_TEXT_BYTES_MAX);
     this.#dataLengthLeft -= text.length;
     return text;
@@ -130,16 +135,19 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
 /** `data` of a HoldfastError; of any other error its own enumerable fields, and the members of an AggregateError. */
 function dataOf(error: object, recorder: Recorder): Record<string, unknown> | undefined {
   const source = isHoldfastError(error) ? error.data : error;
-  const data: Record<string, unknown> = {};
   const members = membersOf(readProperty(error, "errors"));
-  if (members.length > 0) putEntry(data, "errors", members.map(memberSummary), recorder, 1);
+  const data = plainEntries(fieldsOf(error, source, members), recorder, 1);
+  return Object.keys(data).length === 0 ? undefined : data;
+}
+
+function* fieldsOf(error: object, source: object, members: readonly unknown[]): Iterable<readonly [string, unknown]> {
+  if (members.length > 0) yield ["errors", members.map(memberSummary)];
   for (const key of ownKeys(source)) {
-    if (Object.hasOwn(data, key)) continue;
+    if (key === "errors" && members.length > 0) continue;
     const value = readProperty(source, key);
     if (source === error && (OWN_FIELDS.has(key) || (key === "kind" && isErrorKind(value)))) continue;
-    putEntry(data, key, value, recorder, 1);
+    yield [key, value];
   }
-  return Object.keys(data).length === 0 ? undefined : data;
 }
 
 function memberSummary(member: unknown): unknown {
@@ -147,21 +155,46 @@ function memberSummary(member: unknown): unknown {
   return { name: readText(member, "name"), message: readText(member, "message"), kind: classifyError(member).kind };
 }
 
-function putEntry(target: Record<string, unknown>, key: string, value: unknown, recorder: Recorder, depth: number) {
-  const plain = isSecretKey(key) && value !== undefined ? MASK : plainValue(value, recorder, depth);
-  if (plain === undefined || !recorder.takeEntry()) return;
-  const safeKey = recorder.text(key, NAME_BYTES_MAX);
-  // An assignment to "__proto__" would change the object's prototype instead.
-  Object.defineProperty(target, safeKey, { value: plain, enumerable: true, configurable: true, writable: true });
+/** All entries of one object find room before what is inside of them does: a long list does not push out its neighbors. */
+function plainEntries(
+  entries: Iterable<readonly [string, unknown]>,
+  recorder: Recorder,
+  depth: number,
+): Record<string, unknown> {
+  const kept: (readonly [string, unknown])[] = [];
+  let complete = true;
+  for (const entry of entries) {
+    const [key, value] = entry;
+    if (value === undefined || (!isData(value) && !isSecretKey(key))) continue;
+    complete = recorder.takeEntry();
+    if (!complete) break;
+    kept.push(entry);
+  }
+  const plain: Record<string, unknown> = {};
+  for (const [key, value] of kept) {
+    const shown = isSecretKey(key) ? MASK : plainValue(value, recorder, depth);
+    if (shown !== undefined) put(plain, recorder.text(key, NAME_BYTES_MAX), shown);
+  }
+  if (!complete) put(plain, CUT_KEY, CUT_REST);
+  return plain;
 }
 
-/** The part of a value that is plain data; undefined for functions, class instances and whatever lies too deep. */
+function put(target: Record<string, unknown>, key: string, value: unknown): void {
+  // An assignment to "__proto__" would change the object's prototype instead.
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function isData(value: unknown): boolean {
+  return typeof value !== "function" && typeof value !== "symbol";
+}
+
+/** The part of a value that is plain data; undefined for functions and class instances. */
 function plainValue(value: unknown, recorder: Recorder, depth: number): unknown {
   if (typeof value === "string") return recorder.dataText(value);
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : String(value); // + 0: JSON has no -0
   if (typeof value === "boolean" || value === null) return value;
   if (typeof value === "bigint") return recorder.dataText(String(value));
-  if (typeof value !== "object" || depth > DATA_DEPTH_MAX) return undefined;
+  if (typeof value !== "object") return undefined;
   try {
     return plainObject(value, recorder, depth);
   } catch {
@@ -172,20 +205,24 @@ function plainValue(value: unknown, recorder: Recorder, depth: number): unknown 
 function plainObject(value: object, recorder: Recorder, depth: number): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
   if (value instanceof URL) return recorder.dataText(value.href);
-  if (Array.isArray(value)) return plainList(value, recorder, depth);
+  const isList = Array.isArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return undefined;
-  const plain: Record<string, unknown> = {};
-  for (const key of ownKeys(value)) putEntry(plain, key, readProperty(value, key), recorder, depth + 1);
-  return plain;
+  if (!isList && prototype !== Object.prototype && prototype !== null) return undefined;
+  if (depth > DATA_DEPTH_MAX) return CUT_VALUE;
+  if (isList) return plainList(value, recorder, depth);
+  return plainEntries(entriesOf(value), recorder, depth + 1);
+}
+
+function* entriesOf(value: object): Iterable<readonly [string, unknown]> {
+  for (const key of ownKeys(value)) yield [key, readProperty(value, key)];
 }
 
 function plainList(values: readonly unknown[], recorder: Recorder, depth: number): unknown[] {
+  let room = 0;
+  while (room < values.length && recorder.takeEntry()) room += 1;
   const plain: unknown[] = [];
-  for (const value of values) {
-    if (!recorder.takeEntry()) break;
-    plain.push(plainValue(value, recorder, depth + 1) ?? null);
-  }
+  for (let i = 0; i < room; i++) plain.push(plainValue(values[i], recorder, depth + 1) ?? null);
+  if (room < values.length) plain.push(CUT_VALUE);
   return plain;
 }
 

@@ -23,13 +23,6 @@ export const INPUT_CODES = {
     summary: "A duration cannot be read, is negative, or exceeds 100 years.",
     advice: 'Write it like "250ms", "30s", "1 day", "2h 30m" or { minutes: 5 }.',
   },
-  namespace_invalid: {
-    group: "validation",
-    caller: "fix_input",
-    kind: "BadRequest",
-    summary: "The namespace has a name that it cannot have.",
-    advice: "Use a short printable name, the same in every client and worker of the tenant.",
-  },
   invalid_input: {
     group: "validation",
     caller: "fix_input",

@@ -34,7 +34,8 @@ export const RUN_CODES = {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
-    summary: "The run has ended; it takes no signals, updates or commands any more.",
+    summary:
+      "The run has ended; it takes no signals, retries or other commands any more. Only cancel() and terminate() leave such a run alone without an error.",
     advice: "Read its result, or start a new run.",
   },
   run_failed: {
@@ -42,7 +43,8 @@ export const RUN_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary: "The run ended in failure.",
-    advice: "Its cause is the original error. After a repair, retry() continues at the failed op.",
+    advice:
+      "Its cause is the original error; data.compensation says what became of its compensations. After a repair, retry() continues at the failed op, or at the failed compensations.",
   },
   run_canceled: {
     group: "canceled",
@@ -106,13 +108,6 @@ export const RUN_CODES = {
     kind: "Unknown",
     summary: "An op was canceled: the run was, or it lost a race.",
     advice: "Let it pass, or clean up in ctx.uncancelable().",
-  },
-  parallel_failed: {
-    group: "workflow_execution",
-    caller: "inspect",
-    kind: "Unknown",
-    summary: "A branch of ctx.parallel() failed.",
-    advice: "cause is the first failure; with collect-all every outcome is returned instead.",
   },
   race_failed: {
     group: "workflow_execution",
@@ -222,13 +217,6 @@ export const RUN_CODES = {
     kind: "BadRequest",
     summary: "The workflow function returned while ops were pending (found by the test engine or crashEverywhere).",
     advice: 'Await every op; use ctx.race where some may lose; or test with onForgotten: "warn".',
-  },
-  compensation_failed: {
-    group: "compensation",
-    caller: "inspect",
-    kind: "Unknown",
-    summary: "The run failed or was canceled, and a compensation failed as well.",
-    advice: "data names what remains; after a repair, retry() resumes the compensations and nothing else.",
   },
   non_retryable: {
     group: "step_execution",

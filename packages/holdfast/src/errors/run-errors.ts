@@ -1,4 +1,5 @@
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { CompensationOutcome } from "../model/run.ts";
 import { ERROR_CODES, type ErrorCode, isErrorCode } from "./codes.ts";
 import { HoldfastError, isHoldfastError, nameOf } from "./holdfast-error.ts";
 
@@ -15,6 +16,8 @@ export interface RunErrorInit {
   readonly runId: string;
   readonly workflow: string;
   readonly reason?: string | undefined;
+  /** What became of its compensations, if it had any. */
+  readonly compensation?: CompensationOutcome | undefined;
   readonly cause?: unknown;
 }
 
@@ -24,6 +27,8 @@ export interface RunErrorData extends Readonly<Record<string, unknown>> {
   readonly runId: string;
   readonly workflow: string;
   readonly reason?: string;
+  /** What became of its compensations, if it had any. Those that failed are in `steps()`. */
+  readonly compensation?: CompensationOutcome;
 }
 
 /** A run that did not complete. `data` says which. */
@@ -31,12 +36,19 @@ export abstract class RunError extends HoldfastError {
   declare readonly data: RunErrorData;
 
   constructor(code: ErrorCode, what: string, why: string | undefined, init: RunErrorInit) {
-    const { id, runId, workflow, reason, cause } = init;
-    const message = `Run "${id}" of workflow "${workflow}" (${runId}) ${what}${why ? `: ${why}` : ""}`;
+    const { id, runId, workflow, reason, compensation, cause } = init;
+    const undo = compensation === "compensation_failed" ? ", and its compensation failed (see steps())" : "";
+    const message = `Run "${id}" of workflow "${workflow}" (${runId}) ${what}${undo}${why ? `: ${why}` : ""}`;
     super(code, message, {
       // A run fails in the way in which its cause did: retry rules of a caller should see that.
       kind: isHoldfastError(cause) ? cause.kind : ERROR_CODES[code].kind,
-      data: { id, runId, workflow, ...(reason === undefined ? {} : { reason }) },
+      data: {
+        id,
+        runId,
+        workflow,
+        ...(reason === undefined ? {} : { reason }),
+        ...(compensation === undefined ? {} : { compensation }),
+      },
       cause,
     });
   }

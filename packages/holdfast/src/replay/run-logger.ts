@@ -2,7 +2,7 @@ import { LOG_LEVELS, type Logger, type LogLevel, type LogMethod, type RunLogger 
 
 export interface RunLoggerParams {
   readonly log: Logger;
-  /** What every line says about where it comes from. */
+  /** What every line says about where it comes from, whatever fields of the same names it is given. */
   readonly about: object;
   /** Lines are left out while this is true. */
   readonly quiet?: () => boolean;
@@ -15,7 +15,8 @@ export function runLogger({ log, about, quiet }: RunLoggerParams): RunLogger {
     (first: unknown, second?: unknown) => {
       if (quiet?.()) return;
       const [message, fields] = typeof first === "string" ? [first, second] : [second, first];
-      log[level]({ ...about, ...readable(fields) }, message === undefined ? "" : String(message));
+      // First, so that it reads well; and last, so that it stays.
+      log[level]({ ...about, ...readable(fields), ...about }, message === undefined ? "" : String(message));
     };
   return Object.fromEntries(LOG_LEVELS.map((level) => [level, method(level)])) as unknown as RunLogger;
 }

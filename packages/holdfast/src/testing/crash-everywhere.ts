@@ -7,14 +7,17 @@ import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkOptions,
+  isBoolean,
   isFunction,
   type OptionChecks,
   objectWith,
   oneOf,
   wholeNumber,
 } from "../errors/option-checks.ts";
+import { RecordedError } from "../errors/run-errors.ts";
 import { MemoryNotifier } from "../memory/memory-notifier.ts";
 import { MemoryStore } from "../memory/memory-store.ts";
+import { CLOSED_STATUSES, type ClosedStatus } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
@@ -54,16 +57,26 @@ export interface CrashEverywhereOptions {
    * @defaultValue `"fail"`
    */
   readonly onForgotten?: "fail" | "warn";
+  /**
+   * The run is meant to fail, to time out or to be canceled: that is what must come out wherever the worker dies. Otherwise a run
+   * that does so without any crash is an error, and so is one that completes although this is set.
+   * @defaultValue `false`
+   */
+  readonly expectFailure?: boolean;
 }
 
 /** What `crashEverywhere` has done. */
 export interface CrashReport {
   /** How many times the worker was killed, each time in a run of its own. */
   readonly crashes: number;
-  /** How many steps were executed a second time because their result was not recorded yet. */
+  /** How many attempts of steps were executed a second time because what came of them was not recorded yet. */
   readonly repeatedSteps: number;
+  /** How the run ended, every time; anything but `completed` only with `expectFailure`. */
+  readonly status: ClosedStatus;
   /** What the run returned, every time. */
   readonly output: unknown;
+  /** What `result()` of the run without crash rejected with. */
+  readonly error?: HoldfastError;
 }
 
 const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
@@ -71,6 +84,7 @@ const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
   whenWaiting: isFunction,
   seed: wholeNumber(Number.MIN_SAFE_INTEGER),
   onForgotten: oneOf("fail", "warn"),
+  expectFailure: isBoolean,
 };
 
 const RUN_ID = "crash-everywhere";
@@ -80,7 +94,8 @@ const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 /**
  * Runs the workflow once without disturbance, and then once for every place where its worker can die: before each commit,
  * and after each commit before the worker hears of it. Every time a second worker takes over. Throws when the output differs,
- * when a step that was recorded runs again, or when the outside world ends up different.
+ * when a step that was recorded runs again, or when the outside world ends up different; and when the workflow fails without any
+ * crash, unless `expectFailure` says that it should.
  */
 export async function crashEverywhere<D extends AnyWorkflow>(
   workflow: D,
@@ -89,6 +104,7 @@ export async function crashEverywhere<D extends AnyWorkflow>(
 ): Promise<CrashReport> {
   checkOptions(options, CRASH_OPTIONS, "crashEverywhere");
   const undisturbed = await runOnce(workflow, input, options, undefined);
+  requireEnd(undisturbed, options.expectFailure === true);
   let repeatedSteps = 0;
   let crashes = 0;
   for (let commit = 1; commit <= undisturbed.commits; commit++) {
@@ -100,7 +116,31 @@ export async function crashEverywhere<D extends AnyWorkflow>(
       compare(undisturbed, crashed, { commit, moment });
     }
   }
-  return { crashes, repeatedSteps, output: undisturbed.output };
+  const { status, output, error } = undisturbed;
+  return { crashes, repeatedSteps, status, output, ...(error ? { error } : {}) };
+}
+
+/** A run that ends otherwise than it should is no model for the others: its steps may not even have been reached. */
+function requireEnd({ status, output, error }: Observed, expectFailure: boolean): void {
+  if (error !== undefined && !expectFailure) {
+    const advice = needsDatabase(error)
+      ? "crashEverywhere runs on the memory store, which has no SQL, and knows no mocks: hand the workflow what does the transaction, and in this test a plain step of the same name in its place."
+      : "Mend the workflow or its fakes, or say expectFailure: true if this is how it should end.";
+    const message = `The workflow fails without any crash: ${error.message.replace(/\.$/, "")}. ${advice}`;
+    throw new HoldfastError(error.code, message, {
+      kind: error.kind,
+      data: { ...error.data, status },
+      cause: error.cause,
+    });
+  }
+  if (error === undefined && expectFailure) {
+    const message = `crashEverywhere(): expectFailure is true, but without any crash the workflow completes, with ${shown(output)}.`;
+    throw new HoldfastError("invalid_option", message, { data: { option: "expectFailure" } });
+  }
+}
+
+function needsDatabase({ cause }: HoldfastError): boolean {
+  return cause instanceof RecordedError && cause.recordedCode === "not_supported" && "kind" in cause.data;
 }
 
 interface CrashPoint {
@@ -111,12 +151,14 @@ interface CrashPoint {
 interface Observed {
   readonly output: unknown;
   readonly outcome: string;
-  readonly error?: unknown;
+  readonly error?: HoldfastError;
+  readonly status: ClosedStatus;
   readonly world: unknown;
   readonly commits: number;
   readonly died: boolean;
   /** Ops whose function ran although their result was in the store. */
   readonly rerun: readonly string[];
+  /** Ops of which an attempt ran again because nothing was recorded of it. */
   readonly repeated: readonly string[];
 }
 
@@ -186,18 +228,24 @@ async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void>
   await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
 }
 
-/** A run that is parked without any crash is no model for the others. */
-function resultOf(client: Client, crashed: boolean): Promise<Pick<Observed, "output" | "outcome" | "error">> {
-  const told = (error: HoldfastError): string =>
-    `${error.code}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
+/** A run that does not end without any crash, parked or waiting, is no model for the others. */
+function resultOf(
+  client: Client,
+  crashed: boolean,
+): Promise<Pick<Observed, "output" | "outcome" | "status" | "error">> {
+  const told = (error: HoldfastError): string => {
+    const undo = error.data["compensation"] === "compensation_failed" ? ", compensation_failed" : "";
+    return `${error.code}${undo}: ${(error.cause as Error | undefined)?.message ?? error.message}`;
+  };
   return client
     .get(RUN_ID)
     .result()
     .then(
-      (output) => ({ output, outcome: "completed" }),
+      (output) => ({ output, outcome: "completed", status: "completed" }),
       (error: HoldfastError) => {
-        if (!crashed && isHoldfastError(error, "run_parked")) throw error;
-        return { output: undefined, outcome: told(error), error };
+        const status = CLOSED_STATUSES.find((closed) => error.code === `run_${closed}`);
+        if (!crashed && status === undefined) throw error;
+        return { output: undefined, outcome: told(error), status: status ?? "failed", error };
       },
     );
 }
@@ -218,7 +266,8 @@ class StepLog {
   readonly repeated: string[] = [];
   readonly #store: MemoryStore;
   readonly #clock: VirtualClock;
-  readonly #finished = new Set<string>();
+  /** What was recorded of an attempt when its function was called. */
+  readonly #called = new Map<string, number>();
   /** A transaction that is cut off by the death of its worker never comes to an end: time must not wait for it. */
   readonly #mortal: (() => void)[] = [];
 
@@ -241,13 +290,17 @@ class StepLog {
           events.some((event) => event.op === op && event.type === "step_completed") ||
           inbox.some((message) => message.kind === "outcome" && message.name === op);
         if (recorded) this.rerun.push(op);
-        const key = `${op} ${attempt}`;
-        if (this.#finished.has(key)) this.repeated.push(op);
+        // A retry of the run forgets what has failed, and counts its attempts from one again.
+        const records = events.filter(
+          ({ op: of, type }) => type === "run_retried" || (of === op && type !== "step_started"),
+        );
+        const key = `${runId} ${op} ${attempt}`;
+        if (this.#called.get(key) === records.length) this.repeated.push(op);
+        this.#called.set(key, records.length);
         const release = this.#clock.hold();
         if (life) this.#mortal.push(release);
         try {
           const value = await run();
-          this.#finished.add(key);
           return life?.dead ? new Promise<never>(() => {}) : value;
         } finally {
           release();

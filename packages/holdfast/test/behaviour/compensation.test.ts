@@ -109,7 +109,11 @@ describe("compensation", () => {
     await fleet.clock.until(first.stop());
     bankIsOpen = true;
     await fleet.worker({ workflows: [saga] });
-    await expect(fleet.result(run)).rejects.toMatchObject({ cause: { message: "stop" } });
+    await expect(fleet.result(run)).rejects.toMatchObject({
+      message: expect.stringMatching(/ failed: Error: stop$/),
+      data: { compensation: "compensated" },
+      cause: { message: "stop" },
+    });
     expect(await run.describe()).toMatchObject({ status: "failed", compensation: "compensated" });
   });
 
@@ -123,7 +127,16 @@ describe("compensation", () => {
     });
     const t = await openEngine(saga);
     const run = await t.client.start(saga);
-    await expect(run.result()).rejects.toMatchObject({ cause: { message: "stop" } });
+    await expect(run.result()).rejects.toMatchObject({
+      code: "run_failed",
+      message: expect.stringMatching(/ failed, and its compensation failed \(see steps\(\)\): Error: stop$/),
+      data: { compensation: "compensation_failed" },
+      cause: { message: "stop" },
+    });
+    // Somebody who comes later reads it from the store, and is told the same.
+    await expect(t.client.get(run.id).result()).rejects.toMatchObject({
+      data: { compensation: "compensation_failed" },
+    });
     expect(log).toEqual(["undo ship: completed 3", "undo reserve: completed 1"]);
     expect(await run.describe()).toMatchObject({
       status: "failed",

@@ -58,6 +58,24 @@ test("ctx.log and s.log take a message alone, with fields before or after it, fi
   ]);
 });
 
+test("fields of a line do not hide which run, op and attempt it comes from", async () => {
+  const { lines, logger } = recording();
+  const wrong = { namespace: "n", workflow: "w", id: 7, runId: "r", op: "o", attempt: 9, cents: 990 };
+  const talking = workflow("talking", async (ctx) => {
+    ctx.log.info("of the workflow", wrong);
+    await ctx.step("say", (s) => s.log.info(wrong, "of the step"));
+  });
+  const t = await testEngine({ workflows: [talking], logger });
+  const run = await t.client.start(talking, undefined, { id: "t" });
+  await run.result();
+  await t.close();
+  const about = { namespace: "default", workflow: "talking", id: "t", runId: run.runId, cents: 990 };
+  expect(lines.filter(({ message }) => message.startsWith("of the "))).toEqual([
+    { level: "info", message: "of the workflow", fields: { ...about, op: "o", attempt: 9 } },
+    { level: "info", message: "of the step", fields: { ...about, op: "say", attempt: 1 } },
+  ]);
+});
+
 describe("a worker says", () => {
   test("when it starts, drains and stops, what it offers and on which store", async () => {
     const { lines, logger } = recording();
