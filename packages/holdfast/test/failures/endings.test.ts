@@ -64,7 +64,7 @@ async function bring(state: State, options: StartOptions = {}): Promise<Subject>
   // Keeps the store swept, whatever becomes of the holder.
   await cluster.process("keeper").worker({ workflows: [] });
   const starter = state === "held elsewhere" ? outside : holder;
-  const delay = state === "delayed" ? { delay: "1 day" as const } : {};
+  const delay = state === "delayed" ? { startAt: new Date(cluster.clock.now() + 24 * 3600 * 1000) } : {};
   await cluster.until(starter.client.start(flow, state, { id: "r", ...delay, ...options }));
   await cluster.clock.advance("2s");
   return { cluster, holder, outside, aborted, undone, startWorker };
