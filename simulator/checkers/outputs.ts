@@ -15,7 +15,8 @@ export const outputs: Checker = {
     for (const { run, history } of runs) {
       const program = programs?.get(`${run.workflow}@${run.version}`);
       if (!program || !isClosed(run.status) || run.status === "terminated" || run.startedAt === null) continue;
-      if (run.status === "canceled" && history.every(isMessage)) continue; // its code was never called
+      const stopped = run.status === "canceled" || run.status === "timed_out";
+      if (stopped && history.every(isMessage)) continue; // its code was never called
       const next = runs.find((one) => one.run.runId === run.continuedAs)?.run;
       let conclusion = await conclude(program, run, history, true);
       let fault = compare(run, conclusion, next);
@@ -40,7 +41,7 @@ function notHandedOn(unread: readonly string[], inbox: readonly Message[]): stri
 }
 
 function isMessage(event: HistoryEvent): boolean {
-  return event.type === "signal_received" || event.type === "cancel_requested";
+  return ["signal_received", "cancel_requested", "deadline_reached"].includes(event.type);
 }
 
 function compare(run: Run, conclusion: Conclusion, next: Run | undefined): string | undefined {
