@@ -190,12 +190,12 @@ export class Client {
 
   /**
    * Deletes runs that ended longer ago than that, with their histories and messages; answers how many. Open runs are never
-   * touched. The time is the store's, as far as the workers of this client know it, else that of this machine.
+   * touched. How long ago is judged by the store's clock.
    */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
     requireOptions(options, PURGE_OPTIONS, "purge");
     const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
-    return purgeEnded(this.#core, this.#storeTime.now() - olderThanMs, options);
+    return purgeEnded(this.#core, olderThanMs, options);
   }
 
   /** Is everything well: the store, and each worker by the age of its heartbeat. */
