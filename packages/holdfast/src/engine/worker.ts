@@ -17,7 +17,7 @@ import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Registration } from "./registration.ts";
-import { guardRejections } from "./rejection-guard.ts";
+import { Guard } from "./rejection-guard.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
@@ -64,6 +64,7 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
+  #guard: Guard | undefined;
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
@@ -184,7 +185,9 @@ export class Worker {
       if (unwanted) return;
       throw error;
     }
-    this.#cleanups.push(guardRejections(ports.log));
+    const guard = new Guard(ports.log);
+    this.#guard = guard;
+    this.#cleanups.push(() => guard.end());
     this.#cleanups.push(ports.notifier.subscribe((hint) => this.#onHint(hint)));
     if (options.handleSignals) this.#cleanups.push(drainOnSignals(this, ports));
     if (this.#isDraining()) return this.#shutDown();
@@ -331,6 +334,7 @@ export class Worker {
 
   #onHeartbeat(result: HeartbeatResult): void {
     this.#lines.flush();
+    this.#guard?.report();
     for (const runId of result.behind) this.#held.pull(runId);
     void this.#reconciler.compare(result.heldCount);
   }

@@ -2,6 +2,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { RunCanceledError, RunTimedOutError } from "../errors/run-errors.ts";
 import type { EventDraft } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
+import type { Logger } from "../ports/logger.ts";
 
 export function runEndedError(call: string, run: Run): HoldfastError {
   const message = `${call} was called after run ${run.runId} had ended.`;
@@ -28,4 +29,19 @@ export function cancellationError(run: Run, event: EventDraft): HoldfastError {
   const { id, runId, workflow } = run;
   const about = { id, runId, workflow, reason: event.meta?.reason };
   return event.type === "deadline_reached" ? new RunTimedOutError(about) : new RunCanceledError(about);
+}
+
+interface Misused {
+  readonly run: Run;
+  readonly log: Logger;
+  readonly violation: HoldfastError | undefined;
+  violate(error: HoldfastError): void;
+}
+
+/** A ctx call at the wrong time. Written down at once: the run may sleep for days before its worker has it again and parks it. */
+export function reportOutside(machine: Misused, error: HoldfastError): void {
+  const { runId, id, workflow } = machine.run;
+  const { call, location } = error.data;
+  if (!machine.violation) machine.log.warn({ runId, id, workflow, call, location }, error.message);
+  machine.violate(error);
 }

@@ -31,7 +31,7 @@ import { Compensations } from "./compensations.ts";
 import type { Context } from "./context.ts";
 import { Cursor } from "./cursor.ts";
 import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
-import { cancelIgnoredError, runEndedError } from "./machine-errors.ts";
+import { cancelIgnoredError, reportOutside, runEndedError } from "./machine-errors.ts";
 import type { MachineParams, Outcome } from "./machine-params.ts";
 import { applyNote, noteBegun } from "./notes.ts";
 import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
@@ -225,7 +225,7 @@ export class RunMachine {
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
-    if (error.code === "outside_turn") this.violate(error);
+    if (error.code === "outside_turn") reportOutside(this, error);
     throw error;
   }
 
