@@ -1,4 +1,5 @@
 import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
+import { originalStore } from "../engine/answering-store.ts";
 import { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
@@ -260,7 +261,7 @@ export class Client {
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#life.assertOpen();
     const { ports, namespace, waiter, life } = client.#core;
-    const store = joinedStore(ports.store, join(ports.store));
+    const store = joinedStore(ports.store, join(originalStore(ports.store)));
     const core = new ClientCore({ ...ports, store }, namespace, waiter, life);
     return new ClientInTransaction(core, client.#known);
   }
