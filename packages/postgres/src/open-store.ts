@@ -22,7 +22,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   try {
     await client.connect();
     purpose = await examine(client, settings, where);
-    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log });
+    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log, clock });
   } catch (error) {
     throw openError(error, where, settings);
   } finally {
