@@ -227,6 +227,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      onSignaled: () => this.#core.waiter.leave(),
     });
     this.#workers.push(worker);
     return worker;

@@ -39,6 +39,8 @@ export interface WorkerParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
+  /** It has drained on a signal, and the process is to end. */
+  readonly onSignaled?: () => void;
 }
 
 /** Runs workflows in this process. Made by `hf.worker`. */
@@ -169,6 +171,11 @@ export class Worker {
   stop(): Promise<void> {
     this.#leaving?.cut();
     return this.#windDown(0);
+  }
+
+  /** @internal It has drained on a signal. */
+  leave(): void {
+    this.#params.onSignaled?.();
   }
 
   async #start(): Promise<void> {
