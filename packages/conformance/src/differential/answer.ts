@@ -40,14 +40,13 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
 }
 
 function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world: World): unknown {
-  const { nextDueAt, suspectDue, runs, messages, ...rest } = result;
+  const { moreDue, nextDueAt, suspectDue, runs, messages, ...rest } = result;
   const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
   return {
     ...rest,
     runs: sortBy(runs, ({ runId }) => runId),
     messages: comparableInbox(messages, world),
-    // Any time that is not in the future says the same: ask again at once.
-    ...(params.again || suspects ? {} : { nextDueAt: nextDueAt === null ? null : Math.max(nextDueAt, result.now) }),
+    ...(params.again || suspects ? {} : { moreDue, nextDueAt }),
     ...(params.again || params.solo ? {} : { suspectDue }),
   };
 }

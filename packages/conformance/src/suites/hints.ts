@@ -26,6 +26,14 @@ export const hints: Suite = {
       await expectHints(t, [due("q")], () => t.store.stopWorker({ workerId }));
     },
 
+    "a run that is to start later is hinted with its time, the earliest of each queue": async (t) => {
+      const at = t.now + 4_000;
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startDelayMs: 4_000 }));
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startAt: at }));
+      const runs = [6_000, 4_000].map((startDelayMs) => t.newRun({ queue: "q", startDelayMs }));
+      await expectHints(t, [due("q", at)], () => t.startMany(runs));
+    },
+
     "a run that is returned by a sweep is hinted as due, one that timed out as ended": async (t) => {
       await t.held({ queue: "q" });
       const late = await t.start({ timeoutMs: 10 });
@@ -137,6 +145,8 @@ export const hints: Suite = {
       const second = await t.underTest.openSecond?.();
       if (!second || !t.underTest.hintsReachOthers) return;
       await expectHints(t, [due("q")], () => t.start({ queue: "q" }), second.notifier);
+      const later = due("q", t.now + 4_000);
+      await expectHints(t, [later], () => t.start({ queue: "q", startDelayMs: 4_000 }), second.notifier);
       const { runId, workerId } = await t.held();
       const deliver = () => second.store.deliverMessages({ messages: [t.newMessage({ runId })], inboxMax: 10 });
       await expectHints(t, [{ type: "inbox", runId, workerId }], deliver);
@@ -144,8 +154,8 @@ export const hints: Suite = {
   },
 };
 
-function due(queue: string): Hint {
-  return { type: "due", namespace: "default", queue };
+function due(queue: string, at?: number): Hint {
+  return { type: "due", namespace: "default", queue, ...(at !== undefined && { at }) };
 }
 
 function ended(runId: string): Hint {

@@ -7,6 +7,15 @@ import type { Suite } from "../suite.ts";
 export const listing: Suite = {
   noun: "listing",
   cases: {
+    "a filter may have as many attributes as a client lets through": async (t) => {
+      const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`a${i}`, i]));
+      const { run } = await t.start({ attributes });
+      await t.start({ attributes: { ...attributes, a99: 0 } });
+      const found = await t.store.listRuns({ namespace: "default", attributes, limit: 10 });
+      expect(found.map(({ runId }) => runId)).toEqual([run.runId]);
+      expect(await t.store.countRuns({ namespace: "default", attributes, atMost: null })).toBe(1);
+    },
+
     "runs are listed newest first, as lean rows": async (t) => {
       for (const id of ["a", "b", "c"]) {
         await t.start({ id });

@@ -35,11 +35,10 @@ export class ClientInTransaction {
   }
 
   /** The run is there once the transaction has committed; wait for its result after that. */
-  start<D extends AnyWorkflow, S extends string = string>(
+  start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<RunHandle<OutputOf<D>>>;
-  start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
     return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options);

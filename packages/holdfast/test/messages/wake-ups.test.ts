@@ -188,6 +188,25 @@ test("a run that is claimed too early, and let go of too late, does not miss the
   expect(await cluster.until(run.result())).toBe(2);
 });
 
+test("a delayed start that another process has made begins on time, whenever the worker has last looked", async () => {
+  const cluster = new Cluster();
+  await cluster.process("worker").worker({ workflows: [patient] });
+  await cluster.clock.advance("1 minute");
+  const { client } = cluster.process("client");
+  const delays = [700, 1_900, 4_999, 12_345];
+  const runs = [];
+  for (const delay of delays) {
+    runs.push(await cluster.until(client.start(patient, undefined, { delay: { milliseconds: delay } })));
+    await cluster.clock.advance({ milliseconds: 137 });
+  }
+  const startAt = new Date(cluster.clock.now() + 2_222);
+  const dated = await cluster.until(client.start(patient, undefined, { startAt }));
+  await cluster.clock.advance("20s");
+  const rows = runs.map(({ runId }) => cluster.run(runId));
+  expect(rows.map(({ createdAt, startedAt }) => (startedAt ?? 0) - createdAt)).toEqual(delays);
+  expect(cluster.run(dated.runId).startedAt).toBe(startAt.getTime());
+});
+
 describe("without any hint", () => {
   test("a run that writes something anyway learns of its messages by that", async () => {
     const cluster = new Cluster();

@@ -187,7 +187,8 @@ describe("a run whose row somebody has locked", () => {
       if (method !== "claimRuns" || !lock.on) return next();
       lock.claims += 1;
       const now = cluster.clock.now();
-      return { live: true, runs: [], messages: [], now, nextDueAt: now, suspectDue: false } satisfies ClaimRunsResult;
+      const nothing = { live: true, runs: [], messages: [], suspectDue: false };
+      return { ...nothing, now, moreDue: true, nextDueAt: null } satisfies ClaimRunsResult;
     });
     await cluster.until(cluster.process("starter").client.start(steps, 1, { id: "r" }));
     await process.worker({ workflows: [steps] });
@@ -195,6 +196,29 @@ describe("a run whose row somebody has locked", () => {
     expect(lock.claims).toBeLessThan(75);
     lock.on = false;
     expect(await cluster.until(process.client.get("r").result())).toBe(1);
+  });
+
+  test("does not keep the worker from others that become due", async () => {
+    const cluster = new Cluster();
+    // The run "r" is due, and locked for ever: a claim passes over it.
+    const process = cluster.process("p", async (method, _params, next) => {
+      if (method !== "claimRuns") return next();
+      const { runId } = cluster.runOf("r");
+      cluster.store.state.queued.delete(runId);
+      const answer = (await next()) as ClaimRunsResult;
+      cluster.store.state.queued.add(runId);
+      return { ...answer, moreDue: true };
+    });
+    const { client } = cluster.process("starter");
+    await cluster.until(client.start(steps, 1, { id: "r" }));
+    await process.worker({ workflows: [steps] });
+    await cluster.clock.advance("1 minute");
+    const later = [];
+    for (const delay of [3_700, 4_100, 4_450])
+      later.push(await cluster.until(client.start(steps, 1, { id: `later-${delay}`, delay: { milliseconds: delay } })));
+    await cluster.until(Promise.all(later.map((run) => run.result())));
+    const lateMs = later.map(({ id }) => (cluster.runOf(id).startedAt ?? 0) - cluster.runOf(id).createdAt);
+    expect(lateMs).toEqual([3_700, 4_100, 4_450]);
   });
 
   test("is written under the id that held it, also when its worker has signed on again since", async () => {

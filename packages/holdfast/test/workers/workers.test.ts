@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { signal, type WorkerOptions, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { type Deferred, deferred } from "../lab/deferred.ts";
-import { openFleet } from "../lab/fleet.ts";
+import { ahead, openFleet } from "../lab/fleet.ts";
 
 const go = signal("go");
 
@@ -298,14 +298,7 @@ describe("health", () => {
     async (hours) => {
       const { job } = gated();
       const fleet = openFleet();
-      const now = (): number => fleet.clock.now() + hours * 3_600_000;
-      const clock = new Proxy(fleet.clock, {
-        get: (target, name) => {
-          const value: unknown = name === "now" ? now : Reflect.get(target, name);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-      const client = fleet.client({ clock });
+      const client = fleet.client({ clock: ahead(fleet.clock, hours) });
       await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
       const run = await fleet.client().start(job);
       await fleet.clock.advance("1h");
