@@ -105,6 +105,6 @@ export type {
   SweepResult,
 } from "./ports/worker-calls.ts";
 export type { Context } from "./replay/context.ts";
-export type { TransactionWork } from "./replay/op.ts";
 export { askTransaction } from "./replay/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/step-options.ts";
+export type { TransactionWork } from "./replay/step-work.ts";

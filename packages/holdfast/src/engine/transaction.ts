@@ -7,8 +7,8 @@ import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { TransactParams } from "../ports/store.ts";
-import type { TransactionWork } from "../replay/op.ts";
 import type { StepInfo } from "../replay/step-options.ts";
+import type { TransactionWork } from "../replay/step-work.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { backoff, isTransient } from "./store-retry.ts";
 
