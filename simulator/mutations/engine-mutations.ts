@@ -104,8 +104,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "never looks for workers that have died",
     file: "engine/sweeper.ts",
-    find: "const result = await store.sweepWorkers(this.#sweepParams());",
-    replace: "const result = await store.sweepWorkers({ ...this.#sweepParams(), limit: 0 });",
+    find: "const result = await store.workers.sweep(this.#sweepParams());",
+    replace: "const result = await store.workers.sweep({ ...this.#sweepParams(), limit: 0 });",
     caughtBy: "nothing-lost",
   },
   {

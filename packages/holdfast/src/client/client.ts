@@ -176,7 +176,7 @@ export class Client {
       limit: limit + 1,
       ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor, "list") }),
     };
-    const rows = await this.#core.call((store) => store.listRuns(params));
+    const rows = await this.#core.call((store) => store.runs.list(params));
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     return {
@@ -188,7 +188,7 @@ export class Client {
   /** How many runs fit the filter. */
   async count(filter: ListFilter = {}): Promise<number> {
     checkOptions(filter, LIST_FILTER, "count");
-    return this.#core.call((store) => store.countRuns({ ...runFilter(this.namespace, filter), atMost: null }));
+    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost: null }));
   }
 
   /**

@@ -196,7 +196,7 @@ describe("a worker that starts where one of its name has died", () => {
     first.kill();
     machine.end(10);
     const refuses = async (method: string, params: unknown, next: () => Promise<unknown>) => {
-      if (method === "sweepWorkers" && (params as { gone?: unknown }).gone) throw new Error("not now");
+      if (method === "workers.sweep" && (params as { gone?: unknown }).gone) throw new Error("not now");
       return next();
     };
     await cluster.process("second", refuses, machine.start(11)).worker({ workflows: [slow] });

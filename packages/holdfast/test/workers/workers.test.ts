@@ -305,7 +305,7 @@ describe("health", () => {
       expect(await client.health()).toMatchObject({ status: "healthy", workers: [{ name: "w", health: "healthy" }] });
       expect((await client.why(run.id)).reason).toMatch(/^Worker w is working on it; its last heartbeat was \d/);
       fleet.store.fault = (moment, method) =>
-        moment === "before" && method === "heartbeatWorker" ? gone() : undefined;
+        moment === "before" && method === "workers.heartbeat" ? gone() : undefined;
       await fleet.clock.advance("40s");
       const silent = await client.health();
       expect(silent).toMatchObject({ status: "unhealthy", workers: [{ name: "w", health: "unhealthy" }] });
@@ -319,7 +319,8 @@ describe("health", () => {
     const fleet = openFleet();
     const client = fleet.client();
     await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
-    fleet.store.fault = (moment, method) => (moment === "before" && method === "heartbeatWorker" ? gone() : undefined);
+    fleet.store.fault = (moment, method) =>
+      moment === "before" && method === "workers.heartbeat" ? gone() : undefined;
     await fleet.clock.advance("20s");
     expect((await client.health()).status).toBe("degraded");
     await fleet.clock.advance("20s");
