@@ -13,6 +13,7 @@ import {
   requireId,
 } from "../errors/option-checks.ts";
 import {
+  PARKED_ADVICE,
   RunCanceledError,
   RunFailedError,
   RunParkedError,
@@ -153,14 +154,12 @@ export class RunHandle<T = unknown> {
   async #timeoutError(timeoutMs: number): Promise<HoldfastError> {
     const run = await this.#read().catch(() => undefined);
     this.#core.life.assertOpen();
-    const parked = run?.status === "parked" ? ` It is parked: ${run.error?.message}` : "";
-    return new HoldfastError(
-      "result_timeout",
-      `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${run?.status ?? "unreachable"}.${parked} The run itself goes on.`,
-      {
-        data: { id: this.id, status: run?.status },
-      },
-    );
+    const stands =
+      run?.status === "parked"
+        ? `parked: ${run.error?.message ?? "no reason is recorded."} ${PARKED_ADVICE}`
+        : `${run?.status ?? "unreachable"}. The run itself goes on.`;
+    const message = `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${stands}`;
+    return new HoldfastError("result_timeout", message, { data: { id: this.id, status: run?.status } });
   }
 
   #unwrap(end: RunFate): T {
