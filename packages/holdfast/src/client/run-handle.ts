@@ -34,15 +34,8 @@ import type { SignalDefinition } from "../replay/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
-import {
-  describeRun,
-  type EventView,
-  foldSteps,
-  type RunDescription,
-  type StepView,
-  viewEvent,
-  wholeHistory,
-} from "./run-view.ts";
+import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { foldSteps, type StepView } from "./step-view.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 const SIGNAL_OPTIONS = { id: isId("message id") };
@@ -183,10 +176,13 @@ export class RunHandle<T = unknown> {
     return wholeHistory(run, events).map((event) => viewEvent(event, this.#core.ports.codec));
   }
 
-  /** The ops of the run, each folded into one row. */
+  /**
+   * The ops of the run, each folded into one row. A step is recorded when it ends, and when it has run for about a second; one that
+   * runs on a worker of this client is shown from its first moment on.
+   */
   async steps(): Promise<StepView[]> {
     const { run, events } = await this.#readHistory();
-    return foldSteps(run, events, this.#core.ports.codec);
+    return foldSteps({ run, events, codec: this.#core.ports.codec, live: this.#core.look(run.runId) });
   }
 
   /** Resolves when the signal is durable. The same `id` twice is one signal of that name. Without a payload, `true` is received. */

@@ -16,6 +16,7 @@
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { describeValue } from "../errors/safe-read.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
@@ -29,6 +30,7 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
+import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
 import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { Parking } from "./parking.ts";
@@ -141,6 +143,13 @@ export class RunExecutor implements TurnTaker, Committable {
     return this.#queue.queuedMessages;
   }
 
+  /** For people who ask what the run does; undefined while that is not known. */
+  look(): LiveRun | undefined {
+    const busy =
+      this.#commits.writing || this.#queue.length > 0 || this.#parking.begun || this.#rewind?.reading === true;
+    return this.state === "held" ? liveView(this.machine, this.#steps, this.#commits.durableSeq, busy) : undefined;
+  }
+
   /** Something outside has changed (the lease is back, the worker drains): see what can be done. */
   poke(): void {
     if (this.state === "held") this.#host.loop.ready(this);
@@ -206,6 +215,7 @@ export class RunExecutor implements TurnTaker, Committable {
     while (!machine.divergence) {
       const draft = this.#queue.next(machine);
       if (!draft) break;
+      if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
       if (eventRole(draft.type) === "note") machine.note(draft, now);
       else if (machine.deliverLive(withAttempt(draft, machine.ops), now)) return true;
     }
