@@ -2,7 +2,7 @@ import { eventRole } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import { appended, NONE } from "../model/short-list.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine } from "../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
@@ -49,14 +49,14 @@ export class DeliveryQueue {
   }
 
   /** The next one for this machine, which gets it at once; undefined when there is none. */
-  next(machine: RunMachine): QueuedDraft | undefined {
+  next(machine: Machine): QueuedDraft | undefined {
     // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
     if (machine.outcome?.type === "continued") this.#drafts = [];
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
     if (draft.number !== undefined) this.#consumed = draft.number;
     else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
-      this.#looks = withLook(this.#looks, machine.signals, machine.nextSeq, this.#consumed);
+      this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
   }
 

@@ -98,7 +98,7 @@ export class HeldRuns {
   /** The executor has let its run go. */
   left(executor: RunExecutor): void {
     this.#live.delete(executor.runId);
-    if (executor.state === "suspended") this.#cache.put(executor);
+    if (executor.suspended) this.#cache.put(executor);
     this.#afterLeaving(executor.runId);
   }
 

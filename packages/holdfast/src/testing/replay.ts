@@ -10,6 +10,7 @@ import { silentLogger } from "../ports/logger.ts";
 import { describeDivergence } from "../replay/divergence.ts";
 import type { WorkflowBody } from "../replay/machine-params.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 
 /** What `handle.history()` returned, also after a trip through JSON. */
 export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
@@ -45,19 +46,19 @@ export async function replay<D extends AnyWorkflow>(
     .filter((event) => !ENDS.has(event.type))
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
+  // A run that has failed was not parked for it.
+  const onBug = history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug;
+  const params = {
+    run,
+    codec: jsonCodec,
+    log: silentLogger,
+    history: events,
+    begun: start.begun ?? false,
+    opsMax: Number.POSITIVE_INFINITY,
+    locate: true,
+  };
   const machine = await replayHistory(
-    {
-      run,
-      body: workflow.fn as WorkflowBody,
-      codec: jsonCodec,
-      log: silentLogger,
-      history: events,
-      begun: start.begun ?? false,
-      opsMax: Number.POSITIVE_INFINITY,
-      locate: true,
-      // A run that has failed was not parked for it.
-      onBug: history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug,
-    },
+    new RunMachine(params, { body: workflow.fn as WorkflowBody, onBug }),
     (callback) => systemClock.immediate(callback),
   );
   if (machine.divergence)

@@ -30,7 +30,7 @@ test("calls that wait for a store that is away are refused when the client is cl
     run.result({ timeout: "1 day" }),
   ].map(refusal);
   // By now each has failed at least once and waits for its next try.
-  while ((fleet.store.calls.terminateRuns ?? 0) === 0 || (fleet.store.calls.deliverMessages ?? 0) === 0)
+  while ((fleet.store.calls["runs.terminate"] ?? 0) === 0 || (fleet.store.calls["inbox.deliver"] ?? 0) === 0)
     await new Promise((resolve) => fleet.clock.immediate(() => resolve(undefined)));
   const before = fleet.clock.now();
   await client.close();
@@ -44,7 +44,7 @@ test("a worker that waits for the store to come back does not keep the client fr
   fleet.store.fault = (moment) => (moment === "before" ? new HoldfastError("store_unavailable", "away") : undefined);
   const worker = client.worker({ workflows: [waiting] });
   const started = refusal(worker.start());
-  while ((fleet.store.calls.registerVersions ?? 0) === 0)
+  while ((fleet.store.calls["versions.register"] ?? 0) === 0)
     await new Promise((resolve) => fleet.clock.immediate(() => resolve(undefined)));
   const before = fleet.clock.now();
   await client.close();

@@ -16,7 +16,7 @@ const [RUN, FIRST, SECOND] = ["01", "02", "03"].map((n) => `00000000-0000-7000-8
 async function heldRun() {
   const clock = new VirtualClock();
   const store = new MemoryStore({ clock, notifier: new MemoryNotifier(clock) });
-  for (const workerId of [FIRST, SECOND]) await store.registerWorker({ ...WORKER, workerId });
+  for (const workerId of [FIRST, SECOND]) await store.workers.register({ ...WORKER, workerId });
   const run = {
     namespace: "default",
     runId: RUN,
@@ -30,7 +30,7 @@ async function heldRun() {
     attributes: {},
   };
   const start = { run, ifRunning: "return", ifClosed: "return", hold: true, pick: null } as const;
-  await store.startRuns({ starts: [start], holdBy: { workerId: FIRST, claimId: SECOND }, replaceError: ERROR });
+  await store.runs.start({ starts: [start], holdBy: { workerId: FIRST, claimId: SECOND }, replaceError: ERROR });
   const commit = (seq: number, fence: { epoch: number; commit: number }) => ({
     runId: RUN,
     ...fence,
@@ -41,11 +41,11 @@ async function heldRun() {
     transition: { type: "hold" as const, status: "running" as const },
   });
   const send = async (workerId: string, seq: number, fence: { epoch: number; commit: number }) => {
-    const { outcomes } = await store.commitRuns({ workerId, commits: [commit(seq, fence)] });
+    const { outcomes } = await store.runs.commit({ workerId, commits: [commit(seq, fence)] });
     return outcomes[0]?.outcome;
   };
   const events = async () => {
-    const [page] = await store.readHistories({ runs: [{ runId: RUN, afterSeq: 0 }], limitPerRun: 100 });
+    const [page] = await store.histories.read({ runs: [{ runId: RUN, afterSeq: 0 }], limitPerRun: 100 });
     return page?.map(({ seq }) => seq);
   };
   return { store, send, events };
@@ -82,9 +82,9 @@ describe("an append to a history", () => {
   test("at the same position by two holders succeeds once: after a take-over the old holder is told that it has lost", async () => {
     const { store, send, events } = await heldRun();
     await send(FIRST, 1, { epoch: 1, commit: 0 });
-    await store.stopWorker({ workerId: FIRST });
+    await store.workers.stop({ workerId: FIRST });
     const claim = { namespace: "default", queues: ["default"], handlers: [{ workflow: "w", version: "1" }] };
-    const { runs } = await store.claimRuns({
+    const { runs } = await store.runs.claim({
       ...claim,
       workerId: SECOND,
       claimId: RUN,
@@ -117,7 +117,7 @@ describe("a worker that was thought dead", () => {
     const zombie = old.workerId;
     // Its heartbeats do not get through; everything else does.
     fleet.store.fault = (moment, method, params) =>
-      moment === "before" && method === "heartbeatWorker" && (params as { workerId?: string }).workerId === zombie
+      moment === "before" && method === "workers.heartbeat" && (params as { workerId?: string }).workerId === zombie
         ? Object.assign(new Error("cut off"), { code: "store_unavailable", [Symbol.for("holdfast.error")]: true })
         : undefined;
     await fleet.worker({ workflows: [job], lease: "10s" });

@@ -204,6 +204,18 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("attributes in the filter of `list` and `count`", async () => {
+    const { t } = await withRun(async () => 1);
+    const many = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`a${i}`, i]));
+    expect(await t.client.count({ attributes: many(100) })).toBe(0);
+    for (const refused of [t.client.list({ attributes: many(101) }), t.client.count({ attributes: many(2_000) })])
+      await expect(refused).rejects.toMatchObject({
+        code: "invalid_option",
+        message: expect.stringMatching(/^(list|count): the filter has \d+ attributes; the most is 100\./),
+      });
+    await t.close();
+  });
+
   test("lease of a worker", async () => {
     const { t } = await withRun(async () => 1);
     expect(() => t.client.worker({ lease: "500ms" })).toThrow(expect.objectContaining({ code: "invalid_option" }));

@@ -180,7 +180,7 @@ describe("a client whose runs nobody takes", () => {
   test("is told so some seconds after a start, once a minute for each workflow, and with one look at the workers", async () => {
     const { lines, logger, shown } = recording();
     const { client, clock, store } = open(logger);
-    const looks = vi.spyOn(store, "listWorkers");
+    const looks = vi.spyOn(store.workers, "list");
     await client.start(order, undefined, { id: "o-1" });
     for (let n = 0; n < 100; n++) await client.start(order);
     await clock.advance("4s");

@@ -191,7 +191,7 @@ test("a handle of get(workflow, id) asks once whose run it is, and not at all wh
   const client = fleet.client();
   const waiting = workflow("waiting", (ctx) => ctx.receive(ping));
   await fleet.clock.until(client.start(waiting, undefined, { id: "w" }));
-  const reads = (): number => fleet.store.calls.readRuns ?? 0;
+  const reads = (): number => fleet.store.calls["runs.read"] ?? 0;
   await fleet.clock.until(client.get("w").signal(ping, "a"));
   expect(reads()).toBe(0);
   const typed = client.get(waiting, "w");

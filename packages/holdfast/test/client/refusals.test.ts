@@ -130,7 +130,7 @@ describe("options of a start", () => {
     const error = await refusal(() => t.client.start(job, undefined, options));
     expect(error.message).toContain(message);
     expect(["invalid_name", "invalid_option"]).toContain(error.code);
-    expect(t.store.calls.startRuns).toBeUndefined();
+    expect(t.store.calls["runs.start"]).toBeUndefined();
   });
 });
 

@@ -12,16 +12,16 @@ describe("result()", () => {
     const client = fleet.client();
     const run = await client.start(wait, undefined, { id: "w" });
     await fleet.clock.settle();
-    const before = fleet.store.calls.readRuns ?? 0;
+    const before = fleet.store.calls["runs.read"] ?? 0;
     const waiting = Array.from({ length: 5_000 }, () => run.result());
     await fleet.clock.settle();
-    expect((fleet.store.calls.readRuns ?? 0) - before).toBe(1);
+    expect((fleet.store.calls["runs.read"] ?? 0) - before).toBe(1);
     await run.signal(go, 7);
     const results = await fleet.clock.until(Promise.all(waiting));
     expect(results).toHaveLength(5_000);
     expect(results.every((result) => result === 7)).toBe(true);
     // One look for the hint that the run has ended, whoever waits.
-    expect((fleet.store.calls.readRuns ?? 0) - before).toBe(2);
+    expect((fleet.store.calls["runs.read"] ?? 0) - before).toBe(2);
   });
 
   test("of thousands of runs is looked up together, not one by one", async () => {
@@ -30,13 +30,13 @@ describe("result()", () => {
     const client = fleet.client();
     const runs = await client.startMany(Array.from({ length: 2_000 }, () => ({ workflow: wait })));
     await fleet.clock.settle();
-    const before = fleet.store.calls.readRuns ?? 0;
+    const before = fleet.store.calls["runs.read"] ?? 0;
     const waiting = Promise.all(runs.map((run) => run.result()));
     await fleet.clock.settle();
-    expect((fleet.store.calls.readRuns ?? 0) - before).toBe(2);
+    expect((fleet.store.calls["runs.read"] ?? 0) - before).toBe(2);
     await Promise.all(runs.map((run, i) => run.signal(go, i)));
     expect(await fleet.clock.until(waiting)).toEqual(runs.map((_, i) => i));
-    expect((fleet.store.calls.readRuns ?? 0) - before).toBeLessThan(200);
+    expect((fleet.store.calls["runs.read"] ?? 0) - before).toBeLessThan(200);
   });
 
   test("next to the worker needs no call of the store at all once the run is under way", async () => {
@@ -44,10 +44,10 @@ describe("result()", () => {
     const run = await t.client.start(wait);
     const result = run.result();
     await t.clock.settle();
-    const before = t.store.calls.readRuns;
+    const before = t.store.calls["runs.read"];
     await run.signal(go, 1);
     expect(await result).toBe(1);
-    expect(t.store.calls.readRuns).toBe(before);
+    expect(t.store.calls["runs.read"]).toBe(before);
   });
 
   test("can be asked for before, while and after the run ends, as often as one likes, from any client", async () => {

@@ -1,7 +1,7 @@
 import { signal, workflow } from "holdfast";
 import type { TestEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { openEngine, openFleet } from "../lab/fleet.ts";
+import { ahead, openEngine, openFleet } from "../lab/fleet.ts";
 
 const go = signal("go");
 const echo = workflow("echo", async (_ctx, text: string) => text);
@@ -45,7 +45,7 @@ describe("purge", () => {
     const batches: number[] = [];
     expect(await client.purge({ olderThan: "30s", onBatch: (purged) => void batches.push(purged) })).toBe(1_001);
     expect(batches).toEqual([500, 1_000, 1_001]);
-    expect(fleet.store.calls.purgeRuns).toBe(3);
+    expect(fleet.store.calls["runs.purge"]).toBe(3);
     expect(fleet.store.state.events.size + fleet.store.state.byId.size).toBe(0);
   });
 
@@ -56,6 +56,15 @@ describe("purge", () => {
     await fleet.clock.advance("1m");
     expect(await here.purge({ olderThan: "1s" })).toBe(1);
     expect([await here.count(), await there.count()]).toEqual([0, 1]);
+  });
+
+  test.each([1, -1])("goes by the clock of the store, also on a machine that is %i h ahead", async (hours) => {
+    const fleet = openFleet();
+    await (await fleet.client().start(echo, "x", { id: "a" })).terminate();
+    await fleet.clock.advance("30m");
+    const client = fleet.client({ clock: ahead(fleet.clock, hours) });
+    expect(await client.purge({ olderThan: "31m" })).toBe(0);
+    expect(await client.purge({ olderThan: "29m" })).toBe(1);
   });
 
   test("ends the wait for a result that is gone", async () => {

@@ -51,7 +51,7 @@ describe.each([
     expect(issues.map(({ path }) => path).toSorted()).toEqual(["id", "items[1].name", "items[1].price"]);
     for (const { path, message } of issues) expect(error.message).toContain(`  - ${path}: ${message}`);
     expect(error.message).toContain(`"${definition.name}" is not valid:`);
-    expect(t.store.calls.startRuns).toBeUndefined();
+    expect(t.store.calls["runs.start"]).toBeUndefined();
   });
 });
 
@@ -97,7 +97,7 @@ describe("a schema", () => {
       code: "invalid_signal",
       data: { issues: [{ path: "by" }] },
     });
-    expect(t.store.calls.deliverMessages).toBeUndefined();
+    expect(t.store.calls["inbox.deliver"]).toBeUndefined();
     await run.signal(approve, { by: "ann" });
     expect(await run.result()).toBe("ann");
   });

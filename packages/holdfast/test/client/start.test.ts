@@ -171,7 +171,7 @@ describe("startMany", () => {
     const client = fleet.client();
     const requests = Array.from({ length: 1_000 }, (_, i) => ({ workflow: echo, input: i, options: { id: `e-${i}` } }));
     const runs = await client.startMany(requests);
-    expect(fleet.store.calls.startRuns).toBeLessThanOrEqual(3);
+    expect(fleet.store.calls["runs.start"]).toBeLessThanOrEqual(3);
     expect(runs.map((run) => run.id)).toEqual(requests.map(({ options }) => options.id));
     await fleet.worker({ workflows: [echo] });
     expect(await Promise.all(runs.map((run) => fleet.result(run)))).toEqual(requests.map(({ input }) => input));
@@ -194,7 +194,7 @@ describe("startMany", () => {
       { workflow: nap, input: 1, options: { id: "" } },
     ];
     await expect(t.client.startMany(requests)).rejects.toMatchObject({ code: "invalid_name", data: { index: 1 } });
-    expect(t.store.calls.startRuns).toBeUndefined();
+    expect(t.store.calls["runs.start"]).toBeUndefined();
   });
 });
 

@@ -235,7 +235,7 @@ describe("compensation", () => {
       error: { message: "the original error" },
     });
     expect(tries).toBe(6);
-    expect(fleet.store.calls.claimRuns).toBeLessThan(15);
+    expect(fleet.store.calls["runs.claim"]).toBeLessThan(15);
   });
 
   test("follows the timeout of the run, and takes its own time even when that is far longer", async () => {
@@ -255,7 +255,7 @@ describe("compensation", () => {
     await expect(fleet.result(run)).rejects.toMatchObject({ code: "run_timed_out" });
     expect(tries).toBe(9);
     expect(await run.describe()).toMatchObject({ status: "timed_out", compensation: "compensated" });
-    expect(fleet.store.calls.claimRuns).toBeLessThan(20);
+    expect(fleet.store.calls["runs.claim"]).toBeLessThan(20);
   });
 
   test("still runs when the run has used up its ops, and for steps with the longest of names", async () => {

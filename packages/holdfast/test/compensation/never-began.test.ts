@@ -87,7 +87,7 @@ describe("a step whose start is recorded, but that the run was given up before i
     await doomed.worker({ workflows: [order] });
     // The start of the step takes effect, and its sender is gone before it hears of it.
     cluster.store.fault = (moment, method) => {
-      if (method === "commitRuns" && moment === "after") doomed.kill();
+      if (method === "runs.commit" && moment === "after") doomed.kill();
       return undefined;
     };
     await cluster.until(doomed.client.start(order, undefined, { id: "r" }));

@@ -29,7 +29,7 @@ test("a crash anywhere in a retried compensation repeats none that has succeeded
       broken = false;
       let commits = 0;
       cluster.store.fault = (at, method) => {
-        if (method !== "commitRuns" || at !== moment || ++commits !== commit) return undefined;
+        if (method !== "runs.commit" || at !== moment || ++commits !== commit) return undefined;
         crashes += 1;
         doomed.kill();
         return at === "before" ? unavailable() : undefined;

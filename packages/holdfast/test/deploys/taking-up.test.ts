@@ -56,7 +56,7 @@ describe("runs that were parked for a bug or a divergence", () => {
   test("are taken up again when a worker that still has the old code has parked them once more", async () => {
     const cluster = await parkedCluster();
     const before = await cluster.process("before").worker({ workflows: [old] });
-    const claims = new Valve("claimRuns", "calls");
+    const claims = new Valve("runs.claim", "calls");
     claims.shut();
     // It holds the run, and dies before it can do anything: whoever still has the old code gets it.
     const first = cluster.process("dies", claims.hook);
@@ -95,7 +95,7 @@ describe("runs that were parked for a bug or a divergence", () => {
       expect(cluster.clock.monotonic() - before).toBeLessThan(1_000);
       await cluster.until(worker.stop());
     }
-    expect(cluster.store.calls.holdRunsIfParkedByOtherCode).toBe(3);
+    expect(cluster.store.calls["runs.holdIfParkedByOtherCode"]).toBe(3);
   });
 
   test("are found although the answer of the store was lost", async () => {
@@ -103,7 +103,7 @@ describe("runs that were parked for a bug or a divergence", () => {
     let lost = 0;
     const loses: StoreHook = async (method, _params, next) => {
       const answer = await next();
-      if (method === "holdRunsIfParkedByOtherCode" && lost++ === 0) throw outcomeUnknown();
+      if (method === "runs.holdIfParkedByOtherCode" && lost++ === 0) throw outcomeUnknown();
       return answer;
     };
     await cluster.process("after", loses).worker({ workflows: [fixed] });
@@ -139,6 +139,6 @@ describe("runs that were parked for a bug or a divergence", () => {
     await cluster.process("second").worker({ workflows: [good, mended], concurrency: 1_000 });
     await cluster.when(() => all().filter(({ status }) => status === "completed").length === 1_200);
     expect(cluster.runOf("s")).toMatchObject({ status: "parked", error: { code: "foreign_await" } });
-    expect(cluster.store.calls.holdRunsIfParkedByOtherCode).toBeGreaterThanOrEqual(3);
+    expect(cluster.store.calls["runs.holdIfParkedByOtherCode"]).toBeGreaterThanOrEqual(3);
   });
 });

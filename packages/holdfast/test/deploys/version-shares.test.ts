@@ -45,9 +45,9 @@ describe("versions", () => {
     await t.clock.advance("1 day");
     expect(await run.status()).toBe("pending");
     expect((await t.client.why("waits")).reason).toMatch(/no live worker offers greet@1/);
-    const claims = t.store.calls.claimRuns ?? 0;
+    const claims = t.store.calls["runs.claim"] ?? 0;
     await t.clock.advance("30 days");
-    expect(t.store.calls.claimRuns ?? 0).toBe(claims);
+    expect(t.store.calls["runs.claim"] ?? 0).toBe(claims);
     const worker = t.client.worker({ workflows: [v1] });
     await worker.start();
     expect(await run.result()).toBe("v1");

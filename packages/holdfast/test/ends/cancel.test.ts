@@ -272,7 +272,7 @@ describe("the timeout of a run", () => {
     expect(cleaned).toEqual(["clean"]);
     expect(fleet.clock.now() - began).toBe(3 * 3_600_000);
     // Heartbeats and sweeps of three hours, and not a claim after another while it winds down.
-    expect(fleet.store.calls.claimRuns).toBeLessThan(10);
+    expect(fleet.store.calls["runs.claim"]).toBeLessThan(10);
     expect(fleet.calls - calls).toBeLessThan(3_000);
   });
 

@@ -12,7 +12,7 @@ test("a run that was canceled before its code was ever called ends as canceled, 
   });
   // A signal comes in while the end is on its way to the store, and the worker does not live to see the answer.
   const hook: StoreHook = async (method, _params, next) => {
-    if (method !== "commitRuns") return next();
+    if (method !== "runs.commit") return next();
     await client.get("c").signal(note, 1);
     const answer = await next();
     doomed.kill();
@@ -37,7 +37,7 @@ test("the code of a run whose deadline has passed before it could begin is not c
     const late = workflow({ name: "late", timeout: "1 minute" }, async () => ++calls);
     const doomed = cluster.process("doomed");
     cluster.store.fault = (at, method) => {
-      if (method !== "commitRuns" || at !== moment || doomed.life.dead) return undefined;
+      if (method !== "runs.commit" || at !== moment || doomed.life.dead) return undefined;
       doomed.kill();
       return at === "before" ? unavailable() : undefined;
     };

@@ -60,7 +60,7 @@ describe("a run that continues as new", () => {
 
   test.each(["calls", "answers"] as const)("hands on what comes while it does so (%s held back)", async (side) => {
     const cluster = new Cluster();
-    const commits = new Valve("commitRuns", side);
+    const commits = new Valve("runs.commit", side);
     const process = cluster.process("p", commits.hook);
     await process.worker({ workflows: [collect] });
     const run = await cluster.until(process.client.start(collect, { have: [], want: 5 }, { id: "c" }));
@@ -85,7 +85,7 @@ describe("a run that continues as new", () => {
     await process.worker({ workflows: [collect] });
     let failures = 0;
     cluster.store.fault = (moment, method) => {
-      if (method !== "commitRuns" || moment !== at || failures++ % 2 === 1) return undefined;
+      if (method !== "runs.commit" || moment !== at || failures++ % 2 === 1) return undefined;
       return at === "before" ? unavailable() : outcomeUnknown();
     };
     const run = await cluster.until(process.client.start(collect, { have: [], want: 6 }, { id: "c" }));
@@ -105,7 +105,7 @@ describe("a run that continues as new", () => {
         await doomed.worker({ workflows: [collect] });
         let commits = 0;
         cluster.store.fault = (at, method) => {
-          if (method !== "commitRuns" || at !== moment) return undefined;
+          if (method !== "runs.commit" || at !== moment) return undefined;
           commits += 1;
           if (commits === commit) doomed.kill();
           return commits === commit && at === "before" ? unavailable() : undefined;
@@ -133,7 +133,7 @@ describe("a run that continues as new", () => {
       await process.worker({ workflows: [endless] });
       let moments = 0;
       cluster.store.fault = (_at, method) => {
-        if (method !== "startRuns" && ++moments === moment) send(cluster, "cancel", "", "stop");
+        if (method !== "runs.start" && ++moments === moment) send(cluster, "cancel", "", "stop");
         // It never rests: without the cancel the test would not end.
         return undefined;
       };

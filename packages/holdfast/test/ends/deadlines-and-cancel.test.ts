@@ -78,12 +78,12 @@ describe("a run past its deadline", () => {
     await world.clock.advance("10s");
     expect(overdue.map((run) => world.row(run).status)).toEqual(["waiting", "waiting"]);
     expect(worker.activeRuns).toBe(0);
-    const claims = world.store.calls.claimRuns ?? 0;
+    const claims = world.store.calls["runs.claim"] ?? 0;
     const beganMs = world.clock.monotonic();
     expect(await world.clock.until(client.run(quick))).toBe("quick");
     expect(world.clock.monotonic()).toBe(beganMs);
     await world.clock.advance("10s");
-    expect((world.store.calls.claimRuns ?? 0) - claims).toBeLessThan(10);
+    expect((world.store.calls["runs.claim"] ?? 0) - claims).toBeLessThan(10);
   });
 });
 

@@ -180,7 +180,7 @@ describe("the deadline", () => {
     expect(undone).toBe(1);
     expect(cluster.runOf("r").compensation).toBe("compensated");
     expect(cluster.clock.monotonic()).toBeGreaterThan(120_000);
-    expect((cluster.store.calls.claimRuns ?? 0) - (before.claimRuns ?? 0)).toBeLessThan(200);
+    expect((cluster.store.calls["runs.claim"] ?? 0) - (before["runs.claim"] ?? 0)).toBeLessThan(200);
   });
 
   test("that passes while the worker is dead is dealt with by the next one, with compensation", async () => {

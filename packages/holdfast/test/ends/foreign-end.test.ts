@@ -4,7 +4,7 @@ import { Cluster, Gate, Valve } from "../lab/harness.ts";
 
 test("code that ends by something that is not a ctx operation, while its run is being let go of, parks the run when it wakes", async () => {
   const cluster = new Cluster();
-  const answers = new Valve("commitRuns", "answers");
+  const answers = new Valve("runs.commit", "answers");
   const p = cluster.process("p", answers.hook);
   const foreign = new Gate();
   const flow = workflow("flow", async (ctx) => {

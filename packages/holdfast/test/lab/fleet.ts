@@ -27,6 +27,17 @@ export function openFleet(): Fleet {
   return fleet;
 }
 
+/** A clock whose time of day is wrong by so many hours. */
+export function ahead(clock: Clock, hours: number): Clock {
+  const now = (): number => clock.now() + hours * 3_600_000;
+  return new Proxy(clock, {
+    get: (target, name) => {
+      const value: unknown = name === "now" ? now : Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 /** Longer than any test lasts: nobody looks again, and no lease runs out, unless a test asks for it. */
 const FOREVER_MS = 40 * 365 * 24 * 3_600_000;
 

@@ -10,7 +10,7 @@ import type { Worker } from "../../src/engine/worker.ts";
 import type { WorkerOptions } from "../../src/engine/worker-options.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
 import { MemoryNotifier } from "../../src/memory/memory-notifier.ts";
-import { MemoryStore, type StoreMethod } from "../../src/memory/memory-store.ts";
+import { MemoryStore } from "../../src/memory/memory-store.ts";
 import type { RunRecord } from "../../src/memory/state.ts";
 import type { Duration } from "../../src/model/duration.ts";
 import type { HistoryEvent } from "../../src/model/event.ts";
@@ -22,6 +22,7 @@ import type { Logger } from "../../src/ports/logger.ts";
 import type { Hint, Notifier } from "../../src/ports/notifier.ts";
 import type { StepInterceptor } from "../../src/ports/step-interceptor.ts";
 import type { Store } from "../../src/ports/store.ts";
+import { type StoreMethod, storeAround } from "../../src/ports/store-calls.ts";
 import { SeededSource } from "../../src/testing/seeded-source.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
@@ -37,12 +38,7 @@ export const NEVER = new Promise<never>(() => {});
 export type StoreHook = (method: StoreMethod, params: unknown, next: () => Promise<unknown>) => Promise<unknown>;
 
 export function hooked(store: Store, hook: StoreHook): Store {
-  return new Proxy(store, {
-    get: (target, method) => {
-      const call = Reflect.get(target, method) as (params: unknown) => Promise<unknown>;
-      return (params: unknown) => hook(method as StoreMethod, params, () => call.call(target, params));
-    },
-  });
+  return storeAround(store, hook);
 }
 
 export function unavailable(): HoldfastError {

@@ -4,18 +4,10 @@
  * about one exact interleaving.
  */
 import { HoldfastError, jsonCodec, type RunHandle, silentLogger, type Worker, type WorkerOptions } from "holdfast";
-import type { HistoryEvent, Notifier, Store } from "holdfast/adapter";
-import { MemoryNotifier, MemoryStore, SeededSource, type StoreMethod, VirtualClock } from "holdfast/testing";
+import { type HistoryEvent, hookedStore, type Notifier, type StoreHooks, type StoreMethod } from "holdfast/adapter";
+import { MemoryNotifier, MemoryStore, SeededSource, VirtualClock } from "holdfast/testing";
 import { onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.ts";
-
-/** Stands between a client and one method of the store; `call` makes the call. */
-export type StoreHooks = {
-  readonly [M in StoreMethod]?: (
-    params: Parameters<Store[M]>[0],
-    call: () => ReturnType<Store[M]>,
-  ) => ReturnType<Store[M]>;
-};
 
 export interface ClientSettings {
   readonly hooks?: StoreHooks;
@@ -46,7 +38,7 @@ export class World {
         random: new SeededSource(this.#clients.length + 1),
         codec: jsonCodec,
         log: silentLogger,
-        store: hooked(this.store, hooks),
+        store: hookedStore(this.store, hooks),
         notifier: deaf ? DEAF : this.notifier,
       },
       "default",
@@ -117,25 +109,13 @@ export class Line {
 
 /** All that a worker needs to live: with this line down it looks dead to the others. */
 export const WORKER_CALLS: readonly StoreMethod[] = [
-  "registerWorker",
-  "heartbeatWorker",
-  "sweepWorkers",
-  "claimRuns",
-  "commitRuns",
-  "readInbox",
-  "readHistories",
+  "workers.register",
+  "workers.heartbeat",
+  "workers.sweep",
+  "runs.claim",
+  "runs.commit",
+  "inbox.read",
+  "histories.read",
 ];
 
 const DEAF: Notifier = { publish() {}, subscribe: () => () => {} };
-
-function hooked(store: MemoryStore, hooks: StoreHooks): Store {
-  return new Proxy(store, {
-    get: (target, method) => {
-      const call = Reflect.get(target, method) as (params: unknown) => Promise<unknown>;
-      const hook = Reflect.get(hooks, method) as
-        | ((params: unknown, call: () => Promise<unknown>) => Promise<unknown>)
-        | undefined;
-      return (params: unknown) => (hook ? hook(params, () => call.call(target, params)) : call.call(target, params));
-    },
-  });
-}

@@ -8,7 +8,7 @@ test("a hint makes the workers of its queue look at once, and no others", async 
   const client = fleet.client();
   await fleet.worker({ workflows: [job], queues: ["mine"] });
   await fleet.clock.settle();
-  const claims = (): number => fleet.store.calls.claimRuns ?? 0;
+  const claims = (): number => fleet.store.calls["runs.claim"] ?? 0;
 
   const before = claims();
   const ignored = [

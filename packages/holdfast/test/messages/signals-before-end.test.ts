@@ -23,11 +23,11 @@ async function waylaid(
 ): Promise<{ readonly run: RunHandle; readonly ends: () => number }> {
   let ends = 0;
   const outside = world.client();
-  const commitRuns = async (params: CommitRunsParams, call: () => ReturnType<World["store"]["commitRuns"]>) => {
+  const commitRuns = async (params: CommitRunsParams, call: () => ReturnType<World["store"]["runs"]["commit"]>) => {
     if (params.commits.some(({ transition }) => transition.type === "end")) await before(outside.get("r"), ++ends);
     return call();
   };
-  const client = world.client({ hooks: { commitRuns } });
+  const client = world.client({ hooks: { "runs.commit": commitRuns } });
   const job = workflow("job", code);
   await world.worker(client, { workflows: [job] });
   return { run: await client.start(job, undefined, { id: "r" }), ends: () => ends };
@@ -57,13 +57,13 @@ describe("a signal that is accepted while the end of its run is on its way", () 
     "reaches it also when the store takes its time, with one every %i ms",
     async (everyMs) => {
       const world = openWorld();
-      const commitRuns = async (_: CommitRunsParams, call: () => ReturnType<World["store"]["commitRuns"]>) => {
+      const commitRuns = async (_: CommitRunsParams, call: () => ReturnType<World["store"]["runs"]["commit"]>) => {
         await world.later(4);
         const answer = await call();
         await world.later(4);
         return answer;
       };
-      const client = world.client({ hooks: { commitRuns } });
+      const client = world.client({ hooks: { "runs.commit": commitRuns } });
       const outside = world.client();
       const steps: number[] = [];
       const job = workflow("job", async (ctx) => {

@@ -13,7 +13,7 @@ function untimely(world: World) {
   let armed = false;
   const client = world.client({
     hooks: {
-      readInbox: async (_params, call) => {
+      "inbox.read": async (_params, call) => {
         const messages = await call();
         if (armed) {
           step.open();
@@ -95,7 +95,7 @@ describe("a signal that is sent twice at once with the same id", () => {
     const calls: string[][] = [];
     const client = world.client({
       hooks: {
-        deliverMessages: (params, call) => {
+        "inbox.deliver": (params, call) => {
           calls.push(params.messages.map(({ messageId }) => messageId));
           return call();
         },

@@ -254,7 +254,7 @@ describe("a signal that cannot be delivered", () => {
       code: "invalid_name",
       message: 'The message id "" is empty.',
     });
-    expect(t.store.calls.deliverMessages).toBeUndefined();
+    expect(t.store.calls["inbox.deliver"]).toBeUndefined();
   });
 
   test("because its bytes cannot be read parks that run alone; the worker and its other runs go on", async () => {

@@ -40,7 +40,7 @@ async function observe(scenario: Scenario): Promise<Observed> {
   };
   cluster.store.fault = (_moment, method) => {
     // Before the run exists, nobody can send it anything.
-    if (method !== "startRuns" && ++moments === scenario.moment) send();
+    if (method !== "runs.start" && ++moments === scenario.moment) send();
     return undefined;
   };
   const run = await cluster.until(process.client.start(scenario.definition.name, undefined, { id: "r" }));
@@ -120,12 +120,12 @@ describe("while the history of a run is being read", () => {
   async function slowReader(cluster: Cluster, definition: AnyWorkflow): Promise<{ process: Process; worker: Worker }> {
     const process = cluster.process("p", async (method, _params, next) => {
       const answer = await next();
-      if (method === "readHistories") await cluster.wait(1_000);
+      if (method === "histories.read") await cluster.wait(1_000);
       return answer;
     });
     const worker = await process.worker({ workflows: [definition], cacheSize: 0, tuning: { eventsPerHoldMax: 1 } });
     await cluster.until(process.client.start(definition.name, undefined, { id: "r" }));
-    await cluster.when(() => (cluster.store.calls.readHistories ?? 0) > 0);
+    await cluster.when(() => (cluster.store.calls["histories.read"] ?? 0) > 0);
     await cluster.clock.advance("100ms");
     return { process, worker };
   }
@@ -170,7 +170,7 @@ test("a run that is claimed too early, and let go of too late, does not miss the
     };
     return ctx.step("try", once, { retry: { attempts: 2, fixed: "10s" } });
   });
-  const commits = new Valve("commitRuns", "calls");
+  const commits = new Valve("runs.commit", "calls");
   const process = cluster.process("p", commits.hook);
   await process.worker({ workflows: [flaky, listen], tuning: { flushesInFlightMax: 1 } });
   const run = await cluster.until(process.client.start(flaky, undefined, { id: "r" }));
@@ -186,6 +186,25 @@ test("a run that is claimed too early, and let go of too late, does not miss the
   await cluster.clock.advance("15s");
   commits.open();
   expect(await cluster.until(run.result())).toBe(2);
+});
+
+test("a delayed start that another process has made begins on time, whenever the worker has last looked", async () => {
+  const cluster = new Cluster();
+  await cluster.process("worker").worker({ workflows: [patient] });
+  await cluster.clock.advance("1 minute");
+  const { client } = cluster.process("client");
+  const delays = [700, 1_900, 4_999, 12_345];
+  const runs = [];
+  for (const delay of delays) {
+    runs.push(await cluster.until(client.start(patient, undefined, { delay: { milliseconds: delay } })));
+    await cluster.clock.advance({ milliseconds: 137 });
+  }
+  const startAt = new Date(cluster.clock.now() + 2_222);
+  const dated = await cluster.until(client.start(patient, undefined, { startAt }));
+  await cluster.clock.advance("20s");
+  const rows = runs.map(({ runId }) => cluster.run(runId));
+  expect(rows.map(({ createdAt, startedAt }) => (startedAt ?? 0) - createdAt)).toEqual(delays);
+  expect(cluster.run(dated.runId).startedAt).toBe(startAt.getTime());
 });
 
 describe("without any hint", () => {
@@ -214,7 +233,7 @@ describe("without any hint", () => {
       await ctx.step("work", () => cluster.wait(2 * CLAIM_FALLBACK_MS));
       await ctx.sleep("z", "1s");
     });
-    const claims = new Valve("claimRuns", "answers");
+    const claims = new Valve("runs.claim", "answers");
     const process = cluster.process("p", claims.hook);
     await process.worker({ workflows: [nap] });
     const run = await cluster.until(process.client.start(nap, undefined, { id: "r" }));
@@ -253,7 +272,7 @@ describe("without any hint", () => {
     const process = cluster.process("p", async (method, _params, next) => {
       // Answers of claims are old when they come: what has suspended since is not in them.
       const answer = await next();
-      if (method === "claimRuns") await cluster.wait(200);
+      if (method === "runs.claim") await cluster.wait(200);
       return answer;
     });
     await process.worker({ workflows: [nap] });

@@ -102,7 +102,7 @@ describe("free of charge", () => {
     const t = await openEngine(cheap);
     expect(await t.run(cheap)).toEqual([1, 2, 3]);
     // One commit before the step may begin (it saw the flags), one with its result and the end.
-    expect(t.store.calls.commitRuns).toBe(2);
+    expect(t.store.calls["runs.commit"]).toBe(2);
   });
 });
 

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { RunMachine } from "../../src/replay/run-machine.ts";
-import { machineParams } from "../replay-properties/live-run.ts";
+import { newMachine } from "../replay-properties/live-run.ts";
 
 test("a sleep is never recorded to have ended early, even when the estimate of the store's clock has just been set back", () => {
-  const machine = new RunMachine(machineParams((ctx) => ctx.sleep("nap", "60ms"), []));
+  const machine = newMachine((ctx) => ctx.sleep("nap", "60ms"), []);
   machine.start();
   machine.close();
   const fireAt = machine.fresh[0]?.meta?.fireAt as number;

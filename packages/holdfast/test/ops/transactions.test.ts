@@ -109,7 +109,7 @@ describe("a transaction step", () => {
         const heir = cluster.process("heir");
         let calls = 0;
         const doomed: Process = cluster.process("doomed", async (method, _params, next) => {
-          const mine = ["commitRuns", "transact", "readInbox"].includes(method) ? ++calls : 0;
+          const mine = ["runs.commit", "transact", "inbox.read"].includes(method) ? ++calls : 0;
           if (mine === last && moment === "before") doomed.kill();
           const answer = doomed.life.dead ? NEVER : await next();
           if (mine === last && moment === "after") doomed.kill();
@@ -562,5 +562,22 @@ describe("a worker that leaves", () => {
     await second.worker({ workflows: [one] });
     expect(await world.until(second.client.get("r").result())).toBe("move is written");
     world.check("move");
+  });
+});
+
+describe("a transaction step", () => {
+  test("that was written for another store is refused before its work is begun", async () => {
+    const { cluster } = new World();
+    let begun = 0;
+    const transfer = workflow("transfer", (ctx) =>
+      askTransaction(ctx, "move", { kind: "sqlite", fn: () => (begun += 1) }, { retry: "none" }),
+    );
+    const process = cluster.process();
+    await process.worker({ workflows: [transfer] });
+    const run = await cluster.until(process.client.start(transfer));
+    await expect(cluster.until(run.result())).rejects.toThrow(
+      'Step "move" is a transaction of @holdfast/sqlite, but this client is connected to memory. In tests, mock the step.',
+    );
+    expect(begun).toBe(0);
   });
 });

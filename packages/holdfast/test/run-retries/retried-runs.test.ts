@@ -1,5 +1,5 @@
 import { type RunHandle, signal, workflow } from "holdfast";
-import type { Store } from "holdfast/adapter";
+import type { StoreCalls } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { Gate, Line, openWorld, WORKER_CALLS, type World } from "../lab/world.ts";
 
@@ -19,13 +19,13 @@ describe("a retry of a run", () => {
     const worker = world.client();
     await world.worker(worker, { workflows: [busy] });
     const run = await worker.start(busy, undefined, { id: "r" });
-    const readHistories = async (_: unknown, call: () => ReturnType<Store["readHistories"]>) => {
+    const readHistories = async (_: unknown, call: () => ReturnType<StoreCalls["histories.read"]>) => {
       const answer = await call();
       await run.signal(go);
       await world.clock.settle();
       return answer;
     };
-    const operator = world.client({ hooks: { readHistories } });
+    const operator = world.client({ hooks: { "histories.read": readHistories } });
     await run.signal(go);
     await world.clock.settle();
     await expect(operator.get("r").retry()).rejects.toMatchObject({

@@ -52,9 +52,9 @@ describe("a step's function", () => {
       );
     });
     const process = cluster.process("slow", async (method, _params, next) => {
-      if (method === "commitRuns") await cluster.wait(70);
+      if (method === "runs.commit") await cluster.wait(70);
       const answer = await next();
-      if (method === "commitRuns") await cluster.wait(70);
+      if (method === "runs.commit") await cluster.wait(70);
       return answer;
     });
     await process.worker({ workflows: [busy] });
@@ -75,7 +75,7 @@ describe("a step's function", () => {
       });
       await ctx.step("try", work, { retry: { attempts: 3, fixed: "0ms" } });
     });
-    const valve = new Valve("commitRuns", "calls");
+    const valve = new Valve("runs.commit", "calls");
     const process = cluster.process("p", valve.hook);
     await process.worker({ workflows: [flaky] });
     valve.shut();
@@ -105,7 +105,7 @@ describe("a step's function", () => {
       );
     });
     const process = cluster.process("slow", async (method, _params, next) => {
-      if (method === "commitRuns") await cluster.wait(50);
+      if (method === "runs.commit") await cluster.wait(50);
       return next();
     });
     await process.worker({ workflows: [saga] });
@@ -127,7 +127,7 @@ test("the workflow runs ahead of the store, and only its next effect waits", asy
     reached.push("code between");
     await ctx.step("two", () => reached.push("two"));
   });
-  const valve = new Valve("commitRuns", "answers");
+  const valve = new Valve("runs.commit", "answers");
   const process = cluster.process("p", valve.hook);
   await process.worker({ workflows: [ahead] });
   valve.shut();
@@ -145,7 +145,7 @@ describe("a caller", () => {
 
   test("hears of a result only when the store has it", async () => {
     const cluster = new Cluster();
-    const valve = new Valve("commitRuns", "calls");
+    const valve = new Valve("runs.commit", "calls");
     const process = cluster.process("p", valve.hook);
     await process.worker({ workflows: [echo] });
     valve.shut();
@@ -176,18 +176,18 @@ describe("a caller", () => {
               : outcomeUnknown()
             : undefined;
       };
-      failing("startRuns");
+      failing("runs.start");
       const started = process.client
         .start(wait, undefined, { id: "w" })
         .then(() => cluster.store.state.byId.has("default\nw"));
       expect(await cluster.until(started)).toBe(true);
-      failing("deliverMessages");
+      failing("inbox.deliver");
       const inbox = () => cluster.store.state.inbox.get(cluster.runOf("w").runId)?.map((message) => message.kind) ?? [];
       const handle = process.client.get("w");
       expect(await cluster.until(handle.signal(go, "x").then(inbox))).toEqual(["signal"]);
-      failing("deliverMessages");
+      failing("inbox.deliver");
       expect(await cluster.until(handle.cancel().then(inbox))).toEqual(["signal", "cancel"]);
-      failing("terminateRuns");
+      failing("runs.terminate");
       const terminated = handle.terminate().then(() => cluster.runOf("w").status);
       expect(await cluster.until(terminated)).toBe("terminated");
     },

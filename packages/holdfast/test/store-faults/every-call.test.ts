@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { StoreMethod } from "../../src/memory/memory-store.ts";
+import type { StoreMethod } from "../../src/ports/store-calls.ts";
 import { SeededRandom } from "../../src/replay/seeded-random.ts";
 import { type Cluster, outcomeUnknown, type StoreHook, unavailable } from "../lab/harness.ts";
 import { faultsIn, runWorkload, type WorkloadReport } from "../lab/workload.ts";
@@ -29,12 +29,12 @@ test("the undisturbed workload does what it should, and uses the store for all t
   const called = Object.keys(undisturbed.cluster.store.calls);
   expect(called).toEqual(
     expect.arrayContaining([
-      "claimRuns",
-      "readInbox",
-      "readHistories",
-      "heartbeatWorker",
-      "resumeRunIfParked",
-      "reopenRunIfFailed",
+      "runs.claim",
+      "inbox.read",
+      "histories.read",
+      "workers.heartbeat",
+      "runs.resumeIfParked",
+      "runs.reopenIfFailed",
     ]),
   );
 });
@@ -68,7 +68,7 @@ async function failOnce(method: StoreMethod, moment: "before" | "after", k: numb
 
 test("two failures in a row, the second on the repeated call, are no worse than one", async () => {
   const faults: string[] = [];
-  for (const method of ["commitRuns", "claimRuns", "startRuns", "deliverMessages"] as const) {
+  for (const method of ["runs.commit", "runs.claim", "runs.start", "inbox.deliver"] as const) {
     for (let k = 1; k <= (undisturbed.cluster.store.calls[method] ?? 0); k++) {
       let calls = 0;
       const report = await runWorkload({

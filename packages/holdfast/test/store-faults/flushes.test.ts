@@ -26,7 +26,7 @@ class FlushWatch {
   }
 
   readonly hook: StoreHook = async (method, params, next) => {
-    if (method !== "commitRuns") return next();
+    if (method !== "runs.commit") return next();
     const flush = params as CommitRunsParams;
     this.#enter(flush);
     try {
@@ -91,7 +91,7 @@ describe("the committer", () => {
     const cluster = new Cluster();
     const sizes: number[] = [];
     const process = cluster.process("p", (method, params, next) => {
-      if (method === "commitRuns") {
+      if (method === "runs.commit") {
         const payloads = (params as CommitRunsParams).commits.flatMap(({ events }) => events.map((e) => e.payload));
         sizes.push(payloads.reduce((sum, payload) => sum + (payload?.length ?? 0), 0));
       }
@@ -113,7 +113,7 @@ describe("the committer", () => {
     const process = cluster.process("p", watch.hook);
     cluster.store.fault = (moment, method, params) => {
       const runs =
-        method === "commitRuns" ? (params as CommitRunsParams).commits.map(({ runId }) => cluster.run(runId).id) : [];
+        method === "runs.commit" ? (params as CommitRunsParams).commits.map(({ runId }) => cluster.run(runId).id) : [];
       const failed = failures.get(runs.join()) ?? 0;
       if (!runs.includes("b3") || failed >= 6) return undefined;
       failures.set(runs.join(), failed + 1);
@@ -175,7 +175,7 @@ describe("a store that is away", () => {
     let calls = 0;
     cluster.store.fault = (moment, method) => {
       if (moment === "before") calls += 1;
-      return method === "commitRuns" || method === "claimRuns" ? unavailable() : undefined;
+      return method === "runs.commit" || method === "runs.claim" ? unavailable() : undefined;
     };
     await cluster.clock.advance("10 minutes");
     expect(worker.activeRuns).toBeLessThanOrEqual(5);

@@ -21,7 +21,7 @@ describe("an error of the driver that passes", () => {
     let failures = 0;
     const client = world.client({
       hooks: {
-        commitRuns: (params, call) => {
+        "runs.commit": (params, call) => {
           if (failures > 0 || params.commits.length < count) return call();
           failures += 1;
           throw new TypeError("Cannot read properties of undefined");
@@ -58,7 +58,7 @@ describe("a history that cannot be read", () => {
   async function waiting(world: World, readHistories?: () => void) {
     const client = world.client({
       hooks: {
-        readHistories: (_params, call) => {
+        "histories.read": (_params, call) => {
           readHistories?.();
           return call();
         },

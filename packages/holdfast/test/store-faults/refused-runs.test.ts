@@ -13,7 +13,7 @@ function refused(): HoldfastError {
 /** Refuses every flush with an event that carries the bad text. */
 function refuseText(cluster: Cluster, text: string): void {
   cluster.store.fault = (moment, method, params) => {
-    if (method !== "commitRuns" || moment === "after") return undefined;
+    if (method !== "runs.commit" || moment === "after") return undefined;
     const events = (params as CommitRunsParams).commits.flatMap((commit) => commit.events);
     const bad = events.some(({ payload }) => payload && Buffer.from(payload).toString().includes(text));
     return bad ? refused() : undefined;
@@ -89,7 +89,7 @@ describe("a run whose data the store refuses", () => {
     await cluster.until(process.client.start(say, "poison", { id: "bad" }));
     const { runId } = cluster.runOf("bad");
     cluster.store.fault = (moment, method, params) => {
-      if (method !== "commitRuns" || moment === "after") return undefined;
+      if (method !== "runs.commit" || moment === "after") return undefined;
       return (params as CommitRunsParams).commits.some((commit) => commit.runId === runId) ? refused() : undefined;
     };
     await cluster.clock.advance("1s");
@@ -107,7 +107,7 @@ test("a flush that is refused after an earlier try of it took effect does not hu
   await process.worker({ workflows: [two] });
   let calls = 0;
   cluster.store.fault = (moment, method) => {
-    if (method !== "commitRuns") return undefined;
+    if (method !== "runs.commit") return undefined;
     if (moment === "before") calls += 1;
     if (calls === 1 && moment === "after") return outcomeUnknown();
     return (calls === 2 || calls === 3) && moment === "before" ? refused() : undefined;
@@ -131,13 +131,13 @@ describe("a run whose row somebody has locked", () => {
   function locking(cluster: Cluster, id: string) {
     const lock = { on: true, refusals: 0 };
     const hook: StoreHook = async (method, params, next) => {
-      if (method !== "commitRuns" || !lock.on) return next();
+      if (method !== "runs.commit" || !lock.on) return next();
       const { commits, workerId } = params as CommitRunsParams;
       const locked = commits.map(({ runId }) => cluster.run(runId).id === id);
       if (!locked.includes(true)) return next();
       lock.refusals += 1;
       const free = commits.filter((_, i) => !locked[i]);
-      const answer: CommitRunsResult = await cluster.store.commitRuns({ workerId, commits: free });
+      const answer: CommitRunsResult = await cluster.store.runs.commit({ workerId, commits: free });
       const left = [...answer.outcomes];
       const outcomes = locked.map((busy) =>
         busy ? { outcome: "busy" as const, held: true, delivered: 0 } : left.shift(),
@@ -184,10 +184,11 @@ describe("a run whose row somebody has locked", () => {
     const cluster = new Cluster();
     const lock = { on: true, claims: 0 };
     const process = cluster.process("p", async (method, _params, next) => {
-      if (method !== "claimRuns" || !lock.on) return next();
+      if (method !== "runs.claim" || !lock.on) return next();
       lock.claims += 1;
       const now = cluster.clock.now();
-      return { live: true, runs: [], messages: [], now, nextDueAt: now, suspectDue: false } satisfies ClaimRunsResult;
+      const nothing = { live: true, runs: [], messages: [], suspectDue: false };
+      return { ...nothing, now, moreDue: true, nextDueAt: null } satisfies ClaimRunsResult;
     });
     await cluster.until(cluster.process("starter").client.start(steps, 1, { id: "r" }));
     await process.worker({ workflows: [steps] });
@@ -197,12 +198,35 @@ describe("a run whose row somebody has locked", () => {
     expect(await cluster.until(process.client.get("r").result())).toBe(1);
   });
 
+  test("does not keep the worker from others that become due", async () => {
+    const cluster = new Cluster();
+    // The run "r" is due, and locked for ever: a claim passes over it.
+    const process = cluster.process("p", async (method, _params, next) => {
+      if (method !== "runs.claim") return next();
+      const { runId } = cluster.runOf("r");
+      cluster.store.state.queued.delete(runId);
+      const answer = (await next()) as ClaimRunsResult;
+      cluster.store.state.queued.add(runId);
+      return { ...answer, moreDue: true };
+    });
+    const { client } = cluster.process("starter");
+    await cluster.until(client.start(steps, 1, { id: "r" }));
+    await process.worker({ workflows: [steps] });
+    await cluster.clock.advance("1 minute");
+    const later = [];
+    for (const delay of [3_700, 4_100, 4_450])
+      later.push(await cluster.until(client.start(steps, 1, { id: `later-${delay}`, delay: { milliseconds: delay } })));
+    await cluster.until(Promise.all(later.map((run) => run.result())));
+    const lateMs = later.map(({ id }) => (cluster.runOf(id).startedAt ?? 0) - cluster.runOf(id).createdAt);
+    expect(lateMs).toEqual([3_700, 4_100, 4_450]);
+  });
+
   test("is written under the id that held it, also when its worker has signed on again since", async () => {
     const cluster = new Cluster();
     const { lock, hook } = locking(cluster, "r");
     const senders = new Set<string>();
     const process = cluster.process("p", async (method, params, next) => {
-      const commits = method === "commitRuns" ? (params as CommitRunsParams).commits : [];
+      const commits = method === "runs.commit" ? (params as CommitRunsParams).commits : [];
       // The first commit of the run, under the epoch of its first holder.
       if (commits.some(({ epoch }) => epoch === 1)) senders.add((params as CommitRunsParams).workerId);
       return hook(method, params, next);

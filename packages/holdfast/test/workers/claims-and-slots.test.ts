@@ -16,7 +16,7 @@ describe("a run that is let go of", () => {
     let held = false;
     const client = world.client({
       hooks: {
-        commitRuns: async (params, call) => {
+        "runs.commit": async (params, call) => {
           const result = await call();
           if (!held && params.commits.some(({ transition }) => transition.type === "suspend")) {
             held = true;
@@ -54,7 +54,7 @@ describe("a run that is let go of", () => {
     });
     const client = world.client({
       hooks: {
-        commitRuns: (params, call) => {
+        "runs.commit": (params, call) => {
           if (params.commits.some(({ transition }) => transition.type === "suspend")) breakRule?.();
           return call();
         },
@@ -118,7 +118,7 @@ describe("the slots of a worker", () => {
     let armed = false;
     const client = world.client({
       hooks: {
-        claimRuns: (_params, call) => {
+        "runs.claim": (_params, call) => {
           const answer = call();
           if (armed) beside.push(client.start(slow, 2));
           armed = false;
@@ -140,7 +140,7 @@ describe("the slots of a worker", () => {
 describe("a worker that has lost a run while it read its history, and claimed it again", () => {
   test("goes on with the new claim, whenever the old answer comes", async () => {
     const world = openWorld();
-    const line = new Line("heartbeatWorker");
+    const line = new Line("workers.heartbeat");
     const oldAnswer = new Gate();
     let reads = 0;
     let steps = 0;
@@ -151,7 +151,7 @@ describe("a worker that has lost a run while it read its history, and claimed it
     const client = world.client({
       hooks: {
         ...line.hooks,
-        readHistories: async (_params, call) => {
+        "histories.read": async (_params, call) => {
           reads += 1;
           if (reads === 1) {
             await oldAnswer.opened;

@@ -135,7 +135,7 @@ describe("a worker that drains", () => {
       await ctx.step("pay", () => "paid", { onCrash: "fail" });
       return ctx.step("thank", () => "thanks");
     });
-    const commits = new Valve("commitRuns", "answers");
+    const commits = new Valve("runs.commit", "answers");
     const first = cluster.process("first", commits.hook);
     const second = cluster.process("second");
     const worker = await first.worker({ workflows: [once] });
@@ -163,7 +163,7 @@ describe("a worker that drains", () => {
     await cluster.clock.advance("2s");
     await cluster.until(Promise.all([both, worker.stop()]));
     expect(cluster.clock.monotonic() - beganMs).toBe(2_000);
-    expect(cluster.store.calls.stopWorker).toBe(1);
+    expect(cluster.store.calls["workers.stop"]).toBe(1);
     expect(cluster.runOf("r").heldBy).toBeNull();
   });
 });
@@ -175,7 +175,7 @@ describe("a worker that is stopped", () => {
       const done = await ctx.step("done", () => "done");
       return [done, await ctx.step("next", () => "next")];
     });
-    const commits = new Valve("commitRuns", "calls");
+    const commits = new Valve("runs.commit", "calls");
     const first = cluster.process("first", commits.hook);
     const second = cluster.process("second");
     const worker = await first.worker({ workflows: [mixed] });
@@ -224,7 +224,7 @@ describe("a worker that is stopped", () => {
   test("does not execute what a claim brings that was on its way, not even after it is started again", async () => {
     const cluster = new Cluster();
     const quick = workflow("quick", async (ctx) => ctx.step("only", () => "quick"));
-    const claims = new Valve("claimRuns", "answers");
+    const claims = new Valve("runs.claim", "answers");
     const process = cluster.process("p", claims.hook);
     const other = cluster.process("other");
     const worker = await process.worker({ workflows: [quick] });
@@ -246,8 +246,8 @@ describe("a worker that is stopped", () => {
   test("keeps nothing of what a claim brings while it waits for its last flush", async () => {
     const cluster = new Cluster();
     const quick = workflow("quick", async (ctx) => ctx.step("only", () => "quick"));
-    const claims = new Valve("claimRuns", "answers");
-    const commits = new Valve("commitRuns", "calls");
+    const claims = new Valve("runs.claim", "answers");
+    const commits = new Valve("runs.commit", "calls");
     const hook: StoreHook = (method, params, next) =>
       claims.hook(method, params, () => commits.hook(method, params, next));
     const process = cluster.process("p", hook);

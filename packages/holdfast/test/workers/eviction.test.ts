@@ -72,7 +72,7 @@ test("a run that is evicted after every event reads its history again, and only 
     await process.worker({ workflows: [steps], ...options });
     const run = await cluster.until(process.client.start(steps));
     await cluster.until(run.result());
-    return cluster.store.calls.readHistories ?? 0;
+    return cluster.store.calls["histories.read"] ?? 0;
   };
   expect(await reads({ cacheSize: 0, tuning: { eventsPerHoldMax: 1 } })).toBe(4);
   expect(await reads({ cacheSize: 1, tuning: { eventsPerHoldMax: 1 } })).toBe(0);

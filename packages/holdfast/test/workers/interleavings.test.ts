@@ -18,7 +18,7 @@ describe("a transaction that has committed while messages before its outcome are
     const [reading, paid, broken] = [new Gate(), new Gate(), new Gate()];
     const client = world.client({
       hooks: {
-        readInbox: async (_params, call) => {
+        "inbox.read": async (_params, call) => {
           await reading.opened;
           return call();
         },
@@ -82,7 +82,7 @@ describe("a worker that has stopped", () => {
     let later = 0;
     const client = world.client({
       hooks: {
-        commitRuns: async ({ commits }) => {
+        "runs.commit": async ({ commits }) => {
           if (stopped) later += 1;
           sent.open();
           await answer.opened;

@@ -70,16 +70,16 @@ describe("a worker that starts", () => {
 describe("a worker that is stopped while it signs on again", () => {
   test("leaves no row behind that stays online, and no heartbeat", async () => {
     const world = openWorld();
-    const line = new Line("heartbeatWorker");
+    const line = new Line("workers.heartbeat");
     let slow = false;
     const beats: string[] = [];
     const client = world.client({
       hooks: {
-        heartbeatWorker: (params, call) => {
+        "workers.heartbeat": (params, call) => {
           beats.push(params.workerId);
-          return line.hooks.heartbeatWorker?.(params, call) ?? call();
+          return line.hooks["workers.heartbeat"]?.(params, call) ?? call();
         },
-        registerWorker: async (_params, call) => {
+        "workers.register": async (_params, call) => {
           const answer = await call();
           if (slow) await world.later(3_000);
           return answer;
@@ -113,7 +113,7 @@ describe("the clock of the store", () => {
     let wrong = 0;
     const client = world.client({
       hooks: {
-        heartbeatWorker: async (_params, call) => {
+        "workers.heartbeat": async (_params, call) => {
           const answer = await call();
           if (world.clock.monotonic() < 60_000 || wrong > 0) return answer;
           wrong += 1;

@@ -11,7 +11,7 @@ function online(world: World): number {
 describe("closing a client", () => {
   test("while a worker of it starts leaves no worker that runs on", async () => {
     const world = openWorld();
-    const line = new Line("registerWorker");
+    const line = new Line("workers.register");
     const quick = workflow("quick", async () => "quick");
     const client = world.client({ hooks: line.hooks });
     line.down = true;
@@ -47,7 +47,7 @@ describe("closing a client", () => {
 describe("a worker that leaves", () => {
   test("comes to the end of its drain also when nothing can be written", async () => {
     const world = openWorld();
-    const line = new Line("commitRuns");
+    const line = new Line("runs.commit");
     const pair = workflow("pair", async (ctx) => [await ctx.step("a", () => 1), await ctx.step("b", () => 2)]);
     const client = world.client({ hooks: line.hooks });
     const worker = await world.worker(client, { workflows: [pair], drainTimeout: "10s" });
@@ -79,7 +79,7 @@ describe("a worker that leaves", () => {
     });
     const first = world.client({
       hooks: {
-        commitRuns: async (_params, call) => {
+        "runs.commit": async (_params, call) => {
           const answer = await call();
           await world.later(100);
           return answer;

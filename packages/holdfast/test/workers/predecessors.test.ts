@@ -53,6 +53,60 @@ function online(cluster: Cluster): string[] {
   return [...cluster.store.state.workers.values()].filter(({ status }) => status !== "offline").map(({ name }) => name);
 }
 
+describe("health", () => {
+  test("does not count a worker that died and was replaced, however long ago that was", async () => {
+    const [cluster, machine] = [new Cluster(), new Machine("h")];
+    const first = cluster.process("first", undefined, machine.start(10));
+    await first.worker({ workflows: [] });
+    await cluster.clock.advance("1 minute");
+    first.kill();
+    machine.end(10);
+    const second = cluster.process("second", undefined, machine.start(11));
+    await second.worker({ workflows: [] });
+    const health = await cluster.until(second.client.health());
+    expect(health).toMatchObject({
+      status: "healthy",
+      reasons: [],
+      workers: [{ name: "orders-1", health: "healthy" }],
+    });
+    expect(health.workers).toHaveLength(1);
+  });
+
+  test("does not count it either when its successor came after its lease had expired", async () => {
+    const [cluster, machine] = [new Cluster(), new Machine("h")];
+    const first = cluster.process("first", undefined, machine.start(10));
+    const other = cluster.process("other", undefined, new Machine("i").start(10));
+    for (const process of [first, other]) await process.worker({ workflows: [] });
+    first.kill();
+    machine.end(10);
+    await cluster.clock.advance({ milliseconds: 2 * LEASE_MS });
+    expect(await cluster.until(other.client.health())).toMatchObject({ status: "degraded" });
+    await cluster.process("second", undefined, machine.start(11)).worker({ workflows: [] });
+    expect(await cluster.until(other.client.health())).toMatchObject({ status: "healthy", reasons: [] });
+  });
+
+  test("counts one that died beside another of its name, and one that died on another host", async () => {
+    for (const [here, there] of [
+      [new Machine("h"), new Machine("i")],
+      [new Machine("h")].flatMap((machine) => [machine, machine]) as [Machine, Machine],
+    ] as const) {
+      const cluster = new Cluster();
+      const [first, second] = [here.start(10), there.start(11)].map((environment) =>
+        cluster.process(`${environment.host}-${environment.pid}`, undefined, environment),
+      ) as [Process, Process];
+      for (const process of [first, second]) await process.worker({ workflows: [] });
+      await cluster.clock.advance("1 minute");
+      first.kill();
+      await cluster.clock.advance({ milliseconds: 2 * LEASE_MS });
+      const health = await cluster.until(second.client.health());
+      expect(health).toMatchObject({
+        status: "degraded",
+        reasons: [expect.stringMatching(/^Worker orders-1 is offline/)],
+      });
+    }
+  });
+});
+
 describe("a worker that starts where one of its name has died", () => {
   test("takes over at once when the process of the other is gone, and counts a death", async () => {
     const [cluster, machine] = [new Cluster(), new Machine("h")];
@@ -142,7 +196,7 @@ describe("a worker that starts where one of its name has died", () => {
     first.kill();
     machine.end(10);
     const refuses = async (method: string, params: unknown, next: () => Promise<unknown>) => {
-      if (method === "sweepWorkers" && (params as { gone?: unknown }).gone) throw new Error("not now");
+      if (method === "workers.sweep" && (params as { gone?: unknown }).gone) throw new Error("not now");
       return next();
     };
     await cluster.process("second", refuses, machine.start(11)).worker({ workflows: [slow] });

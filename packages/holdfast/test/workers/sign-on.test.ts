@@ -26,8 +26,8 @@ describe("a worker that signs on", () => {
     const cluster = new Cluster();
     let failures = 8;
     cluster.store.fault = (moment, method) => {
-      if (method === "registerWorker" && moment === "after" && failures-- > 0) return outcomeUnknown();
-      return method === "heartbeatWorker" ? unavailable() : undefined;
+      if (method === "workers.register" && moment === "after" && failures-- > 0) return outcomeUnknown();
+      return method === "workers.heartbeat" ? unavailable() : undefined;
     };
     const process = cluster.process("p");
     const worker = await process.worker({ workflows: [quick] });
@@ -68,14 +68,14 @@ describe("a worker that signs on", () => {
     await other.worker({ workflows: [] });
     let lost = false;
     cluster.store.fault = (moment, method) => {
-      if (method !== "registerWorker" || moment === "before" || lost) return undefined;
+      if (method !== "workers.register" || moment === "before" || lost) return undefined;
       lost = true;
       for (const row of cluster.store.state.workers.values()) if (row.status === "online") row.leaseExpiresAt = 0;
       return outcomeUnknown();
     };
     const process = cluster.process("p", async (method, _params, next) => {
       // The network is away for so long that the lease of the first try runs out, and somebody notices.
-      if (method === "registerWorker" && lost) await cluster.wait(LEASE_MS);
+      if (method === "workers.register" && lost) await cluster.wait(LEASE_MS);
       return next();
     });
     const worker = await process.worker({ workflows: [quick] });
@@ -100,7 +100,7 @@ describe("a worker that signs on", () => {
   test("says so when the store refuses it, and can be started again", async () => {
     const cluster = new Cluster();
     cluster.store.fault = (_moment, method) =>
-      method === "registerWorker" ? new HoldfastError("store_refused", "no such table") : undefined;
+      method === "workers.register" ? new HoldfastError("store_refused", "no such table") : undefined;
     const process = cluster.process("p");
     const worker = process.client.worker({ workflows: [quick] });
     await expect(cluster.until(worker.start())).rejects.toMatchObject({ code: "store_refused" });
@@ -115,9 +115,9 @@ describe("a worker that signs on again after its lease", () => {
     const cluster = new Cluster();
     const process = cluster.process("p");
     const worker = await process.worker({ workflows: [quick] });
-    const away = new Valve("registerWorker", "calls");
+    const away = new Valve("workers.register", "calls");
     await outliveLease(cluster, process);
-    cluster.store.fault = (_moment, method) => (method === "registerWorker" ? unavailable() : undefined);
+    cluster.store.fault = (_moment, method) => (method === "workers.register" ? unavailable() : undefined);
     await cluster.clock.advance("5s");
     expect(worker.workerId).toBe("");
     await cluster.until(worker[end]());
@@ -133,7 +133,7 @@ describe("a worker that signs on again after its lease", () => {
     "and is told to %s while the answer is on its way, leaves no row behind",
     async (end) => {
       const cluster = new Cluster();
-      const register = new Valve("registerWorker", "answers");
+      const register = new Valve("workers.register", "answers");
       const process = cluster.process("p", register.hook);
       const worker = await process.worker({ workflows: [quick] });
       await outliveLease(cluster, process);
@@ -143,15 +143,15 @@ describe("a worker that signs on again after its lease", () => {
       register.open();
       await cluster.clock.advance("5s");
       expect(online(cluster)).toEqual([]);
-      const beats = cluster.store.calls.heartbeatWorker;
+      const beats = cluster.store.calls["workers.heartbeat"];
       await cluster.clock.advance("2 minutes");
-      expect(cluster.store.calls.heartbeatWorker).toBe(beats);
+      expect(cluster.store.calls["workers.heartbeat"]).toBe(beats);
     },
   );
 
   test("and is restarted meanwhile, ends up with one id, which works", async () => {
     const cluster = new Cluster();
-    const register = new Valve("registerWorker", "answers");
+    const register = new Valve("workers.register", "answers");
     const process = cluster.process("p", register.hook);
     const worker = await process.worker({ workflows: [quick] });
     await outliveLease(cluster, process);
@@ -174,7 +174,7 @@ describe("a worker that signs on again after its lease", () => {
     await outliveLease(cluster, process);
     let refusals = 2;
     cluster.store.fault = (_moment, method) =>
-      method === "registerWorker" && refusals-- > 0 ? new HoldfastError("store_refused", "read-only") : undefined;
+      method === "workers.register" && refusals-- > 0 ? new HoldfastError("store_refused", "read-only") : undefined;
     await cluster.clock.advance("1 minute");
     expect(online(cluster)).toEqual([worker.workerId]);
     expect(await cluster.until(process.client.run(quick))).toBe("quick");

@@ -50,7 +50,7 @@ describe("when a worker dies", () => {
     const { doomed, heir } = await pair(cluster, [two]);
     cluster.store.fault = (moment, method) => {
       // The commit of the first result takes effect, and its sender is gone before it hears of it.
-      if (method === "commitRuns" && moment === "after") doomed.kill();
+      if (method === "runs.commit" && moment === "after") doomed.kill();
       return undefined;
     };
     await cluster.until(doomed.client.start(two, undefined, { id: "r" }));

@@ -9,7 +9,7 @@ const word = signal<string>("word");
 async function loseStart(cluster: Cluster, process: Process, id: string): Promise<void> {
   const before = cluster.store.fault;
   cluster.store.fault = (moment, method) =>
-    method === "startRuns" && moment === "after" ? outcomeUnknown() : before?.(moment, method, undefined);
+    method === "runs.start" && moment === "after" ? outcomeUnknown() : before?.(moment, method, undefined);
   await expect(cluster.until(process.client.start(quick, undefined, { id }))).rejects.toMatchObject({
     code: "store_outcome_unknown",
   });
@@ -34,9 +34,9 @@ describe("a run that the store gave to a worker which knows nothing of it", () =
     const cluster = new Cluster();
     const process = cluster.process("p");
     await process.worker({ workflows: [quick] });
-    const failures = { readHeld: 1, releaseRunsIfHeld: 2 };
+    const failures = { "workers.readHeld": 1, "runs.releaseIfHeld": 2 };
     cluster.store.fault = (moment, method) => {
-      if (moment === "before" || (method !== "readHeld" && method !== "releaseRunsIfHeld")) return undefined;
+      if (moment === "before" || (method !== "workers.readHeld" && method !== "runs.releaseIfHeld")) return undefined;
       failures[method] -= 1;
       return failures[method] >= 0 ? outcomeUnknown() : undefined;
     };
@@ -78,7 +78,7 @@ describe("a run that the store gave to a worker which knows nothing of it", () =
 
 test("a claim that is answered late is no stranger: the run is executed once, by the one that claimed it", async () => {
   const cluster = new Cluster();
-  const claims = new Valve("claimRuns", "answers");
+  const claims = new Valve("runs.claim", "answers");
   const process = cluster.process("p", claims.hook);
   const other = cluster.process("other");
   await process.worker({ workflows: [quick] });
@@ -111,7 +111,7 @@ describe("a run that was taken from a worker without a hint reaching it", () => 
         while (!over) await ctx.step("spin", () => cluster.wait(3));
       });
       const process = cluster.process("p", async (method, _params, next) => {
-        if (method === "commitRuns") await cluster.wait(7);
+        if (method === "runs.commit") await cluster.wait(7);
         return next();
       });
       cluster.hints.loses = (hint) => hint.type === "taken";
@@ -143,7 +143,7 @@ test("a worker that claims a run again before it hears that it has let it go, lo
   await process.worker({ workflows: [listen] });
   let lost = false;
   cluster.store.fault = (moment, method) => {
-    if (method !== "commitRuns" || moment === "before" || lost) return undefined;
+    if (method !== "runs.commit" || moment === "before" || lost) return undefined;
     lost = true;
     suspended.open();
     return outcomeUnknown();

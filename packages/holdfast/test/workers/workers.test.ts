@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { signal, type WorkerOptions, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { type Deferred, deferred } from "../lab/deferred.ts";
-import { openFleet } from "../lab/fleet.ts";
+import { ahead, openFleet } from "../lab/fleet.ts";
 
 const go = signal("go");
 
@@ -298,21 +298,14 @@ describe("health", () => {
     async (hours) => {
       const { job } = gated();
       const fleet = openFleet();
-      const now = (): number => fleet.clock.now() + hours * 3_600_000;
-      const clock = new Proxy(fleet.clock, {
-        get: (target, name) => {
-          const value: unknown = name === "now" ? now : Reflect.get(target, name);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-      const client = fleet.client({ clock });
+      const client = fleet.client({ clock: ahead(fleet.clock, hours) });
       await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
       const run = await fleet.client().start(job);
       await fleet.clock.advance("1h");
       expect(await client.health()).toMatchObject({ status: "healthy", workers: [{ name: "w", health: "healthy" }] });
       expect((await client.why(run.id)).reason).toMatch(/^Worker w is working on it; its last heartbeat was \d/);
       fleet.store.fault = (moment, method) =>
-        moment === "before" && method === "heartbeatWorker" ? gone() : undefined;
+        moment === "before" && method === "workers.heartbeat" ? gone() : undefined;
       await fleet.clock.advance("40s");
       const silent = await client.health();
       expect(silent).toMatchObject({ status: "unhealthy", workers: [{ name: "w", health: "unhealthy" }] });
@@ -326,7 +319,8 @@ describe("health", () => {
     const fleet = openFleet();
     const client = fleet.client();
     await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
-    fleet.store.fault = (moment, method) => (moment === "before" && method === "heartbeatWorker" ? gone() : undefined);
+    fleet.store.fault = (moment, method) =>
+      moment === "before" && method === "workers.heartbeat" ? gone() : undefined;
     await fleet.clock.advance("20s");
     expect((await client.health()).status).toBe("degraded");
     await fleet.clock.advance("20s");

@@ -94,7 +94,7 @@ test("a worker that cannot reach the store starts no effect past its deadline, b
     for (let i = 0; i < 100; i++) await ctx.step("s", () => cluster.wait(1_000));
     return "done";
   });
-  const valve = new Valve(["heartbeatWorker", "sweepWorkers"], "calls");
+  const valve = new Valve(["workers.heartbeat", "workers.sweep"], "calls");
   const process = cluster.process("p", valve.hook);
   const worker = await process.worker({ workflows: [chain] });
   valve.shut();
@@ -131,7 +131,7 @@ test("a wall clock that jumps ahead, as after a sleep of the machine, ends the l
 describe("an answer that comes late", () => {
   test("does not make a worker execute what was claimed under an id that is dead by now", async () => {
     const cluster = new Cluster();
-    const claims = new Valve("claimRuns", "answers");
+    const claims = new Valve("runs.claim", "answers");
     const zombie = cluster.process("zombie", claims.hook);
     const other = cluster.process("other");
     await zombie.worker({ workflows: [quick] });
@@ -155,7 +155,7 @@ describe("an answer that comes late", () => {
 
   test("that says dead concerns the id that was asked for, not the one that has taken its place", async () => {
     const cluster = new Cluster();
-    const claims = new Valve("claimRuns", "answers");
+    const claims = new Valve("runs.claim", "answers");
     const zombie = cluster.process("zombie", claims.hook);
     const other = cluster.process("other");
     const worker = await zombie.worker({ workflows: [quick] });
@@ -204,7 +204,7 @@ test("a worker whose calls are swallowed for a while, never to be answered, is o
   // It claims, writes, and sweeps: a run of a worker that has died reaches it.
   const doomed = cluster.process("doomed");
   await doomed.worker({ workflows: [quick] });
-  cluster.store.fault = (_moment, method) => (method === "commitRuns" ? unavailable() : undefined);
+  cluster.store.fault = (_moment, method) => (method === "runs.commit" ? unavailable() : undefined);
   await cluster.until(doomed.client.start(quick, undefined, { id: "r" }));
   await cluster.when(() => cluster.count("r", "only") === 1);
   doomed.kill();
@@ -218,7 +218,7 @@ test("a sweep that is never answered is not the last one", async () => {
   const cluster = new Cluster();
   let swallowed = false;
   const sweeper = cluster.process("sweeper", (method, _params, next) => {
-    if (method !== "sweepWorkers" || swallowed) return next();
+    if (method !== "workers.sweep" || swallowed) return next();
     swallowed = true;
     return NEVER;
   });
@@ -234,7 +234,7 @@ test("a sweep that is never answered is not the last one", async () => {
 
 test("a worker that signs on again does nothing under its old id, or under none, while it waits", async () => {
   const cluster = new Cluster();
-  const register = new Valve("registerWorker", "calls");
+  const register = new Valve("workers.register", "calls");
   const zombie = cluster.process("zombie", register.hook);
   const other = cluster.process("other");
   const worker = await zombie.worker({ workflows: [quick] });
