@@ -4,8 +4,8 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   {
     name: "resumes a step at the wrong attempt",
     file: "replay/notes.ts",
-    find: "op.step.failedAttempts = attempt;",
-    replace: "op.step.failedAttempts = attempt + 1;",
+    find: "op.step.noteFailed(attempt, event.meta?.retryAt);",
+    replace: "op.step.noteFailed(attempt + 1, event.meta?.retryAt);",
     caughtBy: "attempts",
   },
   {
@@ -17,8 +17,8 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "goes on after a cancel as if nothing had been said",
-    file: "replay/cancellation.ts",
-    find: "  cancelScope(machine, machine.root, error);\n",
+    file: "replay/run-machine.ts",
+    find: "    cancelScope(this, this.root, error);\n",
     replace: "",
     caughtBy: "canceled-means-canceled",
   },
@@ -60,9 +60,9 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "stamps events with whatever time it is",
-    file: "replay/run-machine.ts",
-    find: "placed(draft, this.nextSeq++, this.#lastAt)",
-    replace: "placed(draft, this.nextSeq++, at)",
+    file: "replay/unwritten.ts",
+    find: "placed(draft, this.#nextSeq++, this.#lastAt)",
+    replace: "placed(draft, this.#nextSeq++, at)",
     caughtBy: "history-unbroken",
   },
   {

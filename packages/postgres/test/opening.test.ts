@@ -155,7 +155,7 @@ test("no log line shows the password", async () => {
   const proxy = await TestProxy.start();
   const { store } = await database.open({ log, url: proxy.through(database.url()) });
   await proxy.down();
-  await expect(store.listWorkers({ namespace: "default" })).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(store.workers.list({ namespace: "default" })).rejects.toMatchObject({ code: "store_unavailable" });
   await store.close();
   expect(lines.join("\n")).toContain("migrated the schema");
   expect(lines.join("\n")).not.toContain(new URL(serverUrl()).password || SECRET);
@@ -165,8 +165,8 @@ test("several installations share a database", async () => {
   const other = await TestDatabase.create();
   const [{ store: one }, { store: two }] = [await database.open(), await other.open()];
   const labels = { namespace: "default", queues: [], workflows: [], labels: {}, leaseMs: 1_000 };
-  await one.registerWorker({ workerId: "01890000-0000-7000-8000-000000000001", name: "one", ...labels });
-  expect(await two.listWorkers({ namespace: "default" })).toEqual([]);
+  await one.workers.register({ workerId: "01890000-0000-7000-8000-000000000001", name: "one", ...labels });
+  expect(await two.workers.list({ namespace: "default" })).toEqual([]);
   await other.drop();
 });
 
@@ -176,10 +176,10 @@ test("durability asks the server for what it promises", async () => {
       durability,
       parameters: { application_name: `hf ${durability}`, connections: "1" },
     });
-    await store.listWorkers({ namespace: "default" });
+    await store.workers.list({ namespace: "default" });
     await database.sql(`create or replace function ${database.name("now_ms")}() returns bigint language sql volatile
       as $$ select case current_setting('synchronous_commit') when 'off' then 0 else 1 end::bigint $$`);
-    const { now } = await store.heartbeatWorker({
+    const { now } = await store.workers.heartbeat({
       workerId: "01890000-0000-7000-8000-000000000001",
       leaseMs: 1,
       draining: false,

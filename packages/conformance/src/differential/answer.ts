@@ -18,21 +18,21 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
   if ("error" in answer) return { error: answer.error };
   const { value } = answer;
   switch (call.method) {
-    case "claimRuns":
+    case "runs.claim":
       return comparableClaim(call.params, value as ClaimRunsResult, world);
-    case "commitRuns":
+    case "runs.commit":
       return comparableCommits(value as CommitRunsResult);
-    case "registerWorker": {
+    case "workers.register": {
       const { namesakes, ...rest } = value as RegisterWorkerResult;
       return { ...rest, namesakes: namesakes && sortBy(namesakes, ({ workerId }) => workerId) };
     }
-    case "heartbeatWorker":
+    case "workers.heartbeat":
       return comparableHeartbeat(value as HeartbeatResult);
-    case "readHeld":
+    case "workers.readHeld":
       return sortBy(value as readonly HeldRun[], ({ runId }) => runId);
-    case "readInbox":
+    case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
-    case "listVersions":
+    case "versions.list":
       return sortBy(value as readonly VersionRow[], (row) => `${row.workflow}/${row.registeredAt}/${row.version}`);
     default:
       return value;

@@ -170,7 +170,7 @@ export const claims: Suite = {
     "a worker that is offline or unknown claims nothing, and is told": async (t) => {
       await t.start();
       const stopped = await t.worker();
-      await t.store.stopWorker({ workerId: stopped });
+      await t.store.workers.stop({ workerId: stopped });
       for (const workerId of [stopped, t.newId()]) {
         expect(await t.claim(workerId)).toMatchObject({ live: false, runs: [], messages: [] });
         expect(await t.claim(workerId, { again: true })).toMatchObject({ live: false, runs: [] });
@@ -190,7 +190,7 @@ export const claims: Suite = {
 
     "a draining worker may claim": async (t) => {
       const workerId = await t.worker();
-      await t.store.heartbeatWorker({ workerId, leaseMs: 10_000, draining: true });
+      await t.store.workers.heartbeat({ workerId, leaseMs: 10_000, draining: true });
       await t.start();
       expect((await t.claim(workerId)).runs).toHaveLength(1);
     },
@@ -215,7 +215,7 @@ export const claims: Suite = {
       await t.startMany([t.newRun(), t.newRun()]);
       const claimId = t.newId();
       const [first, second] = (await t.claim(workerId, { claimId })).runs;
-      await t.store.releaseRunsIfHeld({ workerId, runs: [{ runId: first?.runId as string, epoch: 1 }] });
+      await t.store.runs.releaseIfHeld({ workerId, runs: [{ runId: first?.runId as string, epoch: 1 }] });
       await t.claim(workerId);
       const again = await t.claim(workerId, { claimId, again: true });
       expect(runIds(again)).toEqual([second?.runId]);
@@ -230,7 +230,7 @@ export const claims: Suite = {
       expect(live).toBe(true);
       expect(runs.length).toBeLessThanOrEqual(2);
       for (const run of runs) expect(run).toMatchObject({ heldBy: workerId, claimId });
-      expect(await t.store.readHeld({ workerId })).toHaveLength(runs.length);
+      expect(await t.store.workers.readHeld({ workerId })).toHaveLength(runs.length);
     },
 
     "the unconsumed messages of the claimed runs come along, in order": async (t) => {

@@ -90,7 +90,13 @@ export class Client {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
     const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
-    this.#core = new ClientCore(ports, namespace, waiter, this.#life);
+    this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
+      for (const worker of this.#workers) {
+        const live = worker.look(runId);
+        if (live) return live;
+      }
+      return undefined;
+    });
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
@@ -177,7 +183,7 @@ export class Client {
       limit: limit + 1,
       ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor, "list") }),
     };
-    const rows = await this.#core.call((store) => store.listRuns(params));
+    const rows = await this.#core.call((store) => store.runs.list(params));
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     return {
@@ -189,7 +195,7 @@ export class Client {
   /** How many runs fit the filter. */
   async count(filter: ListFilter = {}): Promise<number> {
     checkOptions(filter, LIST_FILTER, "count");
-    return this.#core.call((store) => store.countRuns({ ...runFilter(this.namespace, filter), atMost: null }));
+    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost: null }));
   }
 
   /**

@@ -31,7 +31,7 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   let now: number;
   try {
-    rows = await core.callOnce((store) => store.listWorkers({ namespace: core.namespace }));
+    rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
     // Heartbeats bear the store's time, and the clock of this machine may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
   } catch (error) {

@@ -29,7 +29,7 @@ export async function purgeEnded(
     ...(statuses === undefined ? {} : { statuses }),
   };
   for (let total = 0; ; ) {
-    const { purged, more } = await core.call((store) => store.purgeRuns(params));
+    const { purged, more } = await core.call((store) => store.runs.purge(params));
     total += purged;
     if (purged > 0) await onBatch?.(total);
     if (!more || purged === 0) return total;

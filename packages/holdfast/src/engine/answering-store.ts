@@ -1,16 +1,12 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
+import { storeAround } from "../ports/store-calls.ts";
 
 /** The least limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
 
-/** A transaction step takes as long as the user's own work does, and is ended by its signal; closing waits for what is left. */
-const UNLIMITED: ReadonlySet<PropertyKey> = new Set(["transact", "close"]);
-
-type StoreCall = (params: unknown) => Promise<unknown>;
-
-const originals = new WeakMap<object, Store>();
+const originals = new WeakMap<Store, Store>();
 
 export interface AnsweringStoreParams {
   readonly clock: Clock;
@@ -25,7 +21,10 @@ export interface AnsweringStoreParams {
  */
 export function answeringStore(store: Store, { clock, callLimitMs = 0 }: AnsweringStoreParams): Store {
   const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
-  const wrapped = settling(store, clock, limitMs);
+  const wrapped = storeAround(store, (method, _params, call) =>
+    // A transaction step takes as long as the user's own work does, and is ended by its signal.
+    method === "transact" ? call() : settled(call(), method, clock, limitMs),
+  );
   originals.set(wrapped, store);
   return wrapped;
 }
@@ -33,24 +32,6 @@ export function answeringStore(store: Store, { clock, callLimitMs = 0 }: Answeri
 /** The adapter's own store, for what only it can do. */
 export function originalStore(store: Store): Store {
   return originals.get(store) ?? store;
-}
-
-/** Also for groups of calls within the store. */
-function settling<T extends object>(target: T, clock: Clock, limitMs: number): T {
-  const made = new Map<PropertyKey, unknown>();
-  return new Proxy(target, {
-    get: (_, name) => {
-      if (made.has(name)) return made.get(name);
-      const value: unknown = Reflect.get(target, name);
-      let answer = value;
-      if (typeof value === "function") {
-        const call = value.bind(target) as StoreCall;
-        answer = UNLIMITED.has(name) ? call : (params: unknown) => settled(call(params), String(name), clock, limitMs);
-      } else if (typeof value === "object" && value !== null) answer = settling(value, clock, limitMs);
-      made.set(name, answer);
-      return answer;
-    },
-  });
 }
 
 function settled<T>(answer: Promise<T>, name: string, clock: Clock, limitMs: number): Promise<T> {

@@ -159,7 +159,7 @@ export class Claimer {
           (again) => {
             sentAt = clock.monotonic();
             if (again) this.#wanted = true; // it may be told what it had taken, and nothing of what else is due
-            return store.claimRuns({ ...base, claimId, again, limit, solo });
+            return store.runs.claim({ ...base, claimId, again, limit, solo });
           },
           () => !this.#running || outdated(),
         );
@@ -195,12 +195,12 @@ export class Claimer {
       let repeated = false;
       const hold = (again: boolean) => {
         repeated = again;
-        return store.holdRunsIfParkedByOtherCode({ ...base, claimId, limit });
+        return store.runs.holdIfParkedByOtherCode({ ...base, claimId, limit });
       };
       const { live, taken, more } = await untilAnswered({ clock, random }, hold, giveUp);
       // An earlier try may have taken some without saying so.
       if (live && (taken > 0 || repeated)) {
-        const claim = () => store.claimRuns({ ...base, claimId, again: true, limit, solo: false });
+        const claim = () => store.runs.claim({ ...base, claimId, again: true, limit, solo: false });
         this.#activate(await untilAnswered({ clock, random }, claim, giveUp), outdated);
       }
       if (!live && !outdated()) this.#params.onDead();

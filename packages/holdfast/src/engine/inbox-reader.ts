@@ -31,12 +31,12 @@ export class InboxReader {
 
   async #readAll(): Promise<void> {
     for (let failures = 0; this.#wanted.size > 0; ) {
-      const executors = [...this.#wanted].filter((executor) => executor.state === "held");
+      const executors = [...this.#wanted].filter((executor) => executor.here);
       this.#wanted.clear();
       const runs = executors.map((executor) => ({ runId: executor.runId, after: executor.queuedMessages }));
       if (runs.length === 0) continue;
       try {
-        const messages = await this.#params.store.readInbox({ runs });
+        const messages = await this.#params.store.inbox.read({ runs });
         failures = 0;
         const messagesOf = messagesByRun(messages);
         for (const executor of executors) executor.takeMessages(messagesOf(executor.runId));

@@ -55,6 +55,8 @@ export interface EventMeta {
   readonly begun?: boolean;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
+  /** The run has ended with this, and its code was never called (`cancel_requested`, `deadline_reached`). */
+  readonly neverCalled?: true;
   /** The search attributes that were set. */
   readonly attributes?: Attributes;
   /** The attempt was cut off (crash, or it did not stop in time): nobody knows whether it took effect. */

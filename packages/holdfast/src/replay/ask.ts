@@ -1,5 +1,7 @@
 import type { EventDraft, HistoryEvent } from "../model/event.ts";
-import type { Op, StepWork } from "./op.ts";
+import type { Op } from "./op.ts";
+import type { Compensation } from "./step-options.ts";
+import type { StepWork } from "./step-work.ts";
 
 /** The op of a receive is called by its signal, behind this. */
 export const RECEIVE_PREFIX = "receive:";
@@ -10,6 +12,8 @@ export const COMPENSATE_PREFIX = "compensate:";
 /** What an op is asked for with, beside its kind and name. */
 export interface AskInit {
   readonly step?: StepWork;
+  /** How to undo the step. */
+  readonly undo?: Compensation<unknown> | undefined;
   readonly fireAt?: number;
   readonly signalName?: string;
   readonly prefix?: string;
@@ -26,12 +30,6 @@ export function quiet<T>(promise: Promise<T>): Promise<T> {
 /** Whether it came from outside, and not from an op. */
 export function isMessage(event: EventDraft): boolean {
   return event.type === "signal_received" || event.type === "cancel_requested" || event.type === "deadline_reached";
-}
-
-/** The event in its place. Written out: this happens once per event, and a spread would cost several times as much. */
-export function placed({ type, op, payload, meta }: EventDraft, seq: number, at: number): HistoryEvent {
-  if (meta === undefined) return payload === undefined ? { seq, at, type, op } : { seq, at, type, op, payload };
-  return payload === undefined ? { seq, at, type, op, meta } : { seq, at, type, op, payload, meta };
 }
 
 /** Whether the op can end with such an event. */

@@ -4,7 +4,7 @@ import { describeValue, isInstance, readText } from "../errors/safe-read.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import { cancelScope } from "./cancellation.ts";
 import { type Context, ContinueAsNew } from "./context.ts";
-import type { RunMachine } from "./run-machine.ts";
+import type { MachineInside } from "./machine-inside.ts";
 import { Scope } from "./scope.ts";
 
 /** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */
@@ -60,7 +60,7 @@ interface Lane {
 }
 
 export async function runParallel(
-  machine: RunMachine,
+  machine: MachineInside,
   scope: Scope,
   branches: Branches,
   options: ParallelOptions,
@@ -106,7 +106,7 @@ export async function runParallel(
     : Object.fromEntries(lanes.map((lane) => [lane.key, value(lane.key)]));
 }
 
-export async function runRace(machine: RunMachine, scope: Scope, branches: Branches): Promise<unknown> {
+export async function runRace(machine: MachineInside, scope: Scope, branches: Branches): Promise<unknown> {
   const lanes = lanesOf(machine, scope, branches, "ctx.race");
   if (lanes.length === 0) throw new HoldfastError("invalid_option", "ctx.race: there is no branch to wait for.");
   const errors = new Map<string, unknown>();
@@ -147,18 +147,14 @@ export async function runRace(machine: RunMachine, scope: Scope, branches: Branc
 }
 
 /** Calls a function whose ops belong to a scope of their own, and closes the scope when it has settled. */
-export function runInScope<T>(machine: RunMachine, scope: Scope, fn: Branch<T>): Promise<T> {
-  const outer = machine.currentScope;
-  machine.currentScope = scope;
-  const settled = new Promise<T>((resolve) => resolve(fn(machine.contextIn(scope)))).finally(() => {
-    scope.open = false;
-  });
-  machine.currentScope = outer;
+export function runInScope<T>(machine: MachineInside, scope: Scope, fn: Branch<T>): Promise<T> {
+  const call = (): Promise<T> => new Promise((resolve) => resolve(fn(machine.contextIn(scope))));
+  const settled = machine.within(scope, call).finally(() => scope.close());
   settled.catch(() => {});
   return settled;
 }
 
-function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: string): Lane[] {
+function lanesOf(machine: MachineInside, scope: Scope, branches: Branches, call: string): Lane[] {
   const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
   if (typeof branches !== "object" || branches === null)
     throw new HoldfastError(
@@ -175,7 +171,7 @@ function lanesOf(machine: RunMachine, scope: Scope, branches: Branches, call: st
   });
 }
 
-function cancelAll(machine: RunMachine, lanes: readonly Lane[], except: Lane, why: string): void {
+function cancelAll(machine: MachineInside, lanes: readonly Lane[], except: Lane, why: string): void {
   for (const lane of lanes) {
     if (lane === except || !lane.scope.open) continue;
     cancelScope(machine, lane.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));

@@ -2,11 +2,11 @@ import { idempotencyKey, opId } from "../model/ids.ts";
 import type { CompensationOutcome } from "../model/run.ts";
 import { COMPENSATE_PREFIX } from "./ask.ts";
 import { givenUp, withdraw } from "./cancellation.ts";
+import type { MachineInside, Undoing } from "./machine-inside.ts";
 import type { Op } from "./op.ts";
-import { stepWork } from "./op.ts";
-import type { RunMachine } from "./run-machine.ts";
-import { Scope } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 import { type Compensation, type CompensationInfo, resolveStepOptions } from "./step-options.ts";
+import { StepWork } from "./step-work.ts";
 
 interface Entry {
   readonly name: string;
@@ -27,14 +27,14 @@ const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any
  * What to undo when the run fails or is canceled: in reverse order, as durable steps of their own, shielded from cancel.
  * Only what began is undone; each compensation is told what is known of its step.
  */
-export class Compensations {
-  readonly #machine: RunMachine;
+export class Compensations implements Undoing {
+  readonly #machine: MachineInside;
   readonly #entries: Entry[] = [];
   // Made when first needed: most runs have nothing to undo.
   #byOp: Map<Op, Entry> | undefined;
   #byHand: Map<string, number> | undefined;
 
-  constructor(machine: RunMachine) {
+  constructor(machine: MachineInside) {
     this.#machine = machine;
   }
 
@@ -90,9 +90,7 @@ export class Compensations {
     const machine = this.#machine;
     const begun = this.#entries.filter(hasBegun);
     if (begun.length === 0) return null;
-    machine.compensating = true;
-    const shield = new Scope(machine.root, true);
-    machine.undoScope = shield;
+    const shield = machine.beginUndo();
     await this.#windUp(begun);
     let failures = 0;
     // Of some it has turned out by now that they had not begun after all.
@@ -106,7 +104,6 @@ export class Compensations {
     return failures === 0 ? "compensated" : "compensation_failed";
   }
 
-  /** Whether the outcome of this step matters even when the code no longer waits for it. */
   mustLearn(op: Op): boolean {
     return (this.#byOp?.has(op) && op.step?.everStarted) ?? false;
   }
@@ -125,7 +122,10 @@ export class Compensations {
     return this.#machine.ask("step", entry.name, shield, {
       prefix: COMPENSATE_PREFIX,
       unlimited: true,
-      step: stepWork(({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }), UNDO_OPTIONS),
+      step: new StepWork(
+        ({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }),
+        UNDO_OPTIONS,
+      ),
     });
   }
 }

@@ -112,10 +112,6 @@ export class Cursor {
     return this.#position < this.#bindingEnd;
   }
 
-  get last(): HistoryEvent | undefined {
-    return this.#events.at(-1);
-  }
-
   peek(): HistoryEvent | undefined {
     return this.#events[this.#position];
   }

@@ -1,10 +1,8 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { membersOf, readProperty } from "../errors/safe-read.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import type { Outcome } from "./machine-params.ts";
+import type { RetriedOutcome } from "./machine.ts";
 import type { Op } from "./op.ts";
-
-type Retried = Extract<Outcome, { type: "retried" }>;
 
 const DEPTH_MAX = 5;
 
@@ -22,7 +20,11 @@ export function failedOps(error: unknown, depth = 0): string[] {
 }
 
 /** A step that was aborted because of the failure for which the run is tried again is to be tried again as well. */
-export function alsoForgetting(outcome: Retried, { id, step }: Op, { type, meta }: HistoryEvent): Retried {
+export function alsoForgetting(
+  outcome: RetriedOutcome,
+  { id, step }: Op,
+  { type, meta }: HistoryEvent,
+): RetriedOutcome {
   if (type !== "step_failed" || !step?.closing || meta?.unknown) return outcome;
   return { ...outcome, forgets: [...outcome.forgets, id] };
 }

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
-import type { Op } from "./op.ts";
+import type { DrivenOp, Op } from "./op.ts";
 
 /** How many of them are named. */
 const NAMED_MAX = 20;
@@ -11,12 +11,12 @@ export function forgottenOps(pending: readonly Op[]): readonly Op[] {
   return pending.length === 0 ? NONE : pending.filter((op) => op.kind !== "retired" && !op.step?.closing);
 }
 
-export function forgottenIds(ops: readonly Op[]): string[] {
+export function forgottenIds(ops: readonly DrivenOp[]): string[] {
   return ops.slice(0, NAMED_MAX).map((op) => op.id);
 }
 
 /** What a person is told of them. */
-export function describeForgotten({ workflow }: Pick<Run, "workflow">, ops: readonly Op[]): string {
+export function describeForgotten({ workflow }: Pick<Run, "workflow">, ops: readonly DrivenOp[]): string {
   const named = ops.slice(0, NAMED_MAX).map(describeOp).join(", ");
   const more = ops.length > NAMED_MAX ? ` and ${ops.length - NAMED_MAX} more` : "";
   return (
@@ -25,11 +25,11 @@ export function describeForgotten({ workflow }: Pick<Run, "workflow">, ops: read
   );
 }
 
-export function forgottenError(run: Pick<Run, "workflow">, ops: readonly Op[], cause?: unknown): HoldfastError {
+export function forgottenError(run: Pick<Run, "workflow">, ops: readonly DrivenOp[], cause?: unknown): HoldfastError {
   return new HoldfastError("forgotten_await", describeForgotten(run, ops), { data: { ops: forgottenIds(ops) }, cause });
 }
 
-function describeOp({ id, kind, location, signalName }: Op): string {
+function describeOp({ id, kind, location, signalName }: DrivenOp): string {
   const place = location === undefined ? "" : ` (${location})`;
   return `${kind} ${JSON.stringify(signalName ?? id)}${place}`;
 }

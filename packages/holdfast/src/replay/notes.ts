@@ -12,13 +12,8 @@ export function applyNote(ops: OpTable, event: HistoryEvent): string | undefined
   }
   if (!op.step) return undefined;
   const attempt = event.meta?.attempt ?? 1;
-  if (event.type === "step_started") {
-    op.step.startedAttempt = attempt;
-    op.step.everStarted = true;
-  } else {
-    op.step.failedAttempts = attempt;
-    op.step.retryAt = event.meta?.retryAt;
-  }
+  if (event.type === "step_started") op.step.noteStarted(attempt);
+  else op.step.noteFailed(attempt, event.meta?.retryAt);
   // A later attempt may start only when this is durable: attempt counts survive crashes.
   op.gate = event.seq;
   return undefined;
@@ -29,9 +24,7 @@ function applyRetry(ops: OpTable, event: HistoryEvent): undefined {
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
     if (!op?.step) continue;
-    op.step.failedAttempts = 0;
-    op.step.startedAttempt = 0;
-    op.step.retryAt = event.meta?.retryAt;
+    op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;
   }
 }
@@ -39,13 +32,11 @@ function applyRetry(ops: OpTable, event: HistoryEvent): undefined {
 /** A failure is taken back. Of a step that has never begun so is its start. */
 export function forgetFailure(ops: OpTable, { op: id, meta }: HistoryEvent): true {
   const step = ops.get(id)?.step;
-  if (step && meta?.neverBegan) step.everStarted = false;
+  if (meta?.neverBegan) step?.forgetStart();
   return true;
 }
 
 /** What may happen only once and has begun in an earlier try of the run counts as cut off: nobody waits for that try any more. */
 export function noteBegun({ id, step }: Op, cursor: Cursor): void {
-  if (step?.options.onCrash !== "fail" || !cursor.hasBegun(id)) return;
-  step.startedAttempt = step.failedAttempts + 1;
-  step.everStarted = true;
+  if (step?.options.onCrash === "fail" && cursor.hasBegun(id)) step.countAsCutOff();
 }

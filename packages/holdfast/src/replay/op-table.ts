@@ -2,6 +2,7 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { opId } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
+import { appended, NONE } from "../model/short-list.ts";
 import type { AskInit } from "./ask.ts";
 import { type Divergence, recordedNotAsked } from "./divergence.ts";
 import type { Op } from "./op.ts";
@@ -17,6 +18,10 @@ export class OpTable {
   // Made when first needed: most runs have none.
   #timers: Set<Op> | undefined;
   #retired: Set<string> | undefined;
+  // Since the driver last looked.
+  #asked: readonly Op[] = NONE;
+  #withdrawn: readonly Op[] = NONE;
+  #closing: readonly Op[] = NONE;
   #count = 0;
 
   constructor(opsMax: number) {
@@ -55,6 +60,40 @@ export class OpTable {
     op.pending = false;
     this.#pending.delete(op);
     if (op.fireAt !== undefined) this.#timers?.delete(op);
+  }
+
+  /** It is for the driver to execute. */
+  hand(op: Op): void {
+    this.#asked = appended(this.#asked, op);
+  }
+
+  takeAsked(): readonly Op[] {
+    const asked = this.#asked;
+    this.#asked = NONE;
+    return asked;
+  }
+
+  /** The code has stopped waiting for it. */
+  withdraw(op: Op): void {
+    this.#withdrawn = appended(this.#withdrawn, op);
+  }
+
+  takeWithdrawn(): readonly Op[] {
+    const withdrawn = this.#withdrawn;
+    this.#withdrawn = NONE;
+    return withdrawn;
+  }
+
+  /** So it has, but what becomes of the step is still to be learned. */
+  close(op: Op): void {
+    op.step?.close();
+    this.#closing = appended(this.#closing, op);
+  }
+
+  takeClosing(): readonly Op[] {
+    const closing = this.#closing;
+    this.#closing = NONE;
+    return closing;
   }
 
   /** Pending ops with a due time. */

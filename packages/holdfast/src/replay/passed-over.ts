@@ -2,16 +2,11 @@ import { eventRole, type HistoryEvent } from "../model/event.ts";
 import { isMessage } from "./ask.ts";
 import { Cursor } from "./cursor.ts";
 import { alsoForgetting } from "./failed-ops.ts";
-import type { Outcome } from "./machine-params.ts";
+import type { MachineInside } from "./machine-inside.ts";
 import { forgetFailure } from "./notes.ts";
 import type { Op } from "./op.ts";
-import type { OpTable } from "./op-table.ts";
 
-/** The parts of the run machine that decide. */
-interface Replayed {
-  readonly ops: OpTable;
-  outcome: Outcome | undefined;
-}
+type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude">;
 
 /** Passes over a recorded event that this code need not account for; false when it must. Notes what the event leaves behind. */
 export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor): boolean {
@@ -34,6 +29,7 @@ export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor)
 
 /** What was under way when the run was to be tried again has come to an end. */
 export function endForRetry(machine: Replayed, op: Op, event: HistoryEvent): true {
-  if (machine.outcome?.type === "retried") machine.outcome = alsoForgetting(machine.outcome, op, event);
+  const { outcome } = machine;
+  if (outcome?.type === "retried") machine.conclude(alsoForgetting(outcome, op, event));
   return true;
 }

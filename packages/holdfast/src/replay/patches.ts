@@ -1,16 +1,16 @@
-import type { RunMachine } from "./run-machine.ts";
+import type { MachineInside } from "./machine-inside.ts";
 
 /**
  * `ctx.patched(id)`: without a marker false in turns that were finished before, whatever the run waited for then, and true in
  * all others. The marker says from which call on, so that a loop half done under old code stays exact.
  */
 export class Patches {
-  readonly #machine: RunMachine;
+  readonly #machine: MachineInside;
   // Made when first needed: most runs have no patches.
   #calls: Map<string, number> | undefined;
   #trueFrom: Map<string, number> | undefined;
 
-  constructor(machine: RunMachine) {
+  constructor(machine: MachineInside) {
     this.#machine = machine;
   }
 

@@ -10,9 +10,8 @@ import { RECEIVE_PREFIX } from "./ask.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import { type Branch, type Branches, type ParallelOptions, runInScope, runParallel, runRace } from "./branches.ts";
 import { type Context, ContinueAsNew, type RunInfo, type SignalDefinition } from "./context.ts";
-import { type StepWork, stepWork, type TransactionWork } from "./op.ts";
+import type { MachineInside } from "./machine-inside.ts";
 import { runLogger } from "./run-logger.ts";
-import type { RunMachine } from "./run-machine.ts";
 import { Scope } from "./scope.ts";
 import {
   type Compensation,
@@ -21,10 +20,11 @@ import {
   type StepFunction,
   type StepOptions,
 } from "./step-options.ts";
+import { StepWork, type TransactionWork } from "./step-work.ts";
 
 const RECEIVE_OPTIONS = { timeout: checkedLater };
 
-export function createContext(machine: RunMachine, scope: Scope): Context {
+export function createContext(machine: MachineInside, scope: Scope): Context {
   return new RunContext(machine, scope);
 }
 
@@ -39,13 +39,13 @@ export function askTransaction(
 }
 
 class RunContext implements Context {
-  readonly #machine: RunMachine;
+  readonly #machine: MachineInside;
   readonly #scope: Scope;
   #log: RunLogger | undefined;
   #info: RunInfo | undefined;
   #bound: unknown[] | undefined;
 
-  constructor(machine: RunMachine, scope: Scope) {
+  constructor(machine: MachineInside, scope: Scope) {
     this.#machine = machine;
     this.#scope = scope;
   }
@@ -112,12 +112,8 @@ class RunContext implements Context {
   #askStep(name: string, fn: StepWork["fn"], options: StepOptions<unknown> | undefined): Promise<unknown> {
     const machine = this.#machine;
     const resolved = options ? resolveStepOptions(options as StepOptions<never>, `step "${name}"`) : DEFAULT_OPTIONS;
-    const before = machine.asked.length;
-    const promise = machine.ask("step", name, this.#scope, { step: stepWork(fn, resolved) });
-    const op = machine.asked[before];
-    if (op && options?.compensate)
-      machine.compensations.addForStep(name, op, options.compensate as Compensation<unknown>);
-    return promise;
+    const undo = options?.compensate as Compensation<unknown> | undefined;
+    return machine.ask("step", name, this.#scope, { step: new StepWork(fn, resolved), undo });
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
@@ -214,7 +210,7 @@ class RunContext implements Context {
     // Asked before the command: when it takes the last recorded event, the machine is no longer replaying.
     const recorded = machine.repeating;
     const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
-    if (event && !recorded) machine.freshAttributes = { ...machine.freshAttributes, ...attributes };
+    if (event && !recorded) machine.setAttributes(attributes);
   }
 
   patched(id: string): boolean {
@@ -248,7 +244,7 @@ class RunContext implements Context {
 }
 
 /** Plain data, but for the length of the history: code that has taken ctx apart wants to see it grow. */
-function infoOf(machine: RunMachine): RunInfo {
+function infoOf(machine: MachineInside): RunInfo {
   const { runId, id, workflow, version, namespace, queue } = machine.run;
   return {
     runId,
@@ -263,7 +259,7 @@ function infoOf(machine: RunMachine): RunInfo {
   };
 }
 
-function quietOnReplay(machine: RunMachine): RunLogger {
+function quietOnReplay(machine: MachineInside): RunLogger {
   const { namespace, workflow, id, runId } = machine.run;
   const about = { namespace, workflow, id, runId };
   return runLogger({ log: machine.log, about, quiet: () => machine.turnIsRecorded });

@@ -16,6 +16,15 @@ export class Scope {
     this.shielded = shielded;
   }
 
+  /** The branch has settled. */
+  close(): void {
+    this.open = false;
+  }
+
+  cancel(error: Error): void {
+    this.canceled = error;
+  }
+
   /** The scope that an op asked for in this scope really belongs to. */
   nearestOpen(): Scope {
     let scope: Scope = this;

@@ -1,20 +1,20 @@
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { EventDraft } from "../model/event.ts";
+import type { MachineParams } from "./machine.ts";
 import { insideSideEffectError } from "./machine-errors.ts";
-import type { MachineParams } from "./machine-params.ts";
-import type { RunMachine } from "./run-machine.ts";
+import type { MachineInside } from "./machine-inside.ts";
 
 /**
  * `ctx.sideEffect`: the function is called once; its value, or what it threw, is recorded and given back on every replay.
  * The function must not use ctx: on replay it is not called, and whatever it had drawn or asked for would be missing.
  */
 export class SideEffects {
-  readonly #machine: RunMachine;
+  readonly #machine: MachineInside;
   readonly #record: NonNullable<MachineParams["record"]>;
   #running: string | undefined;
 
-  constructor(machine: RunMachine, record: MachineParams["record"]) {
+  constructor(machine: MachineInside, record: MachineParams["record"]) {
     this.#machine = machine;
     this.#record = record ?? ((error) => toErrorRecord(error));
   }

@@ -1,30 +1,39 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
-import { appended } from "../model/short-list.ts";
+import { NONE } from "../model/short-list.ts";
+import type { Context } from "./context.ts";
 import type { Cursor } from "./cursor.ts";
 import { failedOps } from "./failed-ops.ts";
 import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
+import type { MachineParams, Outcome } from "./machine.ts";
 import { foreignAwaitError } from "./machine-errors.ts";
-import type { Outcome } from "./machine-params.ts";
-import type { RunMachine } from "./run-machine.ts";
+import type { MachineInside } from "./machine-inside.ts";
+import type { RunCode } from "./machine-params.ts";
 import { workflowBug } from "./workflow-bug.ts";
 
+/** The parts of the run machine that have to do with the function. */
+interface Called extends MachineInside {
+  readonly params: MachineParams;
+  readonly code: RunCode;
+  readonly context: Context;
+}
+
 /** Calls the workflow function, and decides what its end means for the run. */
-export async function callWorkflow(machine: RunMachine, cursor: Cursor, input: unknown): Promise<void> {
-  const { params, run } = machine;
+export async function callWorkflow(machine: Called, cursor: Cursor, input: unknown): Promise<void> {
+  const { code, run } = machine;
   try {
-    const value = await params.body(machine.context, input);
+    const value = await code.body(machine.context, input);
     const output = machine.codec.encode(value, `output of workflow "${run.workflow}"`);
     finish(machine, { type: "completed", value, output });
   } catch (error) {
     if (machine.outcome) return;
     if (!machine.inTurn) return settledOutside(machine, error);
-    const bug = params.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
+    const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
     if (bug) return machine.violate(bug);
     const forgets = failedOps(error);
     const retried = forgets.length > 0 && !machine.root.canceled && !cursor.compensates();
-    if (retried && params.retryRun?.(error, machine.retries + 1)) {
+    if (retried && code.retryRun?.(error, machine.retries + 1)) {
       // Steps under way are not released: what becomes of them is for the next try.
-      machine.outcome = { type: "retried", error, forgets };
+      machine.conclude({ type: "retried", error, forgets });
       return;
     }
     const compensation = await machine.compensations.run();
@@ -33,26 +42,26 @@ export async function callWorkflow(machine: RunMachine, cursor: Cursor, input: u
 }
 
 /** The function has ended, or has decided how it ends; whatever it had asked for is dropped. Only the first end counts. */
-export function finish(machine: RunMachine, outcome: Outcome): void {
+export function finish(machine: Called, outcome: Outcome): void {
   if (machine.outcome) return;
   if (!machine.inTurn) return settledOutside(machine, undefined);
   const pending = machine.ops.pending();
-  machine.outcome = outcome;
-  if (outcome.type === "completed") machine.forgotten = forgottenOps(pending);
-  if (machine.forgotten.length > 0 && machine.params.failForgotten)
-    machine.outcome = { type: "failed", error: forgottenError(machine.run, machine.forgotten), compensation: null };
+  const forgotten = outcome.type === "completed" ? forgottenOps(pending) : NONE;
+  if (forgotten.length > 0 && machine.params.failForgotten)
+    machine.conclude({ type: "failed", error: forgottenError(machine.run, forgotten), compensation: null }, forgotten);
+  else machine.conclude(outcome, forgotten);
   for (const op of pending) {
     machine.release(op);
-    machine.withdrawn = appended(machine.withdrawn, op);
+    machine.ops.withdraw(op);
   }
 }
 
 /** It was given up once; to stop in the middle of that would leave it half undone. */
-function hasBegunToUndo({ run }: RunMachine, cursor: Cursor): boolean {
+function hasBegunToUndo({ run }: Called, cursor: Cursor): boolean {
   return run.status === "compensating" || cursor.compensates();
 }
 
-function settledOutside(machine: RunMachine, error: unknown): void {
+function settledOutside(machine: Called, error: unknown): void {
   if (machine.divergence || machine.violation) return;
   if (isHoldfastError(error, "outside_turn")) return machine.violate(error);
   machine.violate(foreignAwaitError(machine.run, error));

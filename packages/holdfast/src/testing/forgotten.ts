@@ -7,6 +7,7 @@ import { silentLogger } from "../ports/logger.ts";
 import { forgottenError } from "../replay/forgotten-ops.ts";
 import type { WorkflowBody } from "../replay/machine-params.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 
 /**
  * What a run has failed with; one whose function returned while ops were pending says so itself, and where in the code they
@@ -24,7 +25,9 @@ export async function withForgotten(
   if (recordedCode !== "forgotten_await" || !run || !definition) return error;
   const history = store.state.events.get(run.runId) ?? [];
   const body = definition.fn as WorkflowBody;
-  const params = { run, body, history, codec: jsonCodec, log: silentLogger, opsMax: Number.POSITIVE_INFINITY };
-  const machine = await replayHistory({ ...params, locate: true }, (callback) => systemClock.immediate(callback));
+  const params = { run, history, codec: jsonCodec, log: silentLogger, opsMax: Number.POSITIVE_INFINITY };
+  const machine = await replayHistory(new RunMachine({ ...params, locate: true }, { body }), (callback) =>
+    systemClock.immediate(callback),
+  );
   return forgottenError(run, machine.forgotten, error);
 }

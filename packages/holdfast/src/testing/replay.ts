@@ -4,12 +4,14 @@ import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/defi
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
-import type { HistoryEvent, RunIdentity } from "../model/event.ts";
+import type { EventDraft, HistoryEvent, RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { describeDivergence } from "../replay/divergence.ts";
+import { cancellationError } from "../replay/machine-errors.ts";
 import type { WorkflowBody } from "../replay/machine-params.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 
 /** What `handle.history()` returned, also after a trip through JSON. */
 export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
@@ -45,19 +47,21 @@ export async function replay<D extends AnyWorkflow>(
     .filter((event) => !ENDS.has(event.type))
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
+  const end = endOfUncalled(history, events);
+  if (end) return { error: cancellationError(run, end) };
+  // A run that has failed was not parked for it.
+  const onBug = history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug;
+  const params = {
+    run,
+    codec: jsonCodec,
+    log: silentLogger,
+    history: events,
+    begun: start.begun ?? false,
+    opsMax: Number.POSITIVE_INFINITY,
+    locate: true,
+  };
   const machine = await replayHistory(
-    {
-      run,
-      body: workflow.fn as WorkflowBody,
-      codec: jsonCodec,
-      log: silentLogger,
-      history: events,
-      begun: start.begun ?? false,
-      opsMax: Number.POSITIVE_INFINITY,
-      locate: true,
-      // A run that has failed was not parked for it.
-      onBug: history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug,
-    },
+    new RunMachine(params, { body: workflow.fn as WorkflowBody, onBug }),
     (callback) => systemClock.immediate(callback),
   );
   if (machine.divergence)
@@ -80,6 +84,14 @@ const ENDS: ReadonlySet<string> = new Set([
   "run_timed_out",
   "run_continued",
 ]);
+
+/** What ended a run whose code was never called: to call it now would tell nothing about that history. */
+function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]): EventDraft | undefined {
+  const marked = events.find(({ meta }) => meta?.neverCalled);
+  // A run that no worker took in time is ended by the store, which writes no event. Code that has begun is told of its deadline.
+  const swept = history.at(-1)?.type === "run_timed_out" && !events.some(({ type }) => type === "deadline_reached");
+  return marked ?? (swept ? { type: "deadline_reached", op: null } : undefined);
+}
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   const { seq, type, op, at, value, category: _category, fireAt, retryAt, ...meta } = event;
