@@ -1,4 +1,4 @@
-import type { EventDraft, HistoryEvent } from "../model/event.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import type { Op } from "./op.ts";
 import type { Compensation } from "./step-options.ts";
 import type { StepWork } from "./step-work.ts";
@@ -25,11 +25,6 @@ export interface AskInit {
 export function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
-}
-
-/** Whether it came from outside, and not from an op. */
-export function isMessage(event: EventDraft): boolean {
-  return event.type === "signal_received" || event.type === "cancel_requested" || event.type === "deadline_reached";
 }
 
 /** Whether the op can end with such an event. */

@@ -1,8 +1,5 @@
-import { type EventDraft, type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
+import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "./ask.ts";
-
-/** Commands that may come and go between versions of the code without changing what the code does. */
-const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -142,7 +139,7 @@ export class Cursor {
         return event;
       }
       const passable =
-        LENIENT.has(event.type) || isReceiveTimer(event) || this.looseSince(event) !== undefined || skip(event);
+        isLenient(event.type) || isReceiveTimer(event) || this.looseSince(event) !== undefined || skip(event);
       if (eventRole(event.type) !== "command" || !passable) return undefined;
     }
     return undefined;
@@ -199,10 +196,6 @@ export class Cursor {
       this.#aside?.delete(op);
       return;
     }
-  }
-
-  static isLenient(type: EventType): boolean {
-    return LENIENT.has(type);
   }
 }
 

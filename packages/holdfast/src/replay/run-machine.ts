@@ -17,11 +17,11 @@
  */
 import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
+import { type Attributes, type EventDraft, eventRole, type HistoryEvent, isLenient, isMessage } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
 import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, COMPENSATE_PREFIX, fits, isMessage, quiet } from "./ask.ts";
+import { type AskInit, COMPENSATE_PREFIX, fits, quiet } from "./ask.ts";
 import { callSite, outsideTurnError } from "./call-site.ts";
 import { cancelScope, givenUp } from "./cancellation.ts";
 import { Compensations } from "./compensations.ts";
@@ -222,7 +222,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     }
     const loosely = this.#turnIsNew || !binds;
     const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, loosely, (op) => this.ops.isRetired(op));
-    if (event || Cursor.isLenient(draft.type)) return event;
+    if (event || isLenient(draft.type)) return event;
     // It is recorded as soon as that is possible: at the end of what there is.
     if (loosely) return this.unwritten.append(draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;

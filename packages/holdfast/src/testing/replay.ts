@@ -4,7 +4,7 @@ import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/defi
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
-import type { HistoryEvent, RunIdentity } from "../model/event.ts";
+import { eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { describeDivergence } from "../replay/divergence.ts";
@@ -43,7 +43,7 @@ export async function replay<D extends AnyWorkflow>(
     throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
   const events = history
     .slice(1)
-    .filter((event) => !ENDS.has(event.type))
+    .filter((event) => eventRole(event.type) !== "row")
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
   // A run that has failed was not parked for it.
@@ -72,15 +72,6 @@ export async function replay<D extends AnyWorkflow>(
     return { output: jsonCodec.decode(jsonCodec.encode(outcome.value, "output")) as OutputOf<D> };
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
 }
-
-const ENDS: ReadonlySet<string> = new Set([
-  "run_completed",
-  "run_failed",
-  "run_canceled",
-  "run_terminated",
-  "run_timed_out",
-  "run_continued",
-]);
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   const { seq, type, op, at, value, category: _category, fireAt, retryAt, ...meta } = event;
