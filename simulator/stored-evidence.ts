@@ -13,17 +13,17 @@ export async function readEvidence(store: Store, namespace: string): Promise<Evi
   const runs: RunEvidence[] = [];
   const inboxes = new Map();
   for (let before: Pick<Run, "createdAt" | "runId"> | undefined; ; ) {
-    const rows = await store.listRuns({ namespace, limit: RUNS_PER_PAGE, ...(before ? { before } : {}) });
+    const rows = await store.runs.list({ namespace, limit: RUNS_PER_PAGE, ...(before ? { before } : {}) });
     const refs = rows.map(({ runId }) => ({ runId }));
-    const whole = refs.length === 0 ? [] : await store.readRuns({ runs: refs });
+    const whole = refs.length === 0 ? [] : await store.runs.read({ runs: refs });
     for (const run of whole) {
       if (!run) continue;
-      const [history = []] = await store.readHistories({
+      const [history = []] = await store.histories.read({
         runs: [{ runId: run.runId, afterSeq: 0 }],
         limitPerRun: EVENTS_MAX,
       });
       runs.push({ run, history });
-      inboxes.set(run.runId, await store.readInbox({ runs: [{ runId: run.runId, after: 0 }] }));
+      inboxes.set(run.runId, await store.inbox.read({ runs: [{ runId: run.runId, after: 0 }] }));
     }
     before = rows.at(-1);
     if (rows.length < RUNS_PER_PAGE) break;

@@ -32,7 +32,7 @@ const EVENTS_PER_READ = 500;
 export async function collectRuns(store: Store, prefix: string): Promise<RunEvidence[]> {
   const evidence: RunEvidence[] = [];
   for (let before: { createdAt: number; runId: string } | undefined; ; ) {
-    const page = await store.listRuns({ namespace: "default", limit: PAGE, ...(before ? { before } : {}) });
+    const page = await store.runs.list({ namespace: "default", limit: PAGE, ...(before ? { before } : {}) });
     const rows = page.filter(({ id }) => id.startsWith(prefix));
     if (rows.length > 0) evidence.push(...(await readRuns(store, rows)));
     const last = page.at(-1);
@@ -42,8 +42,8 @@ export async function collectRuns(store: Store, prefix: string): Promise<RunEvid
 }
 
 async function readRuns(store: Store, rows: readonly { readonly runId: string }[]): Promise<RunEvidence[]> {
-  const runs = await store.readRuns({ runs: rows.map(({ runId }) => ({ runId })) });
+  const runs = await store.runs.read({ runs: rows.map(({ runId }) => ({ runId })) });
   const wanted = rows.map(({ runId }) => ({ runId, afterSeq: 0 }));
-  const histories = await store.readHistories({ runs: wanted, limitPerRun: EVENTS_PER_READ });
+  const histories = await store.histories.read({ runs: wanted, limitPerRun: EVENTS_PER_READ });
   return runs.flatMap((run, i) => (run ? [{ run, history: histories[i] ?? [] }] : []));
 }

@@ -2,7 +2,13 @@
  * Named points: where a worker process is made to die or to stand still. They stand around the store port, and in the steps
  * of the torture workflows, so production code knows nothing of them.
  */
-import type { CommitRunsParams, CommitRunsResult, Store } from "holdfast/adapter";
+import {
+  type CommitRunsParams,
+  type CommitRunsResult,
+  type Store,
+  type StoreMethod,
+  storeAround,
+} from "holdfast/adapter";
 
 export const POINTS = [
   "before-commit",
@@ -29,7 +35,7 @@ export type Point = (typeof POINTS)[number];
 
 /** A call of the store; `result` once the store has answered, before the engine hears of it. */
 export interface StoreMoment {
-  readonly method: keyof Store;
+  readonly method: StoreMethod;
   readonly params: never;
   readonly result?: unknown;
 }
@@ -41,43 +47,36 @@ export interface StoreWatch {
 
 /** The store as it is, with somebody who looks on: before a call is made, and after it took effect. */
 export function watchStore(store: Store, watch: StoreWatch): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      const method = name as keyof Store;
-      return async (...given: unknown[]): Promise<unknown> => {
-        const params = given[0] as never;
-        watch.before({ method, params });
-        const result: unknown = await value.apply(target, given);
-        watch.after({ method, params, result });
-        return result;
-      };
-    },
+  return storeAround(store, async (method, given, call) => {
+    const params = given as never;
+    watch.before({ method, params });
+    const result = await call();
+    watch.after({ method, params, result });
+    return result;
   });
 }
 
 /** Which points a call passes on its way to the store. */
 export function pointsBefore({ method }: StoreMoment, draining: boolean): readonly Point[] {
   const points: Point[] = [];
-  if (draining && ["commitRuns", "releaseRunsIfHeld", "stopWorker"].includes(method)) points.push("draining");
-  if (method === "commitRuns") points.push("before-commit");
-  if (method === "claimRuns") points.push("before-claim");
-  if (method === "startRuns") points.push("before-start");
-  if (method === "heartbeatWorker") points.push("before-heartbeat");
-  if (method === "sweepWorkers") points.push("before-sweep");
+  if (draining && ["runs.commit", "runs.releaseIfHeld", "workers.stop"].includes(method)) points.push("draining");
+  if (method === "runs.commit") points.push("before-commit");
+  if (method === "runs.claim") points.push("before-claim");
+  if (method === "runs.start") points.push("before-start");
+  if (method === "workers.heartbeat") points.push("before-heartbeat");
+  if (method === "workers.sweep") points.push("before-sweep");
   if (method === "transact") points.push("before-transaction");
   return points;
 }
 
 /** Which points it passes when it has taken effect and nobody has been told. */
 export function pointsAfter({ method, result }: StoreMoment): readonly Point[] {
-  if (method === "commitRuns") return ["after-commit"];
-  if (method === "claimRuns") return (result as { runs: readonly unknown[] }).runs.length > 0 ? ["after-claim"] : [];
-  if (method === "startRuns") return ["after-start"];
+  if (method === "runs.commit") return ["after-commit"];
+  if (method === "runs.claim") return (result as { runs: readonly unknown[] }).runs.length > 0 ? ["after-claim"] : [];
+  if (method === "runs.start") return ["after-start"];
   if (method === "transact") return ["after-transaction"];
-  if (method === "heartbeatWorker") return ["after-heartbeat"];
-  if (method === "sweepWorkers") return (result as { returned: number }).returned > 0 ? ["after-sweep"] : [];
+  if (method === "workers.heartbeat") return ["after-heartbeat"];
+  if (method === "workers.sweep") return (result as { returned: number }).returned > 0 ? ["after-sweep"] : [];
   return [];
 }
 

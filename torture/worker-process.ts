@@ -118,21 +118,21 @@ class WorkerProcess {
 
   #before(call: StoreMoment): void {
     const { method, params } = call;
-    if (method === "heartbeatWorker" || method === "registerWorker") this.#sent.set(params, performance.now());
+    if (method === "workers.heartbeat" || method === "workers.register") this.#sent.set(params, performance.now());
     this.#reach(pointsBefore(call, this.#draining));
   }
 
   #after(call: StoreMoment): void {
     const { method, params, result } = call;
     this.#reach(pointsAfter(call));
-    if (method === "claimRuns")
+    if (method === "runs.claim")
       for (const run of (result as { runs: Run[] }).runs) this.#epochs.set(run.runId, run.epoch);
-    if (method === "startRuns")
+    if (method === "runs.start")
       for (const { run } of (result as { outcomes: { run: Run }[] }).outcomes)
         if (run.epoch === 1 && run.heldBy !== null) this.#epochs.set(run.runId, run.epoch);
-    if (method === "heartbeatWorker" || method === "registerWorker")
+    if (method === "workers.heartbeat" || method === "workers.register")
       this.#noteLease(params, result as { live: boolean });
-    if (method === "commitRuns") this.#noteCommit(params, result as CommitRunsResult);
+    if (method === "runs.commit") this.#noteCommit(params, result as CommitRunsResult);
   }
 
   #noteLease(params: HeartbeatParams, { live }: { readonly live: boolean }): void {

@@ -41,7 +41,7 @@ export class BareLoop {
     const { openStore } = (await import(`@holdfast/${store}`)) as { openStore: OpenStore };
     const loop = new BareLoop((await openStore(url, { ...systemPorts, log: silentLogger })).store);
     const worker = { namespace: "default", name: "bare", queues: ["default"], workflows: [], labels: {} };
-    await loop.store.registerWorker({ ...worker, workerId: loop.#workerId, leaseMs: 3_600_000 });
+    await loop.store.workers.register({ ...worker, workerId: loop.#workerId, leaseMs: 3_600_000 });
     return loop;
   }
 
@@ -50,7 +50,7 @@ export class BareLoop {
     const runs = await this.start(size, true);
     for (let step = 1; step <= steps; step++) {
       const commits = runs.map((run) => commitOf(run, step, step === steps ? END : HOLD));
-      const { outcomes } = await this.store.commitRuns({ workerId: this.#workerId, commits });
+      const { outcomes } = await this.store.runs.commit({ workerId: this.#workerId, commits });
       if (outcomes.some((outcome) => outcome.outcome !== "written")) throw new Error("the bare loop lost a run");
       await onStep?.(step);
     }
@@ -63,14 +63,14 @@ export class BareLoop {
     );
     const replaceError = { name: "Error", message: "", kind: "Unknown" } as const;
     const holdBy = hold ? { workerId: this.#workerId, claimId: newId() } : null;
-    const { outcomes } = await this.store.startRuns({ starts, holdBy, replaceError });
+    const { outcomes } = await this.store.runs.start({ starts, holdBy, replaceError });
     return outcomes.map((outcome) => outcome.run);
   }
 
   /** How many of the runs that are due were taken. */
   async claim(limit: number): Promise<number> {
     const handlers = [{ workflow: "seq", version: "1" }];
-    const { runs } = await this.store.claimRuns({
+    const { runs } = await this.store.runs.claim({
       workerId: this.#workerId,
       claimId: newId(),
       again: false,
@@ -84,7 +84,7 @@ export class BareLoop {
   }
 
   async close(): Promise<void> {
-    await this.store.stopWorker({ workerId: this.#workerId });
+    await this.store.workers.stop({ workerId: this.#workerId });
     await this.store.close();
   }
 }

@@ -84,7 +84,7 @@ async function stage({ mark }: Inside, loop: Loop, name: string): Promise<Figure
     missing += CLAIMED - (await loop.claim(CLAIMED));
   };
   const list = (status: "pending" | undefined) => async (): Promise<void> => {
-    await loop.store.listRuns({ namespace: "default", limit: 50, ...(status ? { statuses: [status] } : {}) });
+    await loop.store.runs.list({ namespace: "default", limit: 50, ...(status ? { statuses: [status] } : {}) });
   };
   const timed = async (what: string, times: number, call: () => Promise<void>): Promise<number> => {
     for (let i = 0; i < 10; i++) await call();

@@ -10,11 +10,11 @@ export const quiet: Checker = {
     const leases = ms / leaseMs;
     const most: Readonly<Record<string, number>> = {
       // Every third of a lease, and one before each sweep.
-      heartbeatWorker: workers * (leases * 9 + 4),
-      sweepWorkers: workers * (leases * 5 + 2),
+      "workers.heartbeat": workers * (leases * 9 + 4),
+      "workers.sweep": workers * (leases * 5 + 2),
       // With the claim that comes after a sweep.
-      holdRunsIfParkedByOtherCode: workers * (leases * 5 + 2),
-      claimRuns: workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
+      "runs.holdIfParkedByOtherCode": workers * (leases * 5 + 2),
+      "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
     };
     return Object.entries(calls).flatMap(([name, count]): Found[] =>
       count <= (most[name] ?? 0) ? [] : [{ text: `${count} calls of ${name} in ${ms} ms with nothing to do` }],

@@ -104,8 +104,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "never looks for workers that have died",
     file: "engine/sweeper.ts",
-    find: "const result = await store.sweepWorkers(this.#sweepParams());",
-    replace: "const result = await store.sweepWorkers({ ...this.#sweepParams(), limit: 0 });",
+    find: "const result = await store.workers.sweep(this.#sweepParams());",
+    replace: "const result = await store.workers.sweep({ ...this.#sweepParams(), limit: 0 });",
     caughtBy: "nothing-lost",
   },
   {
@@ -118,8 +118,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "asks for work all the time",
     file: "engine/claimer.ts",
-    find: "else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);",
-    replace: "else if (result.nextDueAt === null) this.#wakeIn(50, clock);",
+    find: "this.#wakeIn(this.#params.fallbackMs, clock);\n    // What is locked",
+    replace: "this.#wakeIn(50, clock);\n    // What is locked",
     caughtBy: "quiet",
   },
   {

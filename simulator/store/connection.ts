@@ -1,6 +1,6 @@
-import type { StoreMethod } from "../../packages/holdfast/src/memory/memory-store.ts";
 import type { Payload } from "../../packages/holdfast/src/model/payload.ts";
 import type { Store, TransactParams } from "../../packages/holdfast/src/ports/store.ts";
+import { type StoreMethod, storeOf } from "../../packages/holdfast/src/ports/store-calls.ts";
 import type { Lane } from "../clock.ts";
 import { type Fate, outcomeUnknown, type SimStore, unavailable } from "./sim-store.ts";
 
@@ -36,17 +36,8 @@ export class Connection {
 
   /** The store port, by this connection. */
   port(): Store {
-    const methods = new Map<string | symbol, (params: unknown) => Promise<unknown>>();
-    return new Proxy({} as Store, {
-      get: (_, name) => {
-        let call = methods.get(name);
-        if (!call) {
-          call = (params) => this.#call(name as StoreMethod, params);
-          methods.set(name, call);
-        }
-        return call;
-      },
-    });
+    const { capabilities } = this.#store.memory;
+    return storeOf((method, params) => this.#call(method, params), { capabilities, close: async () => {} });
   }
 
   /** Calls and answers are held back, without an error. */

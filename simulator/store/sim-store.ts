@@ -4,7 +4,7 @@
  * Calls overtake each other, because each has a latency of its own. The store itself is the memory store: the reference.
  */
 import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import { MemoryStore, type StoreMethod } from "../../packages/holdfast/src/memory/memory-store.ts";
+import { MemoryStore } from "../../packages/holdfast/src/memory/memory-store.ts";
 import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
 import type {
   CommitOutcome,
@@ -16,6 +16,7 @@ import type {
   TerminateOutcome,
   TerminateRunsParams,
 } from "../../packages/holdfast/src/ports/store.ts";
+import { callStore, type StoreMethod } from "../../packages/holdfast/src/ports/store-calls.ts";
 import { type SimTime, START_MS } from "../clock.ts";
 import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
@@ -35,7 +36,7 @@ export const FATES = [
 export type Fate = (typeof FATES)[number] | "none";
 
 /** Calls that may find a row locked by a stranger. */
-const LOCKING: readonly StoreMethod[] = ["commitRuns", "deliverMessages", "terminateRuns"];
+const LOCKING: readonly StoreMethod[] = ["runs.commit", "inbox.deliver", "runs.terminate"];
 
 export class SimStore {
   readonly memory: MemoryStore;
@@ -107,10 +108,9 @@ export class SimStore {
   }
 
   #applyAll(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
-    const call = (): Promise<unknown> =>
-      (this.memory[method] as (params: unknown) => Promise<unknown>).call(this.memory, params);
+    const call = (): Promise<unknown> => callStore(this.memory, method, params);
     const answer =
-      method === "commitRuns"
+      method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
         : call();
     // What is done inside a transaction may fail, and nothing else.
@@ -122,8 +122,8 @@ export class SimStore {
 
   /** Some of the rows are locked by a stranger. */
   #applySome(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
-    if (method === "commitRuns") return this.#commitSome(who, params as CommitRunsParams);
-    if (method === "deliverMessages") return this.#deliverSome(who, params as DeliverMessagesParams);
+    if (method === "runs.commit") return this.#commitSome(who, params as CommitRunsParams);
+    if (method === "inbox.deliver") return this.#deliverSome(who, params as DeliverMessagesParams);
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
     return Promise.resolve(runs.map(() => busy));
@@ -132,7 +132,7 @@ export class SimStore {
   async #commitSome(who: string, params: CommitRunsParams): Promise<CommitRunsResult> {
     const locked = params.commits.map(() => this.dice.chance(0.5));
     const commits = params.commits.filter((_, i) => !locked[i]);
-    const result = (await this.#applyAll(who, "commitRuns", { ...params, commits })) as CommitRunsResult;
+    const result = (await this.#applyAll(who, "runs.commit", { ...params, commits })) as CommitRunsResult;
     const outcomes = [...result.outcomes];
     const busy: CommitOutcome = { outcome: "busy", held: true, delivered: 0 };
     return { ...result, outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as CommitOutcome))) };
@@ -141,7 +141,7 @@ export class SimStore {
   async #deliverSome(who: string, params: DeliverMessagesParams): Promise<DeliverMessagesResult> {
     const locked = params.messages.map(() => this.dice.chance(0.5));
     const messages = params.messages.filter((_, i) => !locked[i]);
-    const result = (await this.#applyAll(who, "deliverMessages", { ...params, messages })) as DeliverMessagesResult;
+    const result = (await this.#applyAll(who, "inbox.deliver", { ...params, messages })) as DeliverMessagesResult;
     const outcomes = [...result.outcomes];
     const busy: DeliverOutcome = { outcome: "busy", runId: null, status: null };
     return { outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as DeliverOutcome))) };

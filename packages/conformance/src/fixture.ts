@@ -27,6 +27,9 @@ import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
 /** Thrown when a case asks a store for the time that has no clock to be set: the case is skipped. */
 export class NoTestClock extends Error {}
 
+/** Thrown when a case wants a transaction from a store that has none: the case is skipped. */
+export class NoTransactions extends Error {}
+
 export const SWEEP: SweepParams = {
   suspectAfter: 2,
   parkAfter: 2,
@@ -91,20 +94,20 @@ export class Fixture {
   async start(fields: Partial<NewRun> = {}, options: StartOptions = {}): Promise<StartOutcome> {
     const { holdBy, ...policies } = options;
     const start = aStart(this.newRun(fields), { hold: holdBy !== undefined, ...policies });
-    const result = await this.store.startRuns({ starts: [start], holdBy: holdBy ?? null, replaceError: REPLACED });
+    const result = await this.store.runs.start({ starts: [start], holdBy: holdBy ?? null, replaceError: REPLACED });
     return result.outcomes[0] as StartOutcome;
   }
 
   /** Starts runs that nobody holds, in one call. */
   async startMany(runs: readonly NewRun[]): Promise<readonly StartOutcome[]> {
     const starts = runs.map((run) => aStart(run));
-    return (await this.store.startRuns({ starts, holdBy: null, replaceError: REPLACED })).outcomes;
+    return (await this.store.runs.start({ starts, holdBy: null, replaceError: REPLACED })).outcomes;
   }
 
   /** Registers a worker. */
   async worker(fields: Partial<RegisterWorkerParams> = {}): Promise<string> {
     const workerId = fields.workerId ?? this.newId();
-    await this.store.registerWorker({
+    await this.store.workers.register({
       workerId,
       namespace: "default",
       name: "a worker",
@@ -132,7 +135,7 @@ export class Fixture {
   }
 
   claim(workerId: string, fields: Partial<ClaimRunsParams> = {}): Promise<ClaimRunsResult> {
-    return this.store.claimRuns(this.claimParams(workerId, fields));
+    return this.store.runs.claim(this.claimParams(workerId, fields));
   }
 
   /** A new run, held by a new worker or by the one given, by way of start-and-hold. */
@@ -157,20 +160,20 @@ export class Fixture {
 
   async deliver(to: RunRef, fields: Partial<DeliverMessage> = {}, inboxMax = 1_000): Promise<DeliverOutcome> {
     const messages = [this.newMessage(to, fields)];
-    return (await this.store.deliverMessages({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
+    return (await this.store.inbox.deliver({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
   }
 
   /** One attempt of a transaction step: the application writes a text, and the outcome is the payload. */
   transact(holder: Holder, fields: TransactFields = {}, store = this.store): Promise<TransactResult> {
     const { op = "move", text = op, payload = bytes("true"), ...rest } = fields;
     const { application } = this.underTest;
+    if (!store.transact) throw new NoTransactions();
     return store.transact({
       workerId: holder.workerId,
       runId: holder.runId,
       epoch: holder.epoch,
       op,
       messageId: outcomeMessageId(holder.runId, op),
-      kind: application.kind,
       again: false,
       signal: new AbortController().signal,
       work: (tx) => {
@@ -186,23 +189,23 @@ export class Fixture {
   }
 
   sweep(fields: Partial<SweepParams> = {}): Promise<SweepResult> {
-    return this.store.sweepWorkers({ ...SWEEP, ...fields });
+    return this.store.workers.sweep({ ...SWEEP, ...fields });
   }
 
   /** The run as it is stored now; it must exist. */
   async run(ref: string | RunRef): Promise<Run> {
-    const [run] = await this.store.readRuns({ runs: [typeof ref === "string" ? { runId: ref } : ref] });
+    const [run] = await this.store.runs.read({ runs: [typeof ref === "string" ? { runId: ref } : ref] });
     if (!run) throw new Error(`there is no run ${JSON.stringify(ref)}`);
     return run;
   }
 
   async history(runId: string): Promise<readonly HistoryEvent[]> {
-    const [events] = await this.store.readHistories({ runs: [{ runId, afterSeq: 0 }], limitPerRun: 100_000 });
+    const [events] = await this.store.histories.read({ runs: [{ runId, afterSeq: 0 }], limitPerRun: 100_000 });
     return events ?? [];
   }
 
   inbox(runId: string, after = 0): Promise<readonly Message[]> {
-    return this.store.readInbox({ runs: [{ runId, after }] });
+    return this.store.inbox.read({ runs: [{ runId, after }] });
   }
 }
 

@@ -64,7 +64,7 @@ export class Holder {
 
   /** The whole answer of the store. */
   async answerTo(commit: RunCommit): Promise<CommitRunsResult> {
-    const result = await this.#store.commitRuns({ workerId: this.workerId, commits: [commit] });
+    const result = await this.#store.runs.commit({ workerId: this.workerId, commits: [commit] });
     if (result.outcomes[0]?.outcome === "written") this.follow(commit);
     return result;
   }

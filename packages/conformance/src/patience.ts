@@ -23,8 +23,8 @@ export async function untilAnswered<T>(call: (again: boolean) => Promise<T>): Pr
 export async function untilSeen(t: Fixture, what: string, seen: () => boolean): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (seen()) return;
-    await t.store.readRuns({ runs: [] });
-    await t.store.listWorkers({ namespace: "nobody" });
+    await t.store.runs.read({ runs: [] });
+    await t.store.workers.list({ namespace: "nobody" });
   }
   throw new Error(`${what} did not arrive`);
 }

@@ -1,8 +1,13 @@
 import { describe, test } from "vitest";
-import { Fixture, NoTestClock } from "./fixture.ts";
+import { Fixture, NoTestClock, NoTransactions } from "./fixture.ts";
 import type { OpenStore } from "./store-under-test.ts";
 import type { SuiteCase } from "./suite.ts";
 import { SUITES } from "./suites/index.ts";
+
+const SKIPPED = {
+  no_clock: "this store has no clock that tests can set",
+  no_transactions: "this store has no transactions that others can be part of",
+};
 
 /** Registers every suite for a store. `open` gives a new, empty store to each test. */
 export function storeConformance(name: string, open: OpenStore): void {
@@ -11,7 +16,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       describe(noun, () => {
         for (const [title, run] of Object.entries(cases)) {
           test(title, async (context) => {
-            if ((await runCase(open, run)) === "no_clock") context.skip("this store has no clock that tests can set");
+            const outcome = await runCase(open, run);
+            if (outcome !== "passed") context.skip(SKIPPED[outcome]);
           });
         }
       });
@@ -20,13 +26,14 @@ export function storeConformance(name: string, open: OpenStore): void {
 }
 
 /** Runs one case on a store of its own; rejects when the store does not behave. */
-export async function runCase(open: OpenStore, run: SuiteCase): Promise<"passed" | "no_clock"> {
+export async function runCase(open: OpenStore, run: SuiteCase): Promise<"passed" | keyof typeof SKIPPED> {
   const fixture = await Fixture.open(open);
   try {
     await run(fixture);
     return "passed";
   } catch (error) {
     if (error instanceof NoTestClock) return "no_clock";
+    if (error instanceof NoTransactions) return "no_transactions";
     throw error;
   } finally {
     await fixture.close();

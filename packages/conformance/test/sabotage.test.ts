@@ -1,20 +1,27 @@
+import { hookedStore } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { Dice } from "../src/differential/dice.ts";
 import { randomOperations } from "../src/differential/operations.ts";
 import { type Parting, tryOperations } from "../src/differential/trial.ts";
 import { findParting, report } from "../src/differential.ts";
-import { memoryUnderTest } from "../src/index.ts";
+import { memoryUnderTest, type StoreUnderTest } from "../src/index.ts";
 import { runCase } from "../src/store-conformance.ts";
 import type { Suite } from "../src/suite.ts";
 import { SUITES } from "../src/suites/index.ts";
 import { SABOTAGES } from "./sabotages/index.ts";
+import { type Sabotage, Saboteur } from "./sabotages/saboteur.ts";
+
+async function brokenMemory(breaks: Sabotage["breaks"] = () => ({})): Promise<StoreUnderTest> {
+  const { store, ...rest } = await memoryUnderTest(Saboteur);
+  return { ...rest, store: hookedStore(store, breaks(store as Saboteur)) };
+}
 
 describe("the conformance suite notices a store that", () => {
-  test.for(SABOTAGES)("$it ($noun)", async ({ noun, Store }) => {
+  test.for(SABOTAGES)("$it ($noun)", async ({ noun, breaks }) => {
     const suite = SUITES.find((one) => one.noun === noun) as Suite;
     const noticed: string[] = [];
     for (const [title, run] of Object.entries(suite.cases)) {
-      await runCase(() => memoryUnderTest(Store), run).catch(() => noticed.push(title));
+      await runCase(() => brokenMemory(breaks), run).catch(() => noticed.push(title));
     }
     expect(noticed).not.toEqual([]);
   });
@@ -30,8 +37,8 @@ describe("the differential test notices a store that", () => {
   const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
   const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
-  test.for(visible)("$it", { timeout: 120_000 }, async ({ Store }) => {
-    const open = () => memoryUnderTest(Store);
+  test.for(visible)("$it", { timeout: 120_000 }, async ({ breaks }) => {
+    const open = () => brokenMemory(breaks);
     let parting: Parting | undefined;
     for (let seed = 1; seed <= 150 && !parting; seed++)
       parting = await tryOperations(open, randomOperations(new Dice(seed), 150));
@@ -43,7 +50,7 @@ describe("the differential test", () => {
   test.for(["suspends a run whose holder is behind", "forgets message ids when a run continues"])(
     "shrinks what it finds: a store that %s",
     async (it) => {
-      const open = () => memoryUnderTest(SABOTAGES.find((sabotage) => sabotage.it === it)?.Store);
+      const open = () => brokenMemory(SABOTAGES.find((sabotage) => sabotage.it === it)?.breaks);
       let parting: Parting | undefined;
       for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150);
       expect(parting?.calls.length).toBeLessThan(10);
@@ -54,14 +61,14 @@ describe("the differential test", () => {
     const sabotage = SABOTAGES.find(({ it }) => it === "terminates without taking the epoch on");
     let printed: string | undefined;
     for (let seed = 1; seed <= 60 && printed === undefined; seed++) {
-      const parting = await findParting(() => memoryUnderTest(sabotage?.Store), seed, 300);
+      const parting = await findParting(() => brokenMemory(sabotage?.breaks), seed, 300);
       printed = parting && report("a broken store", seed, parting);
     }
     expect(printed).toMatch(/^a broken store parts from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(
-      /^ {2}1\. t\+\d+ startRuns\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#\d+, id: /m,
+      /^ {2}1\. t\+\d+ runs\.start\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#\d+, id: /m,
     );
-    expect(printed).toMatch(/^ {2}2\. t\+\d+ terminateRuns\(.*error: error"terminated" \}\)$/m);
+    expect(printed).toMatch(/^ {2}2\. t\+\d+ runs\.terminate\(.*error: error"terminated" \}\)$/m);
     expect(printed).toMatch(/→ the contents\.runs\.0\.epoch: memory says 1, this store 0$/);
   });
 });

@@ -61,7 +61,6 @@ export type {
   StoreOptions,
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
-export type { ListRunsParams, PurgeRunsParams, PurgeRunsResult, RunFilter } from "./ports/run-filter.ts";
 export type {
   CarriedMessage,
   ClaimRunsParams,
@@ -73,37 +72,58 @@ export type {
   DeliverMessagesParams,
   DeliverMessagesResult,
   DeliverOutcome,
+  HeartbeatParams,
+  HeartbeatResult,
+  HeldRun,
+  HistoryStore,
+  InboxStore,
+  ListRunsParams,
+  PurgeRunsParams,
+  PurgeRunsResult,
   ReadHistoriesParams,
   ReadInboxParams,
   RegisterVersionsParams,
+  RegisterWorkerParams,
+  RegisterWorkerResult,
+  ReleaseRunsParams,
   ReopenOutcome,
   ReopenParams,
   RunCommit,
+  RunFilter,
   RunRef,
+  RunStore,
   StartOutcome,
   StartRun,
   StartRunsParams,
   StartRunsResult,
   Store,
+  StoreCapabilities,
+  StoreGroups,
+  SweepParams,
+  SweepResult,
   TakeUpParams,
   TakeUpResult,
   TerminateOutcome,
   TerminateRunsParams,
+  TransactionCapability,
+  TransactionKind,
+  TransactParams,
+  TransactResult,
   Transition,
   UpdateVersionParams,
+  VersionStore,
+  WorkerStore,
 } from "./ports/store.ts";
+export {
+  callStore,
+  hookedStore,
+  type StoreCalls,
+  type StoreHooks,
+  type StoreMethod,
+  storeAround,
+  storeOf,
+} from "./ports/store-calls.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
-export type { TransactionKind, TransactParams, TransactResult } from "./ports/transact.ts";
-export type {
-  HeartbeatParams,
-  HeartbeatResult,
-  HeldRun,
-  RegisterWorkerParams,
-  RegisterWorkerResult,
-  ReleaseRunsParams,
-  SweepParams,
-  SweepResult,
-} from "./ports/worker-calls.ts";
 export type { Context } from "./replay/context.ts";
 export { askTransaction } from "./replay/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/step-options.ts";

@@ -3,7 +3,7 @@
 import { type Context, workflow } from "holdfast";
 import { type MemoryStore, testEngine, VirtualClock } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { Fleet } from "./behaviour/fleet.ts";
+import { Fleet } from "./lab/fleet.ts";
 
 type Calls = MemoryStore["calls"];
 
@@ -27,7 +27,7 @@ async function callsOf(code: (ctx: Context) => Promise<unknown>): Promise<Calls>
   const run = await t.client.start(job);
   await t.clock.advance("1 day");
   expect(["completed", "sleeping"]).toContain(await run.status());
-  const { readRuns: _read, ...calls } = since(before, t.store.calls);
+  const { "runs.read": _read, ...calls } = since(before, t.store.calls);
   await t.close();
   return calls;
 }
@@ -38,7 +38,7 @@ describe("calls of the store", () => {
       for (const name of ["one", "two", "three"]) await ctx.step(name, () => name);
     });
     print(`a run of three steps: ${JSON.stringify(calls)}`);
-    expect(calls).toEqual({ startRuns: 1, commitRuns: 3 });
+    expect(calls).toEqual({ "runs.start": 1, "runs.commit": 3 });
   });
 
   test("what happens between two effects is committed together", async () => {
@@ -50,9 +50,9 @@ describe("calls of the store", () => {
       await ctx.sleep("nap", "9 days");
     });
     print(
-      `an empty run ${empty.commitRuns}, step and return ${stepAndReturn.commitRuns}, step and sleep ${stepAndSleep.commitRuns} commits`,
+      `an empty run ${empty["runs.commit"]}, step and return ${stepAndReturn["runs.commit"]}, step and sleep ${stepAndSleep["runs.commit"]} commits`,
     );
-    expect([empty, stepAndReturn, stepAndSleep].map((calls) => calls.commitRuns)).toEqual([1, 1, 1]);
+    expect([empty, stepAndReturn, stepAndSleep].map((calls) => calls["runs.commit"])).toEqual([1, 1, 1]);
   });
 
   test("a thousand parallel steps in one run take a handful of flushes", async () => {
@@ -67,10 +67,10 @@ describe("calls of the store", () => {
       }),
     );
     print(
-      `1,000 parallel steps in one run, commits: ${together.commitRuns}; ended at 20 different times: ${spread.commitRuns}`,
+      `1,000 parallel steps in one run, commits: ${together["runs.commit"]}; ended at 20 different times: ${spread["runs.commit"]}`,
     );
-    expect(together.commitRuns).toBeLessThanOrEqual(10);
-    expect(spread.commitRuns).toBeLessThanOrEqual(25);
+    expect(together["runs.commit"]).toBeLessThanOrEqual(10);
+    expect(spread["runs.commit"]).toBeLessThanOrEqual(25);
   });
 
   test("a hundred runs of three steps at once share their commits", async () => {
@@ -84,7 +84,7 @@ describe("calls of the store", () => {
     await Promise.all(runs.map((run) => run.result()));
     const calls = since(before, t.store.calls);
     print(`100 runs of three steps at once: ${JSON.stringify(calls)}`);
-    expect(calls.commitRuns).toBeLessThanOrEqual(10);
+    expect(calls["runs.commit"]).toBeLessThanOrEqual(10);
     await t.close();
   });
 
@@ -105,7 +105,7 @@ describe("calls of the store", () => {
     const window = (from: number, to: number): Calls => since(marks.get(from) ?? {}, marks.get(to) ?? {});
     const [early, late] = [window(100, 200), window(9_900, 10_000)];
     print(`100 steps from step 100 on: ${JSON.stringify(early)}; from step 9,900 on: ${JSON.stringify(late)}`);
-    expect(early).toEqual({ commitRuns: 100 });
+    expect(early).toEqual({ "runs.commit": 100 });
     expect(late).toEqual(early);
     await t.close();
   });
@@ -132,8 +132,8 @@ describe("calls of the store", () => {
     expect(await client.count({ status: "completed" })).toBe(10_000);
     expect(await runs.at(-1)?.result()).toBe(50);
     print(`10,000 sleeping runs woken at 50 times: ${JSON.stringify(half)}`);
-    expect(half.commitRuns).toBeLessThan(500);
-    expect(half.readHistories).toBeUndefined();
+    expect(half["runs.commit"]).toBeLessThan(500);
+    expect(half["histories.read"]).toBeUndefined();
     await fleet.close();
   });
 
@@ -147,14 +147,14 @@ describe("calls of the store", () => {
     const calls = since(before, fleet.store.calls);
     print(`an idle worker in one hour: ${JSON.stringify(calls)}`);
     expect(Object.keys(calls).toSorted()).toEqual([
-      "claimRuns",
-      "heartbeatWorker",
-      "holdRunsIfParkedByOtherCode",
-      "sweepWorkers",
+      "runs.claim",
+      "runs.holdIfParkedByOtherCode",
+      "workers.heartbeat",
+      "workers.sweep",
     ]);
-    expect(calls.holdRunsIfParkedByOtherCode).toBe(calls.sweepWorkers);
-    expect(calls.heartbeatWorker).toBeLessThanOrEqual(600);
-    expect(calls.claimRuns).toBeLessThanOrEqual(720);
+    expect(calls["runs.holdIfParkedByOtherCode"]).toBe(calls["workers.sweep"]);
+    expect(calls["workers.heartbeat"]).toBeLessThanOrEqual(600);
+    expect(calls["runs.claim"]).toBeLessThanOrEqual(720);
     await fleet.close();
   });
 });

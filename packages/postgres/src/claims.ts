@@ -47,6 +47,7 @@ export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): Clai
     runs,
     messages,
     now: stand?.now as number,
+    moreDue: stand?.more_due as boolean,
     nextDueAt: stand?.next_due_at as number | null,
     suspectDue: stand?.suspect_due as boolean,
   };

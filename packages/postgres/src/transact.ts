@@ -58,7 +58,6 @@ export class TransactionSteps {
   }
 
   transact(params: TransactParams): Promise<TransactResult> {
-    if (params.kind !== "postgres") return Promise.reject(otherKind(params));
     // Who wants to know what has become of an earlier try is not free to give up.
     return this.#params.sessions.use(params.again ? undefined : params.signal, async (session) => {
       const earlier = params.again ? await this.#find(session, params) : undefined;
@@ -202,12 +201,4 @@ function whenAborted(signal: AbortSignal, act: () => void): { readonly promise: 
 
 function misused(op: string, what: string): HoldfastError {
   return new HoldfastError("transaction_misused", `Step "${op}": ${what}.`, { data: { op } });
-}
-
-function otherKind({ op, kind }: TransactParams): HoldfastError {
-  return new HoldfastError(
-    "not_supported",
-    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to PostgreSQL. Import transaction from @holdfast/postgres.`,
-    { data: { op, kind } },
-  );
 }

@@ -25,7 +25,7 @@ async function connections(): Promise<readonly { readonly query: string }[]> {
 
 test("a store opens no more connections than its URL allows, and one to listen, however many calls come at once", async () => {
   const { store } = await database.open({ parameters: { connections: "2" } });
-  await Promise.all(Array.from({ length: 100 }, () => store.listWorkers({ namespace: "default" })));
+  await Promise.all(Array.from({ length: 100 }, () => store.workers.list({ namespace: "default" })));
   // The one that looked at the schema is gone, or about to go.
   let open = await connections();
   while (open.length > 3) open = await connections();
@@ -35,8 +35,8 @@ test("a store opens no more connections than its URL allows, and one to listen, 
 
 test("a call goes to the connection that has its plans, if that one is free", async () => {
   const { store } = await database.open({ parameters: { connections: "2" } });
-  const workers = () => store.listWorkers({ namespace: "default" });
-  const versions = () => store.listVersions({ namespace: "default" });
+  const workers = () => store.workers.list({ namespace: "default" });
+  const versions = () => store.versions.list({ namespace: "default" });
   await Promise.all([workers(), versions()]);
   for (const call of [versions, workers, versions, versions]) await call();
   const last = (await connections()).map(({ query }) => /\.(workers w|versions) where/.exec(query)?.[1]);
@@ -95,11 +95,11 @@ test("starts that come in one call are written together or not at all: nothing i
     );
     return row;
   };
-  await expect(store.startRuns({ starts, holdBy: null, replaceError: ERROR })).rejects.toMatchObject({
+  await expect(store.runs.start({ starts, holdBy: null, replaceError: ERROR })).rejects.toMatchObject({
     code: "store_refused",
   });
   expect(await written()).toEqual({ due: 0, whole: 0, ids: 0 });
   const good = starts.filter(({ run }) => run.runId !== idOf(11));
-  await store.startRuns({ starts: good, holdBy: null, replaceError: ERROR });
+  await store.runs.start({ starts: good, holdBy: null, replaceError: ERROR });
   expect(await written()).toEqual({ due: 2, whole: 2, ids: 2 });
 });

@@ -31,16 +31,16 @@ describe("a stranger's open transaction that has locked a run", () => {
     await start(store, [newRun(10), newRun(11), newRun(12)], worker);
     await lock(11);
     const commits = [firstCommit(10), firstCommit(11), firstCommit(12)];
-    const { outcomes } = await store.commitRuns({ workerId: worker, commits });
+    const { outcomes } = await store.runs.commit({ workerId: worker, commits });
     expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
       ["written", true],
       ["busy", false],
       ["written", true],
     ]);
     await stranger.query("rollback");
-    const again = await store.commitRuns({ workerId: worker, commits });
+    const again = await store.runs.commit({ workerId: worker, commits });
     expect(again.outcomes.map(({ outcome }) => outcome)).toEqual(["written", "written", "written"]);
-    const histories = await store.readHistories({
+    const histories = await store.histories.read({
       runs: commits.map(({ runId }) => ({ runId, afterSeq: 0 })),
       limitPerRun: 10,
     });
@@ -65,7 +65,7 @@ describe("a stranger's open transaction that has locked a run", () => {
         messageId: `${round}-${i}`,
         payload: new Uint8Array(0),
       }));
-      const { outcomes } = await store.deliverMessages({ messages, inboxMax: 100_000 });
+      const { outcomes } = await store.inbox.deliver({ messages, inboxMax: 100_000 });
       expect(new Set(outcomes.map(({ outcome }) => outcome)).size).toBe(1);
     }
     going = false;
@@ -80,21 +80,21 @@ describe("a stranger's open transaction that has locked a run", () => {
       const payload = new Uint8Array(0);
       return { to: { runId: idOf(n) }, kind: "signal", name: "go", messageId: `m${n}`, payload } as const;
     });
-    const delivered = await store.deliverMessages({ messages, inboxMax: 10 });
+    const delivered = await store.inbox.deliver({ messages, inboxMax: 10 });
     expect(delivered.outcomes).toMatchObject([
       { outcome: "busy", runId: idOf(10), status: "pending" },
       { outcome: "delivered", runId: idOf(11) },
     ]);
     const starts = [10, 11].map((n) => aStart({ ...newRun(n), runId: idOf(n + 10) }, { ifRunning: "replace" }));
-    const replaced = await store.startRuns({ starts, holdBy: null, replaceError: ERROR });
+    const replaced = await store.runs.start({ starts, holdBy: null, replaceError: ERROR });
     expect(replaced.outcomes).toMatchObject([
       { outcome: "busy", run: { runId: idOf(10) } },
       { outcome: "created", run: { runId: idOf(21) } },
     ]);
-    const ended = await store.terminateRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(21) }], error: ERROR });
+    const ended = await store.runs.terminate({ runs: [{ runId: idOf(10) }, { runId: idOf(21) }], error: ERROR });
     expect(ended.map(({ outcome }) => outcome)).toEqual(["busy", "terminated"]);
     await stranger.query("rollback");
-    expect((await store.deliverMessages({ messages, inboxMax: 10 })).outcomes).toMatchObject([
+    expect((await store.inbox.deliver({ messages, inboxMax: 10 })).outcomes).toMatchObject([
       { outcome: "delivered" },
       { outcome: "duplicate" },
     ]);
@@ -103,49 +103,50 @@ describe("a stranger's open transaction that has locked a run", () => {
   test("keeps that run, and only that run, from being claimed, released, swept and resumed", async () => {
     const { store } = await database.open();
     await register(store, worker, 1_000);
-    await start(store, [newRun(10), newRun(11)]);
+    await start(store, [newRun(10), newRun(11), { ...newRun(12), startDelayMs: 60_000 }]);
     await lock(10);
     const claimed = await claim(store, worker, idOf(100));
     expect(claimed.runs.map(({ runId }) => runId)).toEqual([idOf(11)]);
-    expect(claimed.nextDueAt).toBe(claimed.now);
+    expect(claimed.moreDue).toBe(true);
+    expect(claimed.nextDueAt).toBeGreaterThan(claimed.now);
     await stranger.query("rollback");
     await claim(store, worker, idOf(101));
     await lock(10);
     const runs = [10, 11].map((n) => ({ runId: idOf(n), epoch: 1 }));
-    expect(await store.releaseRunsIfHeld({ workerId: worker, runs })).toEqual({ released: 1 });
-    await store.stopWorker({ workerId: worker });
-    expect(await store.readHeld({ workerId: worker })).toEqual([{ runId: idOf(10), epoch: 1 }]);
-    expect(await store.sweepWorkers(SWEEP)).toMatchObject({ returned: 0, more: false });
+    expect(await store.runs.releaseIfHeld({ workerId: worker, runs })).toEqual({ released: 1 });
+    await store.workers.stop({ workerId: worker });
+    expect(await store.workers.readHeld({ workerId: worker })).toEqual([{ runId: idOf(10), epoch: 1 }]);
+    expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 0, more: false });
     await stranger.query("rollback");
-    expect(await store.sweepWorkers(SWEEP)).toMatchObject({ returned: 1, dead: 0 });
-    const [run] = await store.readRuns({ runs: [{ runId: idOf(10) }] });
+    expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 1, dead: 0 });
+    const [run] = await store.runs.read({ runs: [{ runId: idOf(10) }] });
     expect(run).toMatchObject({ deaths: 0, heldBy: null, epoch: 2 });
   });
 
   test("keeps that run, and only that run, from being purged", async () => {
     const { store } = await database.open();
     await start(store, [newRun(10), newRun(11)]);
-    await store.terminateRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }], error: ERROR });
+    await store.runs.terminate({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }], error: ERROR });
     await lock(10);
     const params = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
-    expect(await store.purgeRuns(params)).toEqual({ purged: 1, more: false });
-    expect(await store.readRuns({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }] })).toMatchObject([{}, null]);
+    expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
+    expect(await store.runs.read({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }] })).toMatchObject([{}, null]);
     await stranger.query("rollback");
-    expect(await store.purgeRuns(params)).toEqual({ purged: 1, more: false });
+    expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
   });
 
   test("is not waited for by a resume", async () => {
     const { store } = await database.open();
     await register(store, worker);
     await start(store, [newRun(10)], worker);
-    await store.commitRuns({
+    await store.runs.commit({
       workerId: worker,
       commits: [firstCommit(10, { transition: { type: "park", error: ERROR } })],
     });
     await lock(10);
-    await expect(store.resumeRunIfParked({ runId: idOf(10) })).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(store.runs.resumeIfParked({ runId: idOf(10) })).rejects.toMatchObject({ code: "store_unavailable" });
     await stranger.query("rollback");
-    expect(await store.resumeRunIfParked({ runId: idOf(10) })).toEqual({ status: "running" });
+    expect(await store.runs.resumeIfParked({ runId: idOf(10) })).toEqual({ status: "running" });
   });
 });
 
@@ -157,11 +158,11 @@ test("a message between the snapshot and the lock of a suspend keeps the run hel
   await stranger.query("begin");
   await stranger.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
   const suspend = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
-  const sent = store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] });
+  const sent = store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] });
   await stranger.query("commit");
   let outcome = (await sent).outcomes[0];
   if (outcome?.outcome === "busy") {
-    outcome = (await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] }))
+    outcome = (await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] }))
       .outcomes[0];
   }
   expect(outcome).toEqual({ outcome: "written", held: true, delivered: 1 });
@@ -172,8 +173,8 @@ test("events that do not follow are a broken invariant, and nothing is written",
   await register(store, worker);
   await start(store, [newRun(10), newRun(11)], worker);
   const commits = [firstCommit(10), firstCommit(11, { events: [event(3)] })];
-  await expect(store.commitRuns({ workerId: worker, commits })).rejects.toMatchObject({ code: "invariant_broken" });
-  const [run] = await store.readRuns({ runs: [{ runId: idOf(10) }] });
+  await expect(store.runs.commit({ workerId: worker, commits })).rejects.toMatchObject({ code: "invariant_broken" });
+  const [run] = await store.runs.read({ runs: [{ runId: idOf(10) }] });
   expect(run).toMatchObject({ commit: 0, eventCount: 0 });
 });
 
@@ -182,10 +183,10 @@ test("data that the database refuses is told from an outage, and the connection 
   await register(store, worker);
   await start(store, [newRun(10)], worker);
   const bad = firstCommit(10, { events: [event(1, { op: "a\u0000b" })] });
-  await expect(store.commitRuns({ workerId: worker, commits: [bad] })).rejects.toMatchObject({
+  await expect(store.runs.commit({ workerId: worker, commits: [bad] })).rejects.toMatchObject({
     code: "store_refused",
     data: { sqlState: "22021" },
   });
-  const good = await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { transition: HOLD })] });
+  const good = await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: HOLD })] });
   expect(good.outcomes[0]).toMatchObject({ outcome: "written" });
 });

@@ -77,6 +77,24 @@ describe("opening says what is wrong, where, and what to do", () => {
     });
   });
 
+  test("the password is missing", async (context) => {
+    const url = serverUrl((changed) => Object.assign(changed, { password: "" }));
+    // skip: a server that was named with HOLDFAST_TEST_POSTGRES_URL may not ask for passwords
+    if (await serverTrustsAnybody(url)) context.skip();
+    expect(await failure(url)).toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(/the server asks for a password, and there is none\. Put one into the URL/),
+    });
+  });
+
+  test("the role is missing", async () => {
+    const url = urlWith((changed) => Object.assign(changed, { username: "no_such_role" }));
+    expect(await failure(url)).toMatchObject({
+      code: "store_refused",
+      message: expect.stringContaining("Check the user and the password in the URL"),
+    });
+  });
+
   test("the database is missing", async () => {
     const { code, message } = await failure(serverUrl((url) => Object.assign(url, { pathname: "/no_such_database" })));
     expect(code).toBe("store_refused");
@@ -137,7 +155,7 @@ test("no log line shows the password", async () => {
   const proxy = await TestProxy.start();
   const { store } = await database.open({ log, url: proxy.through(database.url()) });
   await proxy.down();
-  await expect(store.listWorkers({ namespace: "default" })).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(store.workers.list({ namespace: "default" })).rejects.toMatchObject({ code: "store_unavailable" });
   await store.close();
   expect(lines.join("\n")).toContain("migrated the schema");
   expect(lines.join("\n")).not.toContain(new URL(serverUrl()).password || SECRET);
@@ -147,8 +165,8 @@ test("several installations share a database", async () => {
   const other = await TestDatabase.create();
   const [{ store: one }, { store: two }] = [await database.open(), await other.open()];
   const labels = { namespace: "default", queues: [], workflows: [], labels: {}, leaseMs: 1_000 };
-  await one.registerWorker({ workerId: "01890000-0000-7000-8000-000000000001", name: "one", ...labels });
-  expect(await two.listWorkers({ namespace: "default" })).toEqual([]);
+  await one.workers.register({ workerId: "01890000-0000-7000-8000-000000000001", name: "one", ...labels });
+  expect(await two.workers.list({ namespace: "default" })).toEqual([]);
   await other.drop();
 });
 
@@ -158,10 +176,10 @@ test("durability asks the server for what it promises", async () => {
       durability,
       parameters: { application_name: `hf ${durability}`, connections: "1" },
     });
-    await store.listWorkers({ namespace: "default" });
+    await store.workers.list({ namespace: "default" });
     await database.sql(`create or replace function ${database.name("now_ms")}() returns bigint language sql volatile
       as $$ select case current_setting('synchronous_commit') when 'off' then 0 else 1 end::bigint $$`);
-    const { now } = await store.heartbeatWorker({
+    const { now } = await store.workers.heartbeat({
       workerId: "01890000-0000-7000-8000-000000000001",
       leaseMs: 1,
       draining: false,

@@ -28,7 +28,7 @@ export function aStart(run: NewRun, fields: Partial<StartRun> = {}): StartRun {
 
 export async function start(store: Store, runs: readonly NewRun[], workerId?: string): Promise<void> {
   const hold = workerId !== undefined;
-  await store.startRuns({
+  await store.runs.start({
     starts: runs.map((run) => aStart(run, { hold })),
     holdBy: workerId === undefined ? null : { workerId, claimId: idOf(999_999) },
     replaceError: ERROR,
@@ -37,14 +37,14 @@ export async function start(store: Store, runs: readonly NewRun[], workerId?: st
 
 export async function register(store: Store, workerId: string, leaseMs = 60_000): Promise<string> {
   const lists = { queues: [LANE.queue], workflows: [LANE.workflow], labels: {} };
-  await store.registerWorker({ workerId, namespace: LANE.namespace, name: "a worker", ...lists, leaseMs });
+  await store.workers.register({ workerId, namespace: LANE.namespace, name: "a worker", ...lists, leaseMs });
   return workerId;
 }
 
 export function claim(store: Store, workerId: string, claimId: string, limit = 100) {
   const handlers = [{ workflow: LANE.workflow, version: LANE.version }];
   const where = { namespace: LANE.namespace, queues: [LANE.queue], handlers };
-  return store.claimRuns({ workerId, claimId, again: false, ...where, limit, solo: false });
+  return store.runs.claim({ workerId, claimId, again: false, ...where, limit, solo: false });
 }
 
 export function event(seq: number, fields: Partial<HistoryEvent> = {}): HistoryEvent {

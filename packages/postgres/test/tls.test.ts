@@ -58,7 +58,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test.skipIf(made.status !== 0)("the URL says how to use TLS and whom to trust", async () => {
   const trusting = urlWith({ sslmode: "verify-full", sslrootcert: certificate });
   const { store } = await database.open({ url: trusting });
-  expect(await store.listWorkers({ namespace: "default" })).toEqual([]);
+  expect(await store.workers.list({ namespace: "default" })).toEqual([]);
   await database.open({ url: urlWith({ sslmode: "no-verify" }) });
   await expect(database.open({ url: urlWith({ sslmode: "verify-full" }) })).rejects.toMatchObject({
     code: "store_unavailable",

@@ -23,14 +23,16 @@ afterEach(async () => {
   await database.drop();
 });
 
+type TransactingStore = Store & Required<Pick<Store, "transact">>;
+
 /** A store that holds run 10, reached through the proxy. */
-async function open(parameters: Readonly<Record<string, string>> = {}): Promise<Store> {
+async function open(parameters: Readonly<Record<string, string>> = {}): Promise<TransactingStore> {
   const { store } = await database.open({ url: proxy.through(database.url(parameters)) });
   await register(store, worker);
   await start(store, [newRun(10)], worker);
   notes = database.name("notes");
   await database.sql(`create table ${notes} (text text)`);
-  return store;
+  return store as TransactingStore;
 }
 
 function step(op: string, work: (tx: Tx) => unknown, fields: Partial<TransactParams> = {}): TransactParams {
@@ -40,7 +42,6 @@ function step(op: string, work: (tx: Tx) => unknown, fields: Partial<TransactPar
     epoch: 1,
     op,
     messageId: outcomeMessageId(runId, op),
-    kind: "postgres",
     again: false,
     signal: new AbortController().signal,
     work: async (tx) => new TextEncoder().encode(JSON.stringify((await work(tx as Tx)) ?? null)),
@@ -225,7 +226,11 @@ describe("a function", () => {
 
 describe("a transaction step that waits for a free connection", () => {
   /** Takes the only connection until it is told to leave. */
-  async function occupied(): Promise<{ readonly store: Store; leave(): void; readonly done: Promise<unknown> }> {
+  async function occupied(): Promise<{
+    readonly store: TransactingStore;
+    leave(): void;
+    readonly done: Promise<unknown>;
+  }> {
     const store = await open({ transactions: "1" });
     let leave = (): void => {};
     let entered = (): void => {};
@@ -285,7 +290,7 @@ test("flushes of the same run go on while its transaction step is at work", asyn
   await store.transact(
     step("long", async (tx) => {
       await write("long")(tx);
-      flushed = (await store.commitRuns({ workerId: worker, commits: [firstCommit(10)] })).outcomes[0];
+      flushed = (await store.runs.commit({ workerId: worker, commits: [firstCommit(10)] })).outcomes[0];
     }),
   );
   expect(flushed).toMatchObject({ outcome: "written", held: true });
@@ -298,7 +303,7 @@ test("two holders of one run: only the one that the store knows gets its work do
   const old = store.transact(
     step("move", async (tx) => {
       await write("by the old holder")(tx);
-      await store.releaseRunsIfHeld({ workerId: worker, runs: [{ runId, epoch: 1 }] });
+      await store.runs.releaseIfHeld({ workerId: worker, runs: [{ runId, epoch: 1 }] });
       taken = true;
     }),
   );

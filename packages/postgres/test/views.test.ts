@@ -36,7 +36,7 @@ test("runs, steps, timers, messages and leases can be read with psql, payloads a
     event(5, { type: "step_completed", op: "photo", at: at + 600, payload: new Uint8Array([1, 2, 255]) }),
   ];
   const suspend = { type: "suspend", status: "sleeping", availableAt: at + 60_000, waitingFor: ["cool off"] } as const;
-  await store.commitRuns({ workerId: worker, commits: [firstCommit(10, { events, transition: suspend })] });
+  await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { events, transition: suspend })] });
   const message = {
     to: { runId: idOf(10) },
     kind: "signal",
@@ -44,7 +44,7 @@ test("runs, steps, timers, messages and leases can be read with psql, payloads a
     messageId: "m1",
     payload: bytes('{"by":"ann"}'),
   } as const;
-  await store.deliverMessages({ messages: [message], inboxMax: 10 });
+  await store.inbox.deliver({ messages: [message], inboxMax: 10 });
 
   const [run] = await database.sql(`select * from ${database.name("readable_runs")}`);
   expect(run).toMatchObject({

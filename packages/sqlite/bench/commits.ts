@@ -27,8 +27,8 @@ interface Rate {
 const measures: Record<string, Measure> = {
   "bare loop: insert the event": (file, durability) => bareLoop(file, durability, false),
   "bare loop: fence, insert, count": (file, durability) => bareLoop(file, durability, true),
-  "store: commitRuns, hold": (file, durability) => commits(file, durability, "hold"),
-  "store: commitRuns, suspend and claim": (file, durability) => commits(file, durability, "suspend"),
+  "store: runs.commit, hold": (file, durability) => commits(file, durability, "hold"),
+  "store: runs.commit, suspend and claim": (file, durability) => commits(file, durability, "suspend"),
   "store: start and hold, one event, end": (file, durability) => commits(file, durability, "end"),
 };
 
@@ -105,7 +105,7 @@ async function commits(file: string, durability: "sync" | "async", kind: "hold" 
         transition: transitionOf(kind, at),
       };
     });
-    const { outcomes } = await store.commitRuns({ workerId, commits: batch });
+    const { outcomes } = await store.runs.commit({ workerId, commits: batch });
     if (outcomes.some(({ outcome }) => outcome !== "written")) throw new Error("a commit was lost");
     if (kind === "suspend") await claimAll(store, workerId);
     if (alone) held = await startHeld(store, workerId, RUNS);
@@ -132,7 +132,7 @@ function transitionOf(kind: "hold" | "suspend" | "end", at: number): RunCommit["
 }
 
 async function claimAll(store: Store, workerId: string): Promise<void> {
-  const { runs } = await store.claimRuns({
+  const { runs } = await store.runs.claim({
     workerId,
     claimId: newId(),
     again: false,
@@ -147,7 +147,7 @@ async function claimAll(store: Store, workerId: string): Promise<void> {
 
 async function startHeld(store: Store, workerId: string, count: number): Promise<string[]> {
   const workers = { queues: ["default"], workflows: ["order"], labels: {}, leaseMs: 60_000 };
-  await store.registerWorker({ workerId, namespace: "default", name: "bench", ...workers });
+  await store.workers.register({ workerId, namespace: "default", name: "bench", ...workers });
   const fixed = {
     namespace: "default",
     workflow: "order",
@@ -156,7 +156,7 @@ async function startHeld(store: Store, workerId: string, count: number): Promise
     priority: 0,
     attributes: {},
   };
-  const { outcomes } = await store.startRuns({
+  const { outcomes } = await store.runs.start({
     starts: Array.from({ length: count }, () => {
       const runId = newId();
       const run = { ...fixed, runId, id: runId, seed: runId, input: payload };

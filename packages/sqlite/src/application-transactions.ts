@@ -1,6 +1,6 @@
 /** Starts and messages inside a transaction of the application's own, on a connection of its own to the same file. */
 import { realpathSync } from "node:fs";
-import { type Clock, type Hint, HoldfastError, type Random, type Store } from "holdfast/adapter";
+import { type Clock, type Hint, HoldfastError, type JoinedCalls, type Random } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { Catalog } from "./catalog.ts";
 import { Connection } from "./connection.ts";
@@ -41,7 +41,7 @@ export class ApplicationTransactions {
     this.#params = params;
   }
 
-  join(db: ApplicationDatabase): Pick<Store, "startRuns" | "deliverMessages"> {
+  join(db: ApplicationDatabase): JoinedCalls {
     const database = {
       exec: (text: string) => void db.exec(text),
       prepare: (text: string) => db.prepare(text),
@@ -65,8 +65,8 @@ export class ApplicationTransactions {
       }
     };
     return {
-      startRuns: (params) => inside((call) => startRuns(call, { ...params, holdBy: null })),
-      deliverMessages: (params) => inside((call) => deliverMessages(call, params)),
+      start: (params) => inside((call) => startRuns(call, { ...params, holdBy: null })),
+      deliver: (params) => inside((call) => deliverMessages(call, params)),
     };
   }
 

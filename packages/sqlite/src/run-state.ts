@@ -2,7 +2,7 @@
  * What a call reads of a run before it decides, and the transitions that it then writes. The columns of StateRow are
  * read again by nobody within a call: whoever changes a run twice in one call keeps the copy in step.
  */
-import type { CompensationOutcome, ErrorRecord, Payload, RunRef, RunStatus } from "holdfast/adapter";
+import type { CompensationOutcome, ErrorRecord, Hint, Payload, RunRef, RunStatus } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
 import { blob, type Columns } from "./driver.ts";
@@ -80,11 +80,21 @@ export function dueTime(dueAt: number | null, deadlineAt: number | null): number
 }
 
 export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
-  if (availableAt === null || availableAt > call.now) return;
-  const { namespace, queue } = call.catalog.lane(laneId);
-  const known = call.hints.some((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
-  if (!known) call.hints.push({ type: "due", namespace, queue });
+  if (availableAt !== null && availableAt <= call.now) announceDue(call, laneId, availableAt);
 }
+
+/** Also when that is later, for those who could not know: the earliest time of each queue. */
+export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
+  const { namespace, queue } = catalog.lane(laneId);
+  const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
+  const earlier = known < 0 ? undefined : (hints[known] as DueHint);
+  if (earlier && (earlier.at === undefined || earlier.at <= availableAt)) return;
+  const hint: DueHint = { type: "due", namespace, queue, ...(availableAt > now && { at: availableAt }) };
+  if (earlier) hints[known] = hint;
+  else hints.push(hint);
+}
+
+type DueHint = Extract<Hint, { readonly type: "due" }>;
 
 /** What a commit counts on, in the same update as the rest: a row is rewritten as a whole, whatever changes. */
 export interface Counts {

@@ -14,7 +14,7 @@ import { blob } from "./driver.ts";
 import { lastEventAt } from "./histories.ts";
 import { readRow } from "./run-rows.ts";
 import {
-  announceIfDue,
+  announceDue,
   announceTaken,
   dueTime,
   endRun,
@@ -142,7 +142,7 @@ export function insertRun(
   const firstRunId = from ? firstRunIdOf(call, from) : null;
   sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, blob(run.input));
   indexAttributes(call, runKey, run.attributes);
-  if (!holding) announceIfDue(call, laneId, dueAt);
+  if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }
 

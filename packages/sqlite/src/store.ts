@@ -4,6 +4,7 @@
  */
 import type * as port from "holdfast/adapter";
 import type { ApplicationDatabase, ApplicationTransactions } from "./application-transactions.ts";
+import type { Call } from "./call.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
 import { readHistories } from "./histories.ts";
@@ -17,6 +18,10 @@ import { TransactionSteps } from "./transact.ts";
 import type { Transactions } from "./transactions.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
+
+const CAPABILITIES: port.StoreCapabilities = {
+  transactions: { kind: "sqlite", words: "an SQLite file. Import transaction from @holdfast/sqlite." },
+};
 
 export interface SqliteStoreParams {
   readonly transactions: Transactions;
@@ -40,91 +45,64 @@ export class SqliteStore implements port.Store {
   }
 
   /** This store as part of a transaction that the application has open on the same file. */
-  join(db: ApplicationDatabase): Pick<port.Store, "startRuns" | "deliverMessages"> {
+  join(db: ApplicationDatabase): port.JoinedCalls {
     return this.#applications.join(db);
   }
 
-  startRuns(params: port.StartRunsParams) {
-    return this.#transactions.write((call) => startRuns(call, params));
-  }
-  claimRuns(params: port.ClaimRunsParams) {
-    return this.#transactions.write((call) => claimRuns(call, params));
-  }
-  commitRuns(params: port.CommitRunsParams) {
-    return this.#transactions.write((call) => commitRuns(call, params));
-  }
-  deliverMessages(params: port.DeliverMessagesParams) {
-    return this.#transactions.write((call) => deliverMessages(call, params));
-  }
-  transact(params: port.TransactParams) {
+  readonly runs: port.RunStore = {
+    start: this.#write(startRuns),
+    claim: this.#write(claimRuns),
+    commit: this.#write(commitRuns),
+    releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
+    holdIfParkedByOtherCode: this.#write(holdRunsIfParkedByOtherCode),
+    resumeIfParked: this.#write(resumeRunIfParked),
+    terminate: this.#write(terminateRuns),
+    reopenIfFailed: this.#write(reopenRunIfFailed),
+    read: this.#read(readRuns),
+    list: this.#read(listRuns),
+    count: this.#read(countRuns),
+    purge: this.#write(purgeRuns),
+  };
+
+  readonly histories: port.HistoryStore = { read: this.#read(readHistories) };
+
+  readonly inbox: port.InboxStore = { deliver: this.#write(deliverMessages), read: this.#read(readInbox) };
+
+  readonly versions: port.VersionStore = {
+    register: this.#write(versions.registerVersions),
+    updateIfKnown: this.#write(versions.updateVersionIfKnown),
+    list: this.#read(versions.listVersions),
+  };
+
+  readonly workers: port.WorkerStore = {
+    register: this.#write(workers.registerWorker),
+    heartbeat: this.#write(workers.heartbeatWorker),
+    readHeld: this.#read(workers.readHeld),
+    stop: this.#write(workers.stopWorker),
+    sweep: this.#write(sweepWorkers),
+    list: this.#read(workers.listWorkers),
+  };
+
+  readonly capabilities = CAPABILITIES;
+
+  transact(params: port.TransactParams): Promise<port.TransactResult> {
     return this.#steps.transact(params);
   }
-  readInbox(params: port.ReadInboxParams) {
-    return this.#transactions.read((call) => readInbox(call, params));
-  }
-  readHistories(params: port.ReadHistoriesParams) {
-    return this.#transactions.read((call) => readHistories(call, params));
-  }
-  terminateRuns(params: port.TerminateRunsParams) {
-    return this.#transactions.write((call) => terminateRuns(call, params));
-  }
-  resumeRunIfParked(params: port.RunRef) {
-    return this.#transactions.write((call) => resumeRunIfParked(call, params));
-  }
-  holdRunsIfParkedByOtherCode(params: port.TakeUpParams) {
-    return this.#transactions.write((call) => holdRunsIfParkedByOtherCode(call, params));
-  }
-  reopenRunIfFailed(params: port.ReopenParams) {
-    return this.#transactions.write((call) => reopenRunIfFailed(call, params));
-  }
-  purgeRuns(params: port.PurgeRunsParams) {
-    return this.#transactions.write((call) => purgeRuns(call, params));
-  }
-  registerVersions(params: port.RegisterVersionsParams) {
-    return this.#transactions.write((call) => versions.registerVersions(call, params));
-  }
-  updateVersionIfKnown(params: port.UpdateVersionParams) {
-    return this.#transactions.write((call) => versions.updateVersionIfKnown(call, params));
-  }
-  listVersions(params: { readonly namespace: string; readonly workflow?: string }) {
-    return this.#transactions.read((call) => versions.listVersions(call, params));
-  }
-  registerWorker(params: port.RegisterWorkerParams) {
-    return this.#transactions.write((call) => workers.registerWorker(call, params));
-  }
-  heartbeatWorker(params: port.HeartbeatParams) {
-    return this.#transactions.write((call) => workers.heartbeatWorker(call, params));
-  }
-  readHeld(params: { readonly workerId: string }) {
-    return this.#transactions.read((call) => workers.readHeld(call, params));
-  }
-  releaseRunsIfHeld(params: port.ReleaseRunsParams) {
-    return this.#transactions.write((call) => workers.releaseRunsIfHeld(call, params));
-  }
-  stopWorker(params: { readonly workerId: string }) {
-    return this.#transactions.write((call) => workers.stopWorker(call, params));
-  }
-  sweepWorkers(params: port.SweepParams) {
-    return this.#transactions.write((call) => sweepWorkers(call, params));
-  }
-  listWorkers(params: { readonly namespace: string }) {
-    return this.#transactions.read((call) => workers.listWorkers(call, params));
-  }
-  readClock() {
+
+  readClock(): Promise<{ readonly now: number }> {
     return this.#transactions.read(({ now }) => ({ now }));
-  }
-  readRuns(params: { readonly runs: readonly port.RunRef[] }) {
-    return this.#transactions.read((call) => readRuns(call, params));
-  }
-  listRuns(params: port.ListRunsParams) {
-    return this.#transactions.read((call) => listRuns(call, params));
-  }
-  countRuns(params: port.RunFilter & { readonly atMost: number | null }) {
-    return this.#transactions.read((call) => countRuns(call, params));
   }
 
   close(): Promise<void> {
     this.#closing ??= this.#transactions.close().then(this.#whenClosed);
     return this.#closing;
+  }
+
+  #write<P, T>(body: (call: Call, params: P) => T): (params: P) => Promise<T> {
+    return (params) => this.#transactions.write((call) => body(call, params));
+  }
+
+  #read<P, T>(body: (call: Call, params: P) => T): (params: P) => Promise<T> {
+    return (params) => this.#transactions.read((call) => body(call, params));
   }
 }

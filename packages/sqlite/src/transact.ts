@@ -51,7 +51,6 @@ export class TransactionSteps {
   }
 
   transact(params: TransactParams): Promise<TransactResult> {
-    if (params.kind !== "sqlite") return Promise.reject(otherKind(params));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ params, resolve, reject });
       if (this.#waiting.length === 1) this.#clock.immediate(() => void this.#run(this.#waiting.splice(0)));
@@ -135,13 +134,5 @@ function doWork({ sql }: Call, { work, op }: TransactParams): Payload {
     "transaction_misused",
     `Step "${op}": the function of a transaction on SQLite must do its work at once, but it returned a promise. Take async and await out; wait for other things in a step before it.`,
     { data: { op } },
-  );
-}
-
-function otherKind({ op, kind }: TransactParams): HoldfastError {
-  return new HoldfastError(
-    "not_supported",
-    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to an SQLite file. Import transaction from @holdfast/sqlite.`,
-    { data: { op, kind } },
   );
 }

@@ -48,8 +48,8 @@ test("a start answers what is in the file: due, delayed, held, with a deadline, 
 test("a run id that belongs to a run of another id is answered with that run; nothing is created", async () => {
   const { run: first } = await start(run(1), false);
   expect(await start({ ...run(1), id: "other" }, false)).toEqual({ outcome: "created", run: first });
-  expect(await store.readRuns({ runs: [{ namespace: "default", id: "other" }] })).toEqual([null]);
-  expect(await store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+  expect(await store.runs.read({ runs: [{ namespace: "default", id: "other" }] })).toEqual([null]);
+  expect(await store.runs.count({ namespace: "default", atMost: null })).toBe(1);
 });
 
 test("a claim answers what is in the file, whatever the run has been through", async () => {
@@ -58,7 +58,7 @@ test("a claim answers what is in the file, whatever the run has been through", a
 
   // Slept, with a message in its inbox.
   await commit(1, 0, { type: "suspend", status: "sleeping", availableAt: clock.now(), waitingFor: ["nap"] });
-  await store.deliverMessages({
+  await store.inbox.deliver({
     messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(2) }],
     inboxMax: 10,
   });
@@ -66,7 +66,7 @@ test("a claim answers what is in the file, whatever the run has been through", a
 
   // Parked, and resumed.
   await commit(2, 1, { type: "park", error: ERROR });
-  await store.resumeRunIfParked({ runId: `${RUN}1` });
+  await store.runs.resumeIfParked({ runId: `${RUN}1` });
   expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
 
   // Compensating, and let go of in the middle.
@@ -77,12 +77,12 @@ test("a claim answers what is in the file, whatever the run has been through", a
   // Failed, and opened again.
   await commit(5, 4, { ...FAILED, compensation: "compensated" });
   const event = { type: "run_retried", op: null } as const;
-  await store.reopenRunIfFailed({ run: { runId: `${RUN}1` }, eventCount: 5, event });
+  await store.runs.reopenIfFailed({ run: { runId: `${RUN}1` }, eventCount: 5, event });
   expect((await claim())[0]).toMatchObject({ eventCount: 6, compensation: null, error: null, endedAt: null });
 
   // Its worker died; then it is tried alone.
   clock.ms += 60_001;
-  await store.sweepWorkers(SWEEP);
+  await store.workers.sweep(SWEEP);
   const other = `${WORKER.slice(0, -1)}b`;
   await register(other);
   expect((await claim(other, true))[0]).toMatchObject({ deaths: 1, suspect: true, alone: true, heldBy: other });
@@ -97,7 +97,7 @@ test("a claim answers the run that another one continues as", async () => {
 
 async function register(workerId: string): Promise<void> {
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 60_000 };
-  await store.registerWorker({ workerId, ...worker });
+  await store.workers.register({ workerId, ...worker });
 }
 
 function run(n: number): NewRun {
@@ -116,7 +116,7 @@ function run(n: number): NewRun {
 }
 
 async function start(newRun: NewRun, hold: boolean) {
-  const { outcomes } = await store.startRuns({
+  const { outcomes } = await store.runs.start({
     starts: [{ run: newRun, ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
     holdBy: { workerId: WORKER, claimId: `${RUN}9` },
     replaceError: ERROR,
@@ -125,7 +125,7 @@ async function start(newRun: NewRun, hold: boolean) {
 }
 
 async function read(runId: string) {
-  const [found] = await store.readRuns({ runs: [{ runId }] });
+  const [found] = await store.runs.read({ runs: [{ runId }] });
   if (!found) throw new Error(`run ${runId} is not there`);
   return found;
 }
@@ -136,9 +136,9 @@ async function claim(workerId = WORKER, solo = false) {
   const claimId = `01890000-0000-7000-8000-0000000001${String(claims).padStart(2, "0")}`;
   const handlers = [{ workflow: "w", version: "1" }];
   const params = { workerId, claimId, namespace: "default", queues: ["q"], handlers, limit: 10, solo };
-  const { runs } = await store.claimRuns({ ...params, again: false });
+  const { runs } = await store.runs.claim({ ...params, again: false });
   expect(runs).toEqual([await read(runs[0]?.runId ?? "")]);
-  expect((await store.claimRuns({ ...params, again: true })).runs).toEqual(runs);
+  expect((await store.runs.claim({ ...params, again: true })).runs).toEqual(runs);
   return runs;
 }
 
@@ -146,6 +146,6 @@ async function commit(epoch: number, number: number, transition: Transition): Pr
   const event = { seq: number + 1, type: "step_completed", op: "s", at: clock.now() } as const;
   const nothing = { consumed: number === 0 ? 0 : 1, attributes: null, clearDeadline: false };
   const one: RunCommit = { runId: `${RUN}1`, epoch, commit: number, events: [event], ...nothing, transition };
-  const { outcomes } = await store.commitRuns({ workerId: WORKER, commits: [one] });
+  const { outcomes } = await store.runs.commit({ workerId: WORKER, commits: [one] });
   expect(outcomes[0]?.outcome).toBe("written");
 }

@@ -13,9 +13,9 @@ const { store } = await openStore(`file:${file}`, { ...systemPorts, log: silent 
 
 const workerId = newId();
 const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 60_000 };
-await store.registerWorker({ workerId, ...worker });
+await store.workers.register({ workerId, ...worker });
 const lane = { namespace: "default", workflow: "w", version: "1", queue: "q", priority: 0 };
-const started = await store.startRuns({
+const started = await store.runs.start({
   starts: Array.from({ length: Number(runs) }, () => {
     const runId = newId();
     const run = { ...lane, runId, id: runId, seed: "s", attributes: {}, input: new Uint8Array(100) };
@@ -33,7 +33,7 @@ for (let round = 0; round < Number(rounds); round++) {
     const transition = { type: "hold", status: "running" } as const;
     return { runId, epoch: 1, commit: round, events, consumed: 0, attributes: null, clearDeadline: false, transition };
   });
-  const { outcomes } = await store.commitRuns({ workerId, commits });
+  const { outcomes } = await store.runs.commit({ workerId, commits });
   const acknowledged = runIds.filter((_, i) => outcomes[i]?.outcome === "written");
   writeSync(1, acknowledged.map((runId) => `${runId} ${round + 1}\n`).join(""));
 }

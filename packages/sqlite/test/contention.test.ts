@@ -26,11 +26,11 @@ afterEach(async () => {
 
 function register(n: number): Promise<{ live: boolean; now: number }> {
   const worker = { namespace: "default", name: `worker ${n}`, queues: [], workflows: [], labels: {}, leaseMs: 1_000 };
-  return store.registerWorker({ workerId: `01890000-0000-7000-8000-00000000000${n}`, ...worker });
+  return store.workers.register({ workerId: `01890000-0000-7000-8000-00000000000${n}`, ...worker });
 }
 
 async function names(): Promise<string[]> {
-  return (await store.listWorkers({ namespace: "default" })).map(({ name }) => name);
+  return (await store.workers.list({ namespace: "default" })).map(({ name }) => name);
 }
 
 test("a call that finds the file locked tries again later, and reads go on meanwhile", async () => {

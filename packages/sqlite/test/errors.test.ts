@@ -28,7 +28,7 @@ function start(store: Store, n: number, bytes = 10): Promise<unknown> {
   const runId = runIdOf(n);
   const lane = { namespace: "default", workflow: "w", version: "1", queue: "q", priority: 0 };
   const run = { ...lane, runId, id: runId, seed: "s", attributes: {}, input: new Uint8Array(bytes).fill(n) };
-  return store.startRuns({
+  return store.runs.start({
     starts: [{ run, ifRunning: "fail", ifClosed: "fail", hold: false, pick: null }],
     holdBy: null,
     replaceError: { name: "Error", message: "replaced", kind: "Unknown" },
@@ -160,7 +160,7 @@ describe("at work", () => {
     connection.script("pragma wal_checkpoint(truncate); pragma cache_size = 0; pragma shrink_memory");
     damage(folder.file("app.db"), 0.5, 0.5);
     const runs = Array.from({ length: 50 }, (_, n) => ({ runId: runIdOf(n + 1) }));
-    await expect(store.readRuns({ runs })).rejects.toMatchObject({
+    await expect(store.runs.read({ runs })).rejects.toMatchObject({
       code: "store_unavailable",
       message: expect.stringMatching(/app\.db is damaged\. Stop every process .* sqlite3 ".*app\.db" \.recover/),
       data: { lasting: true },
@@ -177,10 +177,10 @@ describe("at work", () => {
       code: "store_unavailable",
       message: expect.stringContaining("app.db is full; nothing was written. Free some space"),
     });
-    expect(await store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+    expect(await store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     connection.script("pragma max_page_count = 100000");
     await start(store, 2, 500_000);
-    expect(await store.countRuns({ namespace: "default", atMost: null })).toBe(2);
+    expect(await store.runs.count({ namespace: "default", atMost: null })).toBe(2);
     await store.close();
   });
 
@@ -188,7 +188,7 @@ describe("at work", () => {
     const { store } = await openFile(folder.file("app.db"));
     const worker = { namespace: "default", name: "w", queues: [], workflows: [], labels: {} };
     await expect(
-      store.registerWorker({ workerId: "01890000-0000-7000-8000-0000000000aa", ...worker, leaseMs: 1.5 }),
+      store.workers.register({ workerId: "01890000-0000-7000-8000-0000000000aa", ...worker, leaseMs: 1.5 }),
     ).rejects.toMatchObject({ code: "store_refused", cause: { errcode: expect.any(Number) } });
     await store.close();
   });
@@ -198,9 +198,9 @@ describe("at work", () => {
     const vandal = new Connection(await openDatabase(folder.file("app.db")));
     vandal.script("drop table holdfast_inbox");
     vandal.close();
-    await expect(store.readInbox({ runs: [] })).resolves.toEqual([]);
+    await expect(store.inbox.read({ runs: [] })).resolves.toEqual([]);
     await start(store, 1);
-    await expect(store.readInbox({ runs: [{ runId: runIdOf(1), after: 0 }] })).rejects.toMatchObject({
+    await expect(store.inbox.read({ runs: [{ runId: runIdOf(1), after: 0 }] })).rejects.toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(/no such table: holdfast_inbox.* changed from outside/),
     });

@@ -30,7 +30,7 @@ function runIdOf(n: number): string {
 function start({ store }: OpenedStore, n: number, queue = "q", hold = false): Promise<unknown> {
   const lane = { namespace: "default", workflow: "w", version: "1", queue, priority: 0 };
   const run = { ...lane, runId: runIdOf(n), id: `run ${n}`, seed: "s", attributes: {}, input: new Uint8Array(0) };
-  return store.startRuns({
+  return store.runs.start({
     starts: [{ run, ifRunning: "fail", ifClosed: "fail", hold, pick: null }],
     holdBy: hold ? { workerId: WORKER, claimId: WORKER } : null,
     replaceError: ERROR,
@@ -59,13 +59,13 @@ function listener(notifier: Notifier): { heard: Hint[]; until(isIt: (hint: Hint)
 
 test("hints of one connection reach the subscribers of another, as they were", async () => {
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
-  await here.store.registerWorker({ workerId: WORKER, ...worker });
+  await here.store.workers.register({ workerId: WORKER, ...worker });
   const { heard, until } = listener(there.notifier);
   await start(here, 1);
   await start(here, 2, "q", true);
   const message = { kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(0) } as const;
-  await here.store.deliverMessages({ messages: [{ to: { runId: runIdOf(2) }, ...message }], inboxMax: 10 });
-  await here.store.terminateRuns({ runs: [1, 2].map((n) => ({ runId: runIdOf(n) })), error: ERROR });
+  await here.store.inbox.deliver({ messages: [{ to: { runId: runIdOf(2) }, ...message }], inboxMax: 10 });
+  await here.store.runs.terminate({ runs: [1, 2].map((n) => ({ runId: runIdOf(n) })), error: ERROR });
   await until((hint) => hint.type === "ended" && hint.runId === runIdOf(2));
   expect(heard).toEqual([
     { type: "due", namespace: "default", queue: "q" },
@@ -91,9 +91,9 @@ test("a commit that announces nothing writes no hint, and old hints are dropped"
   const sql = new Connection(await openDatabase(folder.file("app.db")));
   const count = () => sql.get<{ n: number }>("select count(*) as n from holdfast_hints")?.n;
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
-  await here.store.registerWorker({ workerId: WORKER, ...worker });
+  await here.store.workers.register({ workerId: WORKER, ...worker });
   await start(here, 1, "q", true);
-  await here.store.heartbeatWorker({ workerId: WORKER, leaseMs: 1_000, draining: false });
+  await here.store.workers.heartbeat({ workerId: WORKER, leaseMs: 1_000, draining: false });
   expect(count()).toBe(0);
   for (let n = 2; n < 500; n++) await start(here, n);
   expect(count()).toBeLessThanOrEqual(256 + 64);

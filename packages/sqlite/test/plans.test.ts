@@ -1,4 +1,4 @@
-import type { RunStatus, Store } from "holdfast/adapter";
+import type { RunStatus, Store, Transition } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { expect, test } from "vitest";
 import { openParts } from "../src/open-store.ts";
@@ -58,21 +58,16 @@ async function useEverything(store: Store): Promise<void> {
     ...{ input: new Uint8Array(1), seed: "s", attributes: { color: "red" }, timeoutMs: 1_000 },
   });
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
-  await store.registerWorker({ workerId: WORKER, ...worker });
+  await store.workers.register({ workerId: WORKER, ...worker });
   const holdBy = { workerId: WORKER, claimId: WORKER };
   const start = (n: number, hold: boolean) =>
-    store.startRuns({
+    store.runs.start({
       starts: [{ run: run(n), ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
       holdBy,
       replaceError: ERROR,
     });
-  const commit = (
-    n: number,
-    epoch: number,
-    number: number,
-    transition: Parameters<Store["commitRuns"]>[0]["commits"][0]["transition"],
-  ) =>
-    store.commitRuns({
+  const commit = (n: number, epoch: number, number: number, transition: Transition) =>
+    store.runs.commit({
       workerId: WORKER,
       commits: [
         {
@@ -84,7 +79,7 @@ async function useEverything(store: Store): Promise<void> {
     });
   await start(1, true);
   await commit(1, 1, 0, { type: "hold", status: "compensating" });
-  await store.deliverMessages({
+  await store.inbox.deliver({
     messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(0) }],
     inboxMax: 10,
   });
@@ -92,41 +87,41 @@ async function useEverything(store: Store): Promise<void> {
   await commit(1, 1, 2, { type: "continue", next: run(2), carried: [] });
   const claim = { workerId: WORKER, namespace: "default", queues: ["q"], limit: 10, solo: false };
   const handlers = [{ workflow: "w", version: "1" }];
-  await store.claimRuns({ ...claim, claimId: `${RUN}7`, again: false, handlers });
-  await store.claimRuns({ ...claim, claimId: `${RUN}7`, again: true, handlers });
-  await store.deliverMessages({
+  await store.runs.claim({ ...claim, claimId: `${RUN}7`, again: false, handlers });
+  await store.runs.claim({ ...claim, claimId: `${RUN}7`, again: true, handlers });
+  await store.inbox.deliver({
     messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "n", payload: new Uint8Array(0) }],
     inboxMax: 10,
   });
   await commit(2, 1, 0, { type: "park", error: ERROR });
-  await store.resumeRunIfParked({ namespace: "default", id: "a" });
-  await store.terminateRuns({ runs: [{ runId: `${RUN}2` }], error: ERROR });
+  await store.runs.resumeIfParked({ namespace: "default", id: "a" });
+  await store.runs.terminate({ runs: [{ runId: `${RUN}2` }], error: ERROR });
   await start(3, true);
   const failed = { status: "failed", output: null, error: ERROR, unlessBehind: false, compensation: null } as const;
   await commit(3, 1, 0, { type: "end", ...failed });
-  await store.reopenRunIfFailed({
+  await store.runs.reopenIfFailed({
     run: { runId: `${RUN}3` },
     eventCount: 1,
     event: { type: "run_retried", op: null },
   });
   await start(4, true);
-  await store.heartbeatWorker({ workerId: WORKER, leaseMs: 1, draining: false });
-  await store.readHeld({ workerId: WORKER });
-  await store.releaseRunsIfHeld({ workerId: WORKER, runs: [{ runId: `${RUN}4`, epoch: 1 }] });
-  await store.stopWorker({ workerId: WORKER });
+  await store.workers.heartbeat({ workerId: WORKER, leaseMs: 1, draining: false });
+  await store.workers.readHeld({ workerId: WORKER });
+  await store.runs.releaseIfHeld({ workerId: WORKER, runs: [{ runId: `${RUN}4`, epoch: 1 }] });
+  await store.workers.stop({ workerId: WORKER });
   const sweep = { suspectAfter: 1, parkAfter: 1, parkError: ERROR, timeoutError: ERROR, timeoutGraceMs: 0, limit: 10 };
-  await store.sweepWorkers(sweep);
-  await store.registerVersions({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] });
+  await store.workers.sweep(sweep);
+  await store.versions.register({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] });
   for (const change of [{ isDefault: true }, { share: 0.5 }, { deprecated: true }] as const)
-    await store.updateVersionIfKnown({ namespace: "default", workflow: "w", version: "1", change });
-  await store.listVersions({ namespace: "default" });
-  await store.listVersions({ namespace: "default", workflow: "w" });
-  await store.listWorkers({ namespace: "default" });
-  await store.readRuns({ runs: [{ runId: `${RUN}1` }, { namespace: "default", id: "a" }] });
-  await store.readInbox({ runs: [{ runId: `${RUN}1`, after: 0 }] });
-  await store.readHistories({ runs: [{ runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
+    await store.versions.updateIfKnown({ namespace: "default", workflow: "w", version: "1", change });
+  await store.versions.list({ namespace: "default" });
+  await store.versions.list({ namespace: "default", workflow: "w" });
+  await store.workers.list({ namespace: "default" });
+  await store.runs.read({ runs: [{ runId: `${RUN}1` }, { namespace: "default", id: "a" }] });
+  await store.inbox.read({ runs: [{ runId: `${RUN}1`, after: 0 }] });
+  await store.histories.read({ runs: [{ runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
   await listInEveryWay(store);
-  const purged = await store.purgeRuns({ namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 1 });
+  const purged = await store.runs.purge({ namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 1 });
   expect(purged).toEqual({ purged: 1, more: true });
 }
 
@@ -146,8 +141,8 @@ async function listInEveryWay(store: Store): Promise<void> {
   for (const some of statuses) {
     for (const part of parts) {
       const filter = { namespace: "default", ...part, ...(some ? { statuses: some } : {}) };
-      await store.listRuns({ ...filter, limit: 10 });
-      await store.countRuns({ ...filter, atMost: 10 });
+      await store.runs.list({ ...filter, limit: 10 });
+      await store.runs.count({ ...filter, atMost: 10 });
     }
   }
 }

@@ -8,7 +8,7 @@ export interface StoreAddress {
 
 export type OpenUrl = () => Promise<StoreAddress>;
 
-/** Behaviour of clients: a sentence each, and the code that proves it on an empty store. */
+/** Behavior of clients: a sentence each, and the code that proves it on an empty store. */
 export interface ClientSuite {
   readonly noun: string;
   readonly cases: Readonly<Record<string, (t: ClientFixture) => Promise<void>>>;

@@ -18,21 +18,21 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
   if ("error" in answer) return { error: answer.error };
   const { value } = answer;
   switch (call.method) {
-    case "claimRuns":
+    case "runs.claim":
       return comparableClaim(call.params, value as ClaimRunsResult, world);
-    case "commitRuns":
+    case "runs.commit":
       return comparableCommits(value as CommitRunsResult);
-    case "registerWorker": {
+    case "workers.register": {
       const { namesakes, ...rest } = value as RegisterWorkerResult;
       return { ...rest, namesakes: namesakes && sortBy(namesakes, ({ workerId }) => workerId) };
     }
-    case "heartbeatWorker":
+    case "workers.heartbeat":
       return comparableHeartbeat(value as HeartbeatResult);
-    case "readHeld":
+    case "workers.readHeld":
       return sortBy(value as readonly HeldRun[], ({ runId }) => runId);
-    case "readInbox":
+    case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
-    case "listVersions":
+    case "versions.list":
       return sortBy(value as readonly VersionRow[], (row) => `${row.workflow}/${row.registeredAt}/${row.version}`);
     default:
       return value;
@@ -40,14 +40,13 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
 }
 
 function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world: World): unknown {
-  const { nextDueAt, suspectDue, runs, messages, ...rest } = result;
+  const { moreDue, nextDueAt, suspectDue, runs, messages, ...rest } = result;
   const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
   return {
     ...rest,
     runs: sortBy(runs, ({ runId }) => runId),
     messages: comparableInbox(messages, world),
-    // Any time that is not in the future says the same: ask again at once.
-    ...(params.again || suspects ? {} : { nextDueAt: nextDueAt === null ? null : Math.max(nextDueAt, result.now) }),
+    ...(params.again || suspects ? {} : { moreDue, nextDueAt }),
     ...(params.again || params.solo ? {} : { suspectDue }),
   };
 }

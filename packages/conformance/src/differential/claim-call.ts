@@ -19,12 +19,12 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
     solo: dice.chance(suspects ? 0.6 : 0.1),
   };
   const limit = decidableLimit(params, world);
-  return limit === undefined ? undefined : { method: "claimRuns", params: { ...params, limit } };
+  return limit === undefined ? undefined : { method: "runs.claim", params: { ...params, limit } };
 }
 
 /** False for a claim that stores may rightly answer in different ways. */
 export function isDecidable(call: Call, world: World): boolean {
-  if (call.method !== "claimRuns") return true;
+  if (call.method !== "runs.claim") return true;
   const { params } = call;
   if (!params.again) return decidableLimit(params, world) === (params.solo ? 1 : params.limit);
   // When nothing is left that was taken under the id, the store may claim or not.

@@ -11,7 +11,7 @@ export function commitCall(world: World, dice: Dice): Call | undefined {
   const workerId = target.heldBy ?? dice.pick(world.workerIds) ?? world.strangeId();
   const others = world.heldRuns.filter((run) => run !== target && (run.heldBy === workerId || dice.chance(0.1)));
   const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
-  return { method: "commitRuns", params: { workerId, commits: runs.map((run) => randomCommit(world, dice, run)) } };
+  return { method: "runs.commit", params: { workerId, commits: runs.map((run) => randomCommit(world, dice, run)) } };
 }
 
 function randomCommit(world: World, dice: Dice, run: Run): RunCommit {

@@ -23,13 +23,13 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
   const { runIds, ids, workerIds, namespaces } = known;
   const refs: RunRef[] = runIds.map((runId) => ({ runId }));
   const [rows, newest, histories, messages, workers, held, versions] = await Promise.all([
-    store.readRuns({ runs: refs }),
-    store.readRuns({ runs: ids }),
-    store.readHistories({ runs: runIds.map((runId) => ({ runId, afterSeq: 0 })), limitPerRun: 1_000_000 }),
-    store.readInbox({ runs: runIds.map((runId) => ({ runId, after: 0 })) }),
-    Promise.all(namespaces.map((namespace) => store.listWorkers({ namespace }))),
-    Promise.all(workerIds.map((workerId) => store.readHeld({ workerId }))),
-    Promise.all(namespaces.map((namespace) => store.listVersions({ namespace }))),
+    store.runs.read({ runs: refs }),
+    store.runs.read({ runs: ids }),
+    store.histories.read({ runs: runIds.map((runId) => ({ runId, afterSeq: 0 })), limitPerRun: 1_000_000 }),
+    store.inbox.read({ runs: runIds.map((runId) => ({ runId, after: 0 })) }),
+    Promise.all(namespaces.map((namespace) => store.workers.list({ namespace }))),
+    Promise.all(workerIds.map((workerId) => store.workers.readHeld({ workerId }))),
+    Promise.all(namespaces.map((namespace) => store.versions.list({ namespace }))),
   ]);
   const runs = rows.filter((run) => run !== null);
   return {

@@ -28,7 +28,7 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "a run that nobody holds has no claim and is not alone": held || (run.claimId === null && !run.alone),
     "a held run is running or compensating": !held || run.status === "running" || run.status === "compensating",
     "the holder is not offline": !held || (holder !== undefined && holder.status !== "offline"),
-    "readHeld agrees with the row": listedAsHeld.map(([workerId]) => workerId).join() === (run.heldBy ?? ""),
+    "workers.readHeld agrees with the row": listedAsHeld.map(([workerId]) => workerId).join() === (run.heldBy ?? ""),
     "a closed run has an end and is neither held nor due": !closed || (run.endedAt !== null && !held && !isDue(run)),
     "an open run has no end": closed || run.endedAt === null,
     "a parked run is not due": run.status !== "parked" || !isDue(run),

@@ -79,7 +79,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     });
     const distinct = starts.filter(({ run }, i) => starts.findIndex((other) => other.run.id === run.id) === i);
     const holdBy = dice.chance(0.7) ? { workerId: someWorkerId(world, dice), claimId: world.newClaimId() } : null;
-    return { method: "startRuns", params: { starts: distinct, holdBy, replaceError: REPLACED } };
+    return { method: "runs.start", params: { starts: distinct, holdBy, replaceError: REPLACED } };
   },
 
   deliver(world, dice) {
@@ -97,13 +97,13 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const distinct = messages.filter(
       ({ messageId }, i) => messages.findIndex((other) => other.messageId === messageId) === i,
     );
-    return { method: "deliverMessages", params: { messages: distinct, inboxMax: dice.of(2, 5, 1_000) } };
+    return { method: "inbox.deliver", params: { messages: distinct, inboxMax: dice.of(2, 5, 1_000) } };
   },
 
   /** The caller did not see the answer, or an old packet arrives late. */
   repeat(world, dice) {
     const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
-    return call?.method === "claimRuns" ? { method: "claimRuns", params: { ...call.params, again: true } } : call;
+    return call?.method === "runs.claim" ? { method: "runs.claim", params: { ...call.params, again: true } } : call;
   },
 
   register(world, dice) {
@@ -117,12 +117,12 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       leaseMs: dice.of(1_000, 2_000, 20_000),
       ...(dice.chance(0.5) ? { host: "here", pid: dice.int(3) } : {}),
     };
-    return { method: "registerWorker", params: { workerId: known ?? world.newWorkerId(), ...worker } };
+    return { method: "workers.register", params: { workerId: known ?? world.newWorkerId(), ...worker } };
   },
 
   sweep(world, dice) {
     const gone = dice.chance(0.3) ? { gone: [someWorkerId(world, dice)] } : {};
-    return { method: "sweepWorkers", params: { ...SWEEP_SOON, ...gone } };
+    return { method: "workers.sweep", params: { ...SWEEP_SOON, ...gone } };
   },
 
   /** Time passes until a worker that holds something has lost its lease. */
@@ -130,12 +130,12 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const workerId = dice.pick(world.heldRuns)?.heldBy;
     const worker = world.contents.workers.find((row) => row.workerId === workerId);
     world.now = Math.max(world.now, worker?.leaseExpiresAt ?? 0);
-    return { method: "sweepWorkers", params: SWEEP_SOON };
+    return { method: "workers.sweep", params: SWEEP_SOON };
   },
 
   heartbeat(world, dice) {
     const params = { workerId: someWorkerId(world, dice), leaseMs: dice.of(1_000, 20_000), draining: dice.chance(0.2) };
-    return { method: "heartbeatWorker", params };
+    return { method: "workers.heartbeat", params };
   },
 
   release(world, dice) {
@@ -144,20 +144,20 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       runId: run.runId,
       epoch: run.epoch + (dice.chance(0.8) ? 0 : dice.of(-1, 1)),
     }));
-    return { method: "releaseRunsIfHeld", params: { workerId, runs } };
+    return { method: "runs.releaseIfHeld", params: { workerId, runs } };
   },
 
-  stop: (world, dice) => ({ method: "stopWorker", params: { workerId: someWorkerId(world, dice) } }),
+  stop: (world, dice) => ({ method: "workers.stop", params: { workerId: someWorkerId(world, dice) } }),
 
   terminate(world, dice) {
     const error = errorRecord("terminated");
-    return { method: "terminateRuns", params: { runs: [someRun(world, dice)], error } };
+    return { method: "runs.terminate", params: { runs: [someRun(world, dice)], error } };
   },
 
   resume(world, dice) {
     const parked = dice.pick(world.contents.runs.filter((run) => run.status === "parked"));
     const run = parked && dice.chance(0.8) ? { runId: parked.runId } : someRun(world, dice);
-    return { method: "resumeRunIfParked", params: run };
+    return { method: "runs.resumeIfParked", params: run };
   },
 
   takeUp(world, dice) {
@@ -173,7 +173,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       handlers,
       limit: 100,
     };
-    return { method: "holdRunsIfParkedByOtherCode", params };
+    return { method: "runs.holdIfParkedByOtherCode", params };
   },
 
   reopen(world, dice) {
@@ -182,7 +182,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     if (!run) return undefined;
     const eventCount = Math.max(0, run.eventCount + (dice.chance(0.8) ? 0 : dice.of(-1, 1)));
     const event = { type: "run_retried", op: null, meta: { forgets: ["charge"] } } as const;
-    return { method: "reopenRunIfFailed", params: { run: { runId: run.runId }, eventCount, event } };
+    return { method: "runs.reopenIfFailed", params: { run: { runId: run.runId }, eventCount, event } };
   },
 
   purge(world, dice) {
@@ -193,17 +193,17 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       limit: dice.of(1, 2, 100),
       ...(dice.chance(0.5) ? { statuses } : {}),
     };
-    return { method: "purgeRuns", params };
+    return { method: "runs.purge", params };
   },
 
   version(_world, dice) {
     const [namespace, workflow, version] = ["default", dice.of("order", "refund"), dice.of("1", "2", "3")];
     if (dice.chance(0.4)) {
       const versions = [{ workflow, version, hash: `hash ${dice.int(3)}` }];
-      return { method: "registerVersions", params: { namespace, versions } };
+      return { method: "versions.register", params: { namespace, versions } };
     }
     const change = dice.of({ isDefault: true } as const, { share: 0.5 }, { deprecated: dice.chance(0.5) });
-    return { method: "updateVersionIfKnown", params: { namespace, workflow, version, change } };
+    return { method: "versions.updateIfKnown", params: { namespace, workflow, version, change } };
   },
 
   list(world, dice) {
@@ -218,17 +218,17 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       ...(dice.chance(0.2) ? { createdAfter: world.now - dice.int(5_000) } : {}),
       ...(dice.chance(0.2) ? { createdBefore: world.now - dice.int(5_000) } : {}),
     };
-    if (dice.chance(0.3)) return { method: "countRuns", params: { ...filter, atMost: dice.of(null, 2) } };
+    if (dice.chance(0.3)) return { method: "runs.count", params: { ...filter, atMost: dice.of(null, 2) } };
     const last = dice.chance(0.5) ? dice.pick(world.contents.runs) : undefined;
     const before = last ? { before: { createdAt: last.createdAt, runId: last.runId } } : {};
-    return { method: "listRuns", params: { ...filter, ...before, limit: dice.of(2, 100) } };
+    return { method: "runs.list", params: { ...filter, ...before, limit: dice.of(2, 100) } };
   },
 
   read(world, dice) {
     const runs = dice.some(world.runIds, 4);
     if (dice.chance(0.5))
-      return { method: "readInbox", params: { runs: runs.map((runId) => ({ runId, after: dice.int(3) })) } };
+      return { method: "inbox.read", params: { runs: runs.map((runId) => ({ runId, after: dice.int(3) })) } };
     const asked = runs.map((runId) => ({ runId, afterSeq: dice.int(4) }));
-    return { method: "readHistories", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
+    return { method: "histories.read", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
   },
 };

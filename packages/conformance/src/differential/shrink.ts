@@ -41,13 +41,13 @@ async function removePieces<T>(items: readonly T[], fails: (items: readonly T[])
 /** The same call about one thing only, for each of several. */
 function smallerCalls(call: Call): Call[] {
   switch (call.method) {
-    case "startRuns":
+    case "runs.start":
       return ones(call.params.starts).map((starts) => ({ ...call, params: { ...call.params, starts } }));
-    case "commitRuns":
+    case "runs.commit":
       return ones(call.params.commits).map((commits) => ({ ...call, params: { ...call.params, commits } }));
-    case "deliverMessages":
+    case "inbox.deliver":
       return ones(call.params.messages).map((messages) => ({ ...call, params: { ...call.params, messages } }));
-    case "releaseRunsIfHeld":
+    case "runs.releaseIfHeld":
       return ones(call.params.runs).map((runs) => ({ ...call, params: { ...call.params, runs } }));
     default:
       return [];

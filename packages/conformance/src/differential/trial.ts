@@ -98,7 +98,7 @@ async function compareCall(
 }
 
 function orderFault(call: Call, answer: Answer, world: World): string | undefined {
-  if (call.method !== "claimRuns" || call.params.again || "error" in answer) return undefined;
+  if (call.method !== "runs.claim" || call.params.again || "error" in answer) return undefined;
   const fault = wrongClaimOrder(answer.value as ClaimRunsResult, world);
   return fault && `the claim took its runs in the wrong order: ${fault}`;
 }
@@ -109,13 +109,13 @@ function describe({ path, expected, found }: ValueDifference, transcript: Transc
 
 /** A start that is repeated after its run was purged: nobody waits for that long, and what it means is open. */
 function startsPurged(call: Call, world: World): boolean {
-  return call.method === "startRuns" && call.params.starts.some(({ run }) => world.purged.has(run.runId));
+  return call.method === "runs.start" && call.params.starts.some(({ run }) => world.purged.has(run.runId));
 }
 
 /** A read changes nothing, and a commit with a number from the future would fit later, when its contents do not. */
 function isRepeatable(call: Call, world: World): boolean {
-  if (/^(?:read|list|count)/.test(call.method)) return false;
-  if (call.method !== "commitRuns") return true;
+  if (/\b(?:read|list|count)/.test(call.method)) return false;
+  if (call.method !== "runs.commit") return true;
   const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
   return call.params.commits.every(({ runId, epoch, commit }) => {
     const row = rows.get(runId);

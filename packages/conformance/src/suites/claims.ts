@@ -28,6 +28,7 @@ export const claims: Suite = {
         runs: [stored],
         messages: [],
         now: t.now,
+        moreDue: false,
         nextDueAt: null,
         suspectDue: false,
       });
@@ -114,10 +115,9 @@ export const claims: Suite = {
       const workerId = await t.worker();
       const first = await t.claim(workerId, { limit: 3 });
       expect(first.runs).toHaveLength(3);
-      expect(first.nextDueAt).not.toBeNull();
-      expect(first.nextDueAt).toBeLessThanOrEqual(t.now);
+      expect(first).toMatchObject({ moreDue: true, nextDueAt: null });
       const second = await t.claim(workerId, { limit: 3 });
-      expect(second).toMatchObject({ nextDueAt: null });
+      expect(second).toMatchObject({ moreDue: false, nextDueAt: null });
       expect(new Set([...runIds(first), ...runIds(second)]).size).toBe(5);
     },
 
@@ -157,13 +157,20 @@ export const claims: Suite = {
       await t.start({ startDelayMs: 100, queue: "other" });
       await t.start({ startDelayMs: 100, version: "2" });
       await t.start({ startDelayMs: 100, namespace: "other" });
-      expect(await t.claim(await t.worker())).toMatchObject({ runs: [], nextDueAt: t.now + 300 });
+      expect(await t.claim(await t.worker())).toMatchObject({ runs: [], moreDue: false, nextDueAt: t.now + 300 });
+    },
+
+    "nextDueAt is told as well when due runs are left": async (t) => {
+      await t.startMany([t.newRun(), t.newRun(), t.newRun({ startDelayMs: 300 })]);
+      const claimed = await t.claim(await t.worker(), { limit: 1 });
+      expect(claimed.runs).toHaveLength(1);
+      expect(claimed).toMatchObject({ moreDue: true, nextDueAt: t.now + 300 });
     },
 
     "a worker that is offline or unknown claims nothing, and is told": async (t) => {
       await t.start();
       const stopped = await t.worker();
-      await t.store.stopWorker({ workerId: stopped });
+      await t.store.workers.stop({ workerId: stopped });
       for (const workerId of [stopped, t.newId()]) {
         expect(await t.claim(workerId)).toMatchObject({ live: false, runs: [], messages: [] });
         expect(await t.claim(workerId, { again: true })).toMatchObject({ live: false, runs: [] });
@@ -183,7 +190,7 @@ export const claims: Suite = {
 
     "a draining worker may claim": async (t) => {
       const workerId = await t.worker();
-      await t.store.heartbeatWorker({ workerId, leaseMs: 10_000, draining: true });
+      await t.store.workers.heartbeat({ workerId, leaseMs: 10_000, draining: true });
       await t.start();
       expect((await t.claim(workerId)).runs).toHaveLength(1);
     },
@@ -208,7 +215,7 @@ export const claims: Suite = {
       await t.startMany([t.newRun(), t.newRun()]);
       const claimId = t.newId();
       const [first, second] = (await t.claim(workerId, { claimId })).runs;
-      await t.store.releaseRunsIfHeld({ workerId, runs: [{ runId: first?.runId as string, epoch: 1 }] });
+      await t.store.runs.releaseIfHeld({ workerId, runs: [{ runId: first?.runId as string, epoch: 1 }] });
       await t.claim(workerId);
       const again = await t.claim(workerId, { claimId, again: true });
       expect(runIds(again)).toEqual([second?.runId]);
@@ -223,7 +230,7 @@ export const claims: Suite = {
       expect(live).toBe(true);
       expect(runs.length).toBeLessThanOrEqual(2);
       for (const run of runs) expect(run).toMatchObject({ heldBy: workerId, claimId });
-      expect(await t.store.readHeld({ workerId })).toHaveLength(runs.length);
+      expect(await t.store.workers.readHeld({ workerId })).toHaveLength(runs.length);
     },
 
     "the unconsumed messages of the claimed runs come along, in order": async (t) => {

@@ -132,7 +132,7 @@ export const commits: Suite = {
         repeated,
         { ...a.draft(HOLD, { events: 1 }), runId: t.newId() },
       ];
-      const { outcomes, now } = await t.store.commitRuns({ workerId, commits });
+      const { outcomes, now } = await t.store.runs.commit({ workerId, commits });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["lost", "written", "written", "lost"]);
       expect(outcomes.map(({ held }) => held)).toEqual([false, true, true, false]);
       expect(now).toBe(t.now);
@@ -141,7 +141,7 @@ export const commits: Suite = {
     },
 
     "an empty call is answered": async (t) => {
-      expect(await t.store.commitRuns({ workerId: await t.worker(), commits: [] })).toMatchObject({ outcomes: [] });
+      expect(await t.store.runs.commit({ workerId: await t.worker(), commits: [] })).toMatchObject({ outcomes: [] });
     },
 
     "consumed is stored, and delivered is answered": async (t) => {

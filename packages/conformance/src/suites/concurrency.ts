@@ -26,7 +26,7 @@ export const concurrency: Suite = {
       }
       expect(claimed).toHaveLength(90);
       expect(new Set(claimed).size).toBe(90);
-      const rows = await t.store.listRuns({ namespace: "default", limit: 100 });
+      const rows = await t.store.runs.list({ namespace: "default", limit: 100 });
       expect(rows.every((row) => row.epoch === 1 && row.heldBy !== null)).toBe(true);
     },
 
@@ -39,7 +39,7 @@ export const concurrency: Suite = {
       for (const copy of copies) {
         expect(copy.runs.map(({ runId }) => runId).sort()).toEqual(first.runs.map(({ runId }) => runId).sort());
       }
-      expect(await t.store.readHeld({ workerId: params.workerId })).toHaveLength(3);
+      expect(await t.store.workers.readHeld({ workerId: params.workerId })).toHaveLength(3);
     },
 
     "concurrent starts of one id create one run": async (t) => {
@@ -49,7 +49,7 @@ export const concurrency: Suite = {
         const created = outcomes.filter(({ outcome }) => outcome === "created");
         expect(created).toHaveLength(1);
         expect(new Set(outcomes.map(({ run }) => run.runId)).size).toBe(1);
-        expect(await t.store.countRuns({ namespace: "default", id: ifRunning, atMost: null })).toBe(1);
+        expect(await t.store.runs.count({ namespace: "default", id: ifRunning, atMost: null })).toBe(1);
       }
     },
 
@@ -57,7 +57,7 @@ export const concurrency: Suite = {
       const stores = await connections(t);
       const outcomes = await startAtOnce(t, stores, "a", { ifRunning: "replace" });
       expect(outcomes.every(({ outcome }) => outcome === "created")).toBe(true);
-      const rows = await t.store.listRuns({ namespace: "default", id: "a", limit: 100 });
+      const rows = await t.store.runs.list({ namespace: "default", id: "a", limit: 100 });
       expect(rows.map(({ status }) => status)).toEqual(["pending", ...rows.slice(1).map(() => "terminated")]);
       expect(rows).toHaveLength(outcomes.length);
       expect(new Set(rows.map(({ createdAt }) => createdAt)).size).toBe(rows.length);
@@ -71,14 +71,14 @@ export const concurrency: Suite = {
         stores.flatMap((store) =>
           [1, 2].map(() =>
             untilAnswered(() =>
-              store.startRuns({ starts: [{ ...start, hold: true }], holdBy, replaceError: REPLACED }),
+              store.runs.start({ starts: [{ ...start, hold: true }], holdBy, replaceError: REPLACED }),
             ),
           ),
         ),
       );
       expect(results.every(({ outcomes }) => outcomes[0]?.outcome === "created")).toBe(true);
       expect(await t.run(start.run.runId)).toMatchObject({ epoch: 1, heldBy: holdBy.workerId });
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "messages that arrive at once are numbered without gaps": async (t) => {
@@ -87,7 +87,7 @@ export const concurrency: Suite = {
       const messages = Array.from({ length: 30 }, () => t.newMessage({ runId: run.runId }));
       await Promise.all(
         messages.map((message, i) =>
-          untilAnswered(() => pick(stores, i).deliverMessages({ messages: [message], inboxMax: 100 })),
+          untilAnswered(() => pick(stores, i).inbox.deliver({ messages: [message], inboxMax: 100 })),
         ),
       );
       const inbox = await t.inbox(run.runId);
@@ -102,7 +102,7 @@ export const concurrency: Suite = {
         const { run } = await t.start();
         const messages = [t.newMessage({ runId: run.runId })];
         const results = await Promise.all(
-          stores.map((store) => untilAnswered(() => store.deliverMessages({ messages, inboxMax: 100 }))),
+          stores.map((store) => untilAnswered(() => store.inbox.deliver({ messages, inboxMax: 100 }))),
         );
         const outcomes = results.map((result) => result.outcomes[0]?.outcome).sort();
         expect(outcomes).toEqual(["delivered", ...stores.slice(1).map(() => "duplicate")]);
@@ -118,8 +118,8 @@ export const concurrency: Suite = {
         const messages = [t.newMessage({ runId: holder.runId })];
         const [committed] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.commitRuns({ workerId: holder.workerId, commits })),
-          () => untilAnswered(() => other.deliverMessages({ messages, inboxMax: 10 })),
+          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const run = await t.run(holder.runId);
         expect(run).toMatchObject({ delivered: 1, consumed: 0, commit: 1, eventCount: 1 });
@@ -141,8 +141,8 @@ export const concurrency: Suite = {
         const messages = [t.newMessage({ runId: holder.runId })];
         const [committed, delivered] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.commitRuns({ workerId: holder.workerId, commits })),
-          () => untilAnswered(() => other.deliverMessages({ messages, inboxMax: 10 })),
+          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const held = committed.outcomes[0]?.held;
         expect(delivered.outcomes[0]?.outcome).toBe(held ? "delivered" : "closed");
@@ -159,8 +159,8 @@ export const concurrency: Suite = {
         const messages = [t.newMessage({ runId: holder.runId })];
         await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.commitRuns({ workerId: holder.workerId, commits })),
-          () => untilAnswered(() => other.deliverMessages({ messages, inboxMax: 10 })),
+          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const inbox = await t.inbox(next.runId);
         expect(inbox.map(({ messageId }) => messageId)).toEqual([messages[0]?.messageId]);
@@ -174,7 +174,7 @@ export const concurrency: Suite = {
         const holder = await t.held();
         const commits = [holder.draft(HOLD, { events: 3 })];
         const results = await Promise.all(
-          stores.map((store) => untilAnswered(() => store.commitRuns({ workerId: holder.workerId, commits }))),
+          stores.map((store) => untilAnswered(() => store.runs.commit({ workerId: holder.workerId, commits }))),
         );
         expect(results.every(({ outcomes }) => outcomes[0]?.outcome === "written")).toBe(true);
         expect(await t.history(holder.runId)).toEqual(someEvents(0, 3));
@@ -190,8 +190,8 @@ export const concurrency: Suite = {
         const error = errorRecord("stop");
         const [committed] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.commitRuns({ workerId: holder.workerId, commits })),
-          () => untilAnswered(() => other.terminateRuns({ runs: [{ runId: holder.runId }], error })),
+          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => other.runs.terminate({ runs: [{ runId: holder.runId }], error })),
         );
         const events = committed.outcomes[0]?.outcome === "written" ? 2 : 0;
         expect(await t.run(holder.runId)).toMatchObject({ status: "terminated", eventCount: events, epoch: 2 });
@@ -207,7 +207,7 @@ export const concurrency: Suite = {
       await t.advance(LEASE_MS);
       let [dead, returned] = [0, 0];
       for (let round = 0; round < 50 && returned < 12; round++) {
-        const results = await Promise.all(stores.map((store) => untilAnswered(() => store.sweepWorkers(SWEEP))));
+        const results = await Promise.all(stores.map((store) => untilAnswered(() => store.workers.sweep(SWEEP))));
         for (const result of results) [dead, returned] = [dead + result.dead, returned + result.returned];
       }
       expect([dead, returned]).toEqual([2, 12]);
@@ -227,16 +227,16 @@ export const concurrency: Suite = {
           () =>
             Promise.all([
               claimAt(one, params),
-              untilAnswered(() => one.startRuns({ starts, holdBy, replaceError: REPLACED })),
+              untilAnswered(() => one.runs.start({ starts, holdBy, replaceError: REPLACED })),
             ]),
-          () => untilAnswered(() => other.stopWorker({ workerId })),
+          () => untilAnswered(() => other.workers.stop({ workerId })),
         );
         // What the stop could not release because the row was locked is returned by the next sweep.
         await t.sweep();
-        expect(await t.store.readHeld({ workerId })).toEqual([]);
+        expect(await t.store.workers.readHeld({ workerId })).toEqual([]);
         const runIds = [run.runId, starts[0]?.run.runId as string];
         for (const runId of runIds) expect(await t.run(runId)).toMatchObject({ heldBy: null, deaths: 0 });
-        await t.store.terminateRuns({ runs: runIds.map((runId) => ({ runId })), error: REPLACED });
+        await t.store.runs.terminate({ runs: runIds.map((runId) => ({ runId })), error: REPLACED });
       }
     },
 
@@ -247,12 +247,12 @@ export const concurrency: Suite = {
         await t.advance(10);
         const [beat] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.heartbeatWorker({ workerId, leaseMs: 10, draining: false })),
-          () => untilAnswered(() => other.sweepWorkers(SWEEP)),
+          () => untilAnswered(() => one.workers.heartbeat({ workerId, leaseMs: 10, draining: false })),
+          () => untilAnswered(() => other.workers.sweep(SWEEP)),
         );
-        const [worker] = await t.store.listWorkers({ namespace: `n${round}` });
+        const [worker] = await t.store.workers.list({ namespace: `n${round}` });
         expect(worker).toMatchObject(beat.live ? { status: "online" } : { status: "offline", died: true });
-        await t.store.stopWorker({ workerId });
+        await t.store.workers.stop({ workerId });
       }
     },
 
@@ -266,10 +266,10 @@ export const concurrency: Suite = {
         const starts = [aStart(t.newRun({ id }), { ifClosed: "start", ifRunning: "return" })];
         const [reopened, started] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.reopenRunIfFailed({ run: { runId: holder.runId }, eventCount: 0, event })),
-          () => untilAnswered(() => other.startRuns({ starts, holdBy: null, replaceError: REPLACED })),
+          () => untilAnswered(() => one.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: 0, event })),
+          () => untilAnswered(() => other.runs.start({ starts, holdBy: null, replaceError: REPLACED })),
         );
-        const rows = await t.store.listRuns({ namespace: "default", id, limit: 10 });
+        const rows = await t.store.runs.list({ namespace: "default", id, limit: 10 });
         expect(rows.filter(({ endedAt }) => endedAt === null)).toHaveLength(1);
         const expected = reopened.outcome === "reopened" ? "returned" : "created";
         expect(started.outcomes[0]?.outcome).toBe(expected);
@@ -284,7 +284,7 @@ export const concurrency: Suite = {
         const results = await Promise.all(
           holders.map((holder, i) => {
             const commits = [holder.draft(HOLD, { events: 2 })];
-            return untilAnswered(() => pick(stores, i + step).commitRuns({ workerId: holder.workerId, commits }));
+            return untilAnswered(() => pick(stores, i + step).runs.commit({ workerId: holder.workerId, commits }));
           }),
         );
         expect(results.every(({ outcomes }) => outcomes[0]?.outcome === "written")).toBe(true);
@@ -316,14 +316,14 @@ async function race<A, B>(firstFirst: boolean, first: () => Promise<A>, second: 
 }
 
 function claimAt(store: Store, params: ClaimRunsParams) {
-  return untilAnswered((again) => store.claimRuns({ ...params, again: params.again || again }));
+  return untilAnswered((again) => store.runs.claim({ ...params, again: params.again || again }));
 }
 
 async function startAtOnce(t: Fixture, stores: readonly Store[], id: string, policies: StartOptions) {
   const results = await Promise.all(
     Array.from({ length: 15 }, (_, i) => {
       const starts = [aStart(t.newRun({ id }), policies)];
-      return untilAnswered(() => pick(stores, i).startRuns({ starts, holdBy: null, replaceError: REPLACED }));
+      return untilAnswered(() => pick(stores, i).runs.start({ starts, holdBy: null, replaceError: REPLACED }));
     }),
   );
   return results.flatMap(({ outcomes }) => outcomes);

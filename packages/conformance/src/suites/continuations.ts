@@ -86,7 +86,7 @@ export const continuations: Suite = {
       const before = await t.run({ namespace: "default", id: "a" });
       expect(await holder.send(commit)).toMatchObject({ outcome: "written", held: false });
       expect(await t.run({ namespace: "default", id: "a" })).toEqual(before);
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(2);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(2);
     },
 
     "a continue that is refused makes no successor": async (t) => {
@@ -94,7 +94,7 @@ export const continuations: Suite = {
       const next = t.newRun({ id: "a" });
       const commit = { ...holder.draft(continueAs(next)), epoch: holder.epoch + 1 };
       expect(await holder.send(commit)).toMatchObject({ outcome: "lost" });
-      expect(await t.store.readRuns({ runs: [{ runId: next.runId }] })).toEqual([null]);
+      expect(await t.store.runs.read({ runs: [{ runId: next.runId }] })).toEqual([null]);
     },
 
     "the successor's inbox is the carried and then the unconsumed messages": async (t) => {
@@ -198,7 +198,7 @@ export const continuations: Suite = {
     "a message to a chain that has closed is closed, unless it is a duplicate": async (t) => {
       const { holder, next } = await continued(t);
       await t.deliver({ runId: next.runId }, { messageId: "m" });
-      await t.store.terminateRuns({
+      await t.store.runs.terminate({
         runs: [{ runId: next.runId }],
         error: { name: "E", message: "", kind: "Unknown" },
       });

@@ -21,9 +21,17 @@ export const hints: Suite = {
       const again = await claim();
       await expectHints(t, [due("q")], () => again.commit(suspend(0)));
       const { runId, epoch } = await claim();
-      await expectHints(t, [due("q")], () => t.store.releaseRunsIfHeld({ workerId, runs: [{ runId, epoch }] }));
+      await expectHints(t, [due("q")], () => t.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] }));
       await claim();
-      await expectHints(t, [due("q")], () => t.store.stopWorker({ workerId }));
+      await expectHints(t, [due("q")], () => t.store.workers.stop({ workerId }));
+    },
+
+    "a run that is to start later is hinted with its time, the earliest of each queue": async (t) => {
+      const at = t.now + 4_000;
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startDelayMs: 4_000 }));
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startAt: at }));
+      const runs = [6_000, 4_000].map((startDelayMs) => t.newRun({ queue: "q", startDelayMs }));
+      await expectHints(t, [due("q", at)], () => t.startMany(runs));
     },
 
     "a run that is returned by a sweep is hinted as due, one that timed out as ended": async (t) => {
@@ -50,12 +58,12 @@ export const hints: Suite = {
     "a run that is resumed or reopened is hinted as due": async (t) => {
       const parked = await t.held({ queue: "q" });
       await parked.commit(park("odd"));
-      await expectHints(t, [due("q")], () => t.store.resumeRunIfParked({ runId: parked.runId }));
+      await expectHints(t, [due("q")], () => t.store.runs.resumeIfParked({ runId: parked.runId }));
       const failed = await t.held({ queue: "r" });
       await failed.commit(end({ status: "failed", output: null }));
       const event = { type: "run_retried", op: null } as const;
       await expectHints(t, [due("r")], () =>
-        t.store.reopenRunIfFailed({ run: { runId: failed.runId }, eventCount: 0, event }),
+        t.store.runs.reopenIfFailed({ run: { runId: failed.runId }, eventCount: 0, event }),
       );
     },
 
@@ -75,7 +83,7 @@ export const hints: Suite = {
       await expectHints(t, [ended(holder.runId)], () => holder.commit(end()));
       const { run } = await t.start();
       await expectHints(t, [ended(run.runId)], () =>
-        t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("x") }),
+        t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("x") }),
       );
     },
 
@@ -87,7 +95,7 @@ export const hints: Suite = {
         workerId,
       });
       await expectHints(t, [takenFrom(one), ended(one.runId)], () =>
-        t.store.terminateRuns({ runs: [{ runId: one.runId }], error: REPLACED }),
+        t.store.runs.terminate({ runs: [{ runId: one.runId }], error: REPLACED }),
       );
       await expectHints(t, [takenFrom(two), ended(two.runId)], () => t.start({ id: "two" }, { ifRunning: "replace" }));
     },
@@ -137,15 +145,17 @@ export const hints: Suite = {
       const second = await t.underTest.openSecond?.();
       if (!second || !t.underTest.hintsReachOthers) return;
       await expectHints(t, [due("q")], () => t.start({ queue: "q" }), second.notifier);
+      const later = due("q", t.now + 4_000);
+      await expectHints(t, [later], () => t.start({ queue: "q", startDelayMs: 4_000 }), second.notifier);
       const { runId, workerId } = await t.held();
-      const deliver = () => second.store.deliverMessages({ messages: [t.newMessage({ runId })], inboxMax: 10 });
+      const deliver = () => second.store.inbox.deliver({ messages: [t.newMessage({ runId })], inboxMax: 10 });
       await expectHints(t, [{ type: "inbox", runId, workerId }], deliver);
     },
   },
 };
 
-function due(queue: string): Hint {
-  return { type: "due", namespace: "default", queue };
+function due(queue: string, at?: number): Hint {
+  return { type: "due", namespace: "default", queue, ...(at !== undefined && { at }) };
 }
 
 function ended(runId: string): Hint {

@@ -188,7 +188,7 @@ export const inbox: Suite = {
         t.newMessage({ namespace: "default", id: "open" }),
         t.newMessage({ runId: holder.runId }),
       ];
-      const { outcomes } = await t.store.deliverMessages({ messages, inboxMax: 10 });
+      const { outcomes } = await t.store.inbox.deliver({ messages, inboxMax: 10 });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["not_found", "closed", "delivered", "delivered"]);
       expect(outcomes.map(({ runId }) => runId)).toEqual([null, closed.runId, open.run.runId, holder.runId]);
     },
@@ -198,7 +198,7 @@ export const inbox: Suite = {
       const messages = ["c", "a", "b", "d"].map((name, i) =>
         t.newMessage(i % 2 === 0 ? { runId: run.runId } : { namespace: "default", id: "a" }, { name }),
       );
-      const { outcomes } = await t.store.deliverMessages({ messages, inboxMax: 3 });
+      const { outcomes } = await t.store.inbox.deliver({ messages, inboxMax: 3 });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["delivered", "delivered", "delivered", "full"]);
       expect((await t.inbox(run.runId)).map(({ number, name }) => [number, name])).toEqual([
         [1, "c"],
@@ -210,7 +210,7 @@ export const inbox: Suite = {
     "a message id that occurs twice in one call is one message": async (t) => {
       const { run } = await t.start();
       const message = t.newMessage({ runId: run.runId });
-      const { outcomes } = await t.store.deliverMessages({ messages: [message, message], inboxMax: 10 });
+      const { outcomes } = await t.store.inbox.deliver({ messages: [message, message], inboxMax: 10 });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["delivered", "duplicate"]);
       expect(await t.run(run.runId)).toMatchObject({ delivered: 1 });
     },
@@ -223,13 +223,13 @@ export const inbox: Suite = {
       expect(await t.run(holder.runId)).toMatchObject({ availableAt: t.now });
     },
 
-    "readInbox gives the messages behind a number, of each run asked for": async (t) => {
+    "inbox.read gives the messages behind a number, of each run asked for": async (t) => {
       const [a, b] = [await t.start(), await t.start()];
       for (let i = 0; i < 3; i++) {
         await t.deliver({ runId: a.run.runId });
         await t.deliver({ runId: b.run.runId });
       }
-      const messages = await t.store.readInbox({
+      const messages = await t.store.inbox.read({
         runs: [
           { runId: a.run.runId, after: 1 },
           { runId: b.run.runId, after: 0 },
@@ -246,15 +246,15 @@ export const inbox: Suite = {
     "a hundred messages in one inbox are read in order": async (t) => {
       const { run } = await t.start();
       const messages = Array.from({ length: 100 }, (_, i) => t.newMessage({ runId: run.runId }, { name: `m${i}` }));
-      await t.store.deliverMessages({ messages, inboxMax: 1_000 });
+      await t.store.inbox.deliver({ messages, inboxMax: 1_000 });
       const inbox = await t.inbox(run.runId);
       expect(inbox.map(({ number }) => number)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
       expect(inbox.map(({ name }) => name)).toEqual(messages.map(({ name }) => name));
     },
 
     "an empty call is answered": async (t) => {
-      expect(await t.store.deliverMessages({ messages: [], inboxMax: 10 })).toEqual({ outcomes: [] });
-      expect(await t.store.readInbox({ runs: [] })).toEqual([]);
+      expect(await t.store.inbox.deliver({ messages: [], inboxMax: 10 })).toEqual({ outcomes: [] });
+      expect(await t.store.inbox.read({ runs: [] })).toEqual([]);
     },
   },
 };

@@ -7,12 +7,21 @@ import type { Suite } from "../suite.ts";
 export const listing: Suite = {
   noun: "listing",
   cases: {
+    "a filter may have as many attributes as a client lets through": async (t) => {
+      const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`a${i}`, i]));
+      const { run } = await t.start({ attributes });
+      await t.start({ attributes: { ...attributes, a99: 0 } });
+      const found = await t.store.runs.list({ namespace: "default", attributes, limit: 10 });
+      expect(found.map(({ runId }) => runId)).toEqual([run.runId]);
+      expect(await t.store.runs.count({ namespace: "default", attributes, atMost: null })).toBe(1);
+    },
+
     "runs are listed newest first, as lean rows": async (t) => {
       for (const id of ["a", "b", "c"]) {
         await t.start({ id });
         await t.advance(1);
       }
-      const rows = await t.store.listRuns({ namespace: "default", limit: 10 });
+      const rows = await t.store.runs.list({ namespace: "default", limit: 10 });
       expect(rows.map(({ id }) => id)).toEqual(["c", "b", "a"]);
       const { input: _input, output: _output, error: _error, ...row } = await t.run({ namespace: "default", id: "a" });
       expect(rows[2]).toEqual(row);
@@ -36,12 +45,12 @@ export const listing: Suite = {
         await t.startMany([t.newRun(), t.newRun(), t.newRun()]);
         if (i % 2 === 1) await t.advance(1);
       }
-      const all = await t.store.listRuns({ namespace: "default", limit: 100 });
+      const all = await t.store.runs.list({ namespace: "default", limit: 100 });
       expect(all).toHaveLength(15);
       const paged: string[] = [];
       let before: ListRunsParams["before"];
       for (let pages = 0; pages < 10; pages++) {
-        const page = await t.store.listRuns({ namespace: "default", limit: 4, ...(before ? { before } : {}) });
+        const page = await t.store.runs.list({ namespace: "default", limit: 4, ...(before ? { before } : {}) });
         paged.push(...page.map(({ runId }) => runId));
         const last = page.at(-1);
         if (!last) break;
@@ -177,7 +186,7 @@ export const listing: Suite = {
     "counting stops where it is told": async (t) => {
       await t.startMany(Array.from({ length: 7 }, (_, i) => t.newRun({ queue: i < 5 ? "a" : "b" })));
       const count = (filter: Partial<RunFilter>, atMost: number | null) =>
-        t.store.countRuns({ namespace: "default", ...filter, atMost });
+        t.store.runs.count({ namespace: "default", ...filter, atMost });
       expect(await count({}, null)).toBe(7);
       expect(await count({}, 3)).toBe(3);
       expect(await count({}, 7)).toBe(7);
@@ -193,7 +202,7 @@ const FIRST = "00000000-0000-7000-8000-000000000000";
 const LAST = "ffffffff-ffff-7fff-bfff-ffffffffffff";
 
 async function listed(t: Fixture, params: Partial<ListRunsParams> = {}): Promise<string[]> {
-  const rows = await t.store.listRuns({ namespace: "default", limit: 100, ...params });
+  const rows = await t.store.runs.list({ namespace: "default", limit: 100, ...params });
   return rows.map(({ runId }) => runId);
 }
 
@@ -204,7 +213,7 @@ async function expectFilter(
   runIds: readonly (string | undefined)[],
 ): Promise<void> {
   expect(await listed(t, filter), JSON.stringify(filter)).toEqual(runIds);
-  const count = await t.store.countRuns({ namespace: "default", ...filter, atMost: null });
+  const count = await t.store.runs.count({ namespace: "default", ...filter, atMost: null });
   expect(count, JSON.stringify(filter)).toBe(runIds.length);
 }
 
@@ -230,7 +239,7 @@ async function oneOfEach(t: Fixture) {
   const continued = await t.held({ id: "c" }, workerId);
   const next = t.newRun({ id: "c" });
   await continued.commit({ type: "continue", next, carried: [] });
-  await t.store.terminateRuns({ runs: [{ runId: next.runId }], error: errorRecord("x") });
+  await t.store.runs.terminate({ runs: [{ runId: next.runId }], error: errorRecord("x") });
   byStatus.set("continued", continued.runId).set("terminated", next.runId);
   return byStatus;
 }

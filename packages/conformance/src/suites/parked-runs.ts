@@ -20,7 +20,7 @@ export const parkedRuns: Suite = {
       await t.advance(5);
       const parked = await t.run(holder.runId);
       const [workerId, claimId] = [await t.worker(), t.newId()];
-      expect(await t.store.holdRunsIfParkedByOtherCode(paramsOf(NEW, { workerId, claimId }))).toMatchObject({
+      expect(await t.store.runs.holdIfParkedByOtherCode(paramsOf(NEW, { workerId, claimId }))).toMatchObject({
         live: true,
         taken: 1,
       });
@@ -44,10 +44,10 @@ export const parkedRuns: Suite = {
     "a repeated call takes nothing more, and what was taken is still found": async (t) => {
       const holder = await parkedBy(t, OLD);
       const params = paramsOf(NEW, { workerId: await t.worker(), claimId: t.newId() });
-      await t.store.holdRunsIfParkedByOtherCode(params);
+      await t.store.runs.holdIfParkedByOtherCode(params);
       const before = await t.run(holder.runId);
       await t.advance(5);
-      expect(await t.store.holdRunsIfParkedByOtherCode(params)).toEqual(NOTHING);
+      expect(await t.store.runs.holdIfParkedByOtherCode(params)).toEqual(NOTHING);
       expect(await t.run(holder.runId)).toEqual(before);
       const { runs } = await t.claim(params.workerId, { claimId: params.claimId, again: true });
       expect(runs.map(({ runId }) => runId)).toEqual([holder.runId]);
@@ -56,13 +56,15 @@ export const parkedRuns: Suite = {
     "a worker that is offline or unknown gets nothing": async (t) => {
       const holder = await parkedBy(t, OLD);
       const workerId = await t.worker();
-      await t.store.stopWorker({ workerId });
+      await t.store.workers.stop({ workerId });
       for (const id of [workerId, t.newId()])
-        expect(await t.store.holdRunsIfParkedByOtherCode(paramsOf(NEW, { workerId: id, claimId: t.newId() }))).toEqual({
-          live: false,
-          taken: 0,
-          more: false,
-        });
+        expect(await t.store.runs.holdIfParkedByOtherCode(paramsOf(NEW, { workerId: id, claimId: t.newId() }))).toEqual(
+          {
+            live: false,
+            taken: 0,
+            more: false,
+          },
+        );
       expect((await t.run(holder.runId)).status).toBe("parked");
     },
 
@@ -72,7 +74,7 @@ export const parkedRuns: Suite = {
       const waiting = await t.held();
       await waiting.commit(suspend(null));
       const ended = await parkedBy(t, OLD);
-      await t.store.terminateRuns({
+      await t.store.runs.terminate({
         runs: [{ runId: ended.runId }],
         error: { name: "E", message: "m", kind: "Unknown" },
       });
@@ -131,7 +133,7 @@ export const parkedRuns: Suite = {
     "after a resume by a person every code gets a new chance": async (t) => {
       const holder = await parkedBy(t, OLD);
       await takeAndPark(t, holder, NEW);
-      await t.store.resumeRunIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked({ runId: holder.runId });
       await (await t.claimOne(await t.worker())).commit(park("a bug", NEW));
       expect(await takeUp(t, OLD)).toMatchObject({ taken: 1 });
     },
@@ -164,7 +166,7 @@ export const parkedRuns: Suite = {
       const next = await taken(t, holder, NEW);
       await next.commit(end({ status: "failed", output: null }));
       const event = { type: "run_retried", op: null, meta: { forgets: [] } } as const;
-      await t.store.reopenRunIfFailed({ run: { runId: holder.runId }, eventCount: next.eventCount, event });
+      await t.store.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: next.eventCount, event });
       await (await t.claimOne(await t.worker())).commit(park("a bug", NEW));
       expect(await takeUp(t, OLD)).toMatchObject({ taken: 1 });
     },
@@ -190,9 +192,9 @@ export const parkedRuns: Suite = {
       const other = paramsOf(NEWEST, { workerId: await t.worker(), claimId: t.newId() });
       const [a, b] = await Promise.all([
         takeUp(t, NEW),
-        second.holdRunsIfParkedByOtherCode(other),
+        second.runs.holdIfParkedByOtherCode(other),
         // Whoever has the row says so; the client then asks again.
-        t.store.resumeRunIfParked({ runId: runIds[0] as string }).catch(() => undefined),
+        t.store.runs.resumeIfParked({ runId: runIds[0] as string }).catch(() => undefined),
       ]);
       const rest = await takeUp(t, NEW);
       const held = (await Promise.all(runIds.map((runId) => t.run(runId)))).filter((run) => run.heldBy !== null);
@@ -218,7 +220,7 @@ function paramsOf(
 
 async function takeUp(t: Fixture, code: string, fields: Partial<TakeUpParams> = {}): Promise<TakeUpResult> {
   const params = paramsOf(code, { workerId: await t.worker(), claimId: t.newId(), ...fields });
-  return t.store.holdRunsIfParkedByOtherCode(params);
+  return t.store.runs.holdIfParkedByOtherCode(params);
 }
 
 /** The run, in the hands of a worker with this code. */

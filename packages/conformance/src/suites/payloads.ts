@@ -49,7 +49,7 @@ export const payloads: Suite = {
       expect(await t.run(holder.runId)).toMatchObject({ eventCount: 10_000, commit: 4 });
       const events: HistoryEvent[] = [];
       for (let afterSeq = 0; afterSeq < 10_000; afterSeq += 2_500) {
-        const [page] = await t.store.readHistories({ runs: [{ runId: holder.runId, afterSeq }], limitPerRun: 2_500 });
+        const [page] = await t.store.histories.read({ runs: [{ runId: holder.runId, afterSeq }], limitPerRun: 2_500 });
         events.push(...(page ?? []));
       }
       expect(events.length).toBe(10_000);
@@ -65,16 +65,16 @@ export const payloads: Suite = {
       const claimed = (await t.claim(workerId, { limit: 500 })).runs;
       expect(claimed).toHaveLength(500);
       const messages = runs.map(({ runId }) => t.newMessage({ runId }));
-      const delivered = await t.store.deliverMessages({ messages, inboxMax: 10 });
+      const delivered = await t.store.inbox.deliver({ messages, inboxMax: 10 });
       expect(delivered.outcomes.every(({ outcome }) => outcome === "delivered")).toBe(true);
       const commits = claimed.map((run, i) =>
         new Holder(t.store, workerId, run).draft(end(), { events: (i % 3) + 1, consumed: 1 }),
       );
-      const { outcomes } = await t.store.commitRuns({ workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ workerId, commits });
       expect(outcomes.every(({ outcome, held }) => outcome === "written" && !held)).toBe(true);
-      expect(await t.store.countRuns({ namespace: "default", statuses: ["completed"], atMost: null })).toBe(500);
+      expect(await t.store.runs.count({ namespace: "default", statuses: ["completed"], atMost: null })).toBe(500);
       const asked = claimed.map(({ runId }) => ({ runId, afterSeq: 0 }));
-      const histories = await t.store.readHistories({ runs: asked, limitPerRun: 10 });
+      const histories = await t.store.histories.read({ runs: asked, limitPerRun: 10 });
       expect(histories.map((events) => events.length)).toEqual(claimed.map((_, i) => (i % 3) + 1));
     },
 
@@ -99,7 +99,7 @@ export const payloads: Suite = {
       };
       const holder = await t.held({ attributes });
       expect((await t.run(holder.runId)).attributes).toEqual(attributes);
-      const [row] = await t.store.listRuns({ namespace: "default", limit: 1 });
+      const [row] = await t.store.runs.list({ namespace: "default", limit: 1 });
       expect(row?.attributes).toEqual(attributes);
       await holder.commit(HOLD, { attributes: { ...attributes, text: "ö" } });
       expect((await t.run(holder.runId)).attributes).toEqual({ ...attributes, text: "ö" });
@@ -123,7 +123,7 @@ export const payloads: Suite = {
       await parked.commit({ type: "park", error });
       expect((await t.run(parked.runId)).error).toEqual(error);
       const { run } = await t.start();
-      await t.store.terminateRuns({ runs: [{ runId: run.runId }], error });
+      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error });
       expect((await t.run(run.runId)).error).toEqual(error);
     },
 
@@ -146,7 +146,7 @@ export const payloads: Suite = {
     "a parked run's error is gone when it ends well": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.store.resumeRunIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked({ runId: holder.runId });
       const next = await t.claimOne(await t.worker());
       await next.commit(end());
       expect(await t.run(holder.runId)).toMatchObject({ status: "completed", error: null, output: bytes('"done"') });

@@ -8,9 +8,9 @@ import type { Suite } from "../suite.ts";
 export const reading: Suite = {
   noun: "reading",
   cases: {
-    "readRuns answers in the order asked for, null where there is none": async (t) => {
+    "runs.read answers in the order asked for, null where there is none": async (t) => {
       const [a, b] = [await t.start({ id: "a" }), await t.start({ id: "b" })];
-      const runs = await t.store.readRuns({
+      const runs = await t.store.runs.read({
         runs: [
           { namespace: "default", id: "b" },
           { runId: t.newId() },
@@ -20,27 +20,27 @@ export const reading: Suite = {
         ],
       });
       expect(runs.map((run) => run?.id ?? null)).toEqual(["b", null, "a", null, "b"]);
-      expect(await t.store.readRuns({ runs: [] })).toEqual([]);
+      expect(await t.store.runs.read({ runs: [] })).toEqual([]);
     },
 
-    "readRuns by id gives the newest run, open or closed": async (t) => {
+    "runs.read by id gives the newest run, open or closed": async (t) => {
       const first = await t.held({ id: "a" });
       await first.commit(end());
       const byId = { namespace: "default", id: "a" };
       expect((await t.run(byId)).runId).toBe(first.runId);
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
       expect((await t.run(byId)).runId).toBe(run.runId);
-      await t.store.terminateRuns({ runs: [byId], error: errorRecord("x") });
+      await t.store.runs.terminate({ runs: [byId], error: errorRecord("x") });
       expect((await t.run(byId)).runId).toBe(run.runId);
       expect((await t.run(first.runId)).status).toBe("completed");
     },
 
-    "readHistories gives each run's events behind a number, in order, up to the limit": async (t) => {
+    "histories.read gives each run's events behind a number, in order, up to the limit": async (t) => {
       const [a, b, empty] = [await t.held(), await t.held(), await t.held()];
       await a.commit(HOLD, { events: 5 });
       await b.commit(HOLD, { events: 2 });
       const read = (limitPerRun: number, afterSeq: number) =>
-        t.store.readHistories({
+        t.store.histories.read({
           runs: [b, { runId: t.newId() }, empty, a].map(({ runId }) => ({ runId, afterSeq })),
           limitPerRun,
         });
@@ -48,10 +48,10 @@ export const reading: Suite = {
       expect(seqs(await read(3, 0))).toEqual([[1, 2], [], [], [1, 2, 3]]);
       expect(seqs(await read(3, 1))).toEqual([[2], [], [], [2, 3, 4]]);
       expect(seqs(await read(3, 5))).toEqual([[], [], [], []]);
-      expect(await t.store.readHistories({ runs: [], limitPerRun: 3 })).toEqual([]);
+      expect(await t.store.histories.read({ runs: [], limitPerRun: 3 })).toEqual([]);
     },
 
-    "readHistories pages from where each run was left": async (t) => {
+    "histories.read pages from where each run was left": async (t) => {
       const [a, b] = [await t.held(), await t.held()];
       await a.commit(HOLD, { events: 3 });
       await b.commit(HOLD, { events: 3 });
@@ -59,7 +59,7 @@ export const reading: Suite = {
         { runId: a.runId, afterSeq: 2 },
         { runId: b.runId, afterSeq: 1 },
       ];
-      expect(seqs(await t.store.readHistories({ runs, limitPerRun: 1 }))).toEqual([[3], [2]]);
+      expect(seqs(await t.store.histories.read({ runs, limitPerRun: 1 }))).toEqual([[3], [2]]);
     },
 
     "a history has neither the start nor the end of the run": async (t) => {
@@ -101,9 +101,9 @@ export const reading: Suite = {
     "what another connection has written is read": async (t) => {
       const second = await t.second();
       const { run } = await t.start({ id: "a" });
-      const [seen] = await second.readRuns({ runs: [{ runId: run.runId }] });
+      const [seen] = await second.runs.read({ runs: [{ runId: run.runId }] });
       expect(seen).toEqual(await t.run(run.runId));
-      await second.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("x") });
+      await second.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("x") });
       expect(await t.run(run.runId)).toMatchObject({ status: "terminated" });
     },
   },
@@ -114,6 +114,6 @@ const ROW_TYPES = EVENT_TYPES.filter(
   (type) => type !== "run_started" && !CLOSED_STATUSES.some((status) => type === `run_${status}`),
 );
 
-function seqs(histories: Awaited<ReturnType<Fixture["store"]["readHistories"]>>): number[][] {
+function seqs(histories: Awaited<ReturnType<Fixture["store"]["histories"]["read"]>>): number[][] {
   return histories.map((events) => events.map(({ seq }) => seq));
 }

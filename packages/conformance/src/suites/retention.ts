@@ -39,7 +39,7 @@ export const retention: Suite = {
     "purge leaves a failed run that was reopened": async (t) => {
       const holder = await ended(t, {}, "failed");
       const event = { type: "run_retried", op: null } as const;
-      await t.store.reopenRunIfFailed({ run: { runId: holder.runId }, eventCount: holder.eventCount, event });
+      await t.store.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: holder.eventCount, event });
       expect(await purge(t)).toEqual({ purged: 0, more: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "running" });
     },
@@ -49,7 +49,7 @@ export const retention: Suite = {
       const runIds: string[] = [];
       for (const status of statuses) runIds.push((await ended(t, {}, status)).runId);
       const { run } = await t.start();
-      await t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
       runIds.push(run.runId);
       expect(await purge(t, { statuses: [] })).toEqual({ purged: 0, more: false });
       expect(await purge(t, { statuses: ["failed", "timed_out", "continued"] })).toEqual({ purged: 2, more: false });
@@ -88,9 +88,9 @@ export const retention: Suite = {
       expect(await t.history(gone.runId)).toEqual([]);
       expect(await t.inbox(gone.runId)).toEqual([]);
       expect(await t.deliver({ runId: gone.runId })).toEqual({ outcome: "not_found", runId: null, status: null });
-      const rows = await t.store.listRuns({ namespace: "default", attributes: { team: "x" }, limit: 10 });
+      const rows = await t.store.runs.list({ namespace: "default", attributes: { team: "x" }, limit: 10 });
       expect(rows.map(({ runId }) => runId)).toEqual([kept.runId]);
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
       expect(await t.history(kept.runId)).toEqual(someEvents(0, 2));
       expect(await t.inbox(kept.runId)).toHaveLength(1);
       expect(await t.deliver({ runId: kept.runId }, { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
@@ -110,7 +110,7 @@ export const retention: Suite = {
       await t.deliver({ runId: old.runId }, { messageId: "m" });
       await old.commit(end(), { events: 1, consumed: 1 });
       await purge(t);
-      expect(await t.store.readRuns({ runs: [{ namespace: "default", id: "a" }] })).toEqual([null]);
+      expect(await t.store.runs.read({ runs: [{ namespace: "default", id: "a" }] })).toEqual([null]);
       const { outcome, run } = await t.start({ id: "a" });
       expect(outcome).toBe("created");
       expect(await t.inbox(run.runId)).toEqual([]);
@@ -122,7 +122,7 @@ export const retention: Suite = {
     "an older run of an id is its newest again once the newer one is purged": async (t) => {
       const first = await ended(t, { id: "a" });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
-      await t.store.terminateRuns({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
       // A run of the same id is created a millisecond later at least, and does not end before that.
       await t.advance(1);
       expect(await purge(t, { statuses: ["terminated"] })).toEqual({ purged: 1, more: false });
@@ -188,19 +188,19 @@ export const retention: Suite = {
       for (let i = 0; i < 6; i++) await ended(t);
       const second = await t.second();
       const params = { namespace: "default", endedBefore: t.now + 1, limit: 4 };
-      const results = await Promise.all([t.store.purgeRuns(params), second.purgeRuns(params)]);
+      const results = await Promise.all([t.store.runs.purge(params), second.runs.purge(params)]);
       expect(results.reduce((sum, { purged }) => sum + purged, 0)).toBe(6);
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(0);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(0);
     },
   },
 };
 
 function purge(t: Fixture, fields: Partial<PurgeRunsParams> = {}): Promise<PurgeRunsResult> {
-  return t.store.purgeRuns({ namespace: "default", endedBefore: t.now + 1, limit: 100, ...fields });
+  return t.store.runs.purge({ namespace: "default", endedBefore: t.now + 1, limit: 100, ...fields });
 }
 
 async function exist(t: Fixture, runIds: readonly string[]): Promise<boolean[]> {
-  return (await t.store.readRuns({ runs: runIds.map((runId) => ({ runId })) })).map((run) => run !== null);
+  return (await t.store.runs.read({ runs: runIds.map((runId) => ({ runId })) })).map((run) => run !== null);
 }
 
 type EndStatus = Extract<RunStatus, "completed" | "failed" | "canceled" | "timed_out">;

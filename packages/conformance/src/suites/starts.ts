@@ -43,7 +43,7 @@ export const starts: Suite = {
 
     "the answer carries the row as it is stored, without payloads, and the store's time": async (t) => {
       const start = aStart(t.newRun());
-      const { outcomes, now } = await t.store.startRuns({ starts: [start], holdBy: null, replaceError: REPLACED });
+      const { outcomes, now } = await t.store.runs.start({ starts: [start], holdBy: null, replaceError: REPLACED });
       expect(now).toBe(t.now);
       const { input: _input, output: _output, error: _error, ...row } = await t.run(start.run.runId);
       expect(outcomes).toEqual([{ outcome: "created", run: row }]);
@@ -57,7 +57,7 @@ export const starts: Suite = {
       expect(again?.outcome).toBe("created");
       expect(again?.run.runId).toBe(run.runId);
       expect(await t.run(run.runId)).toEqual(before);
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "a run id that is there under another id is answered by the run that has it": async (t) => {
@@ -65,7 +65,7 @@ export const starts: Suite = {
       await t.startMany([run]);
       const [again] = await t.startMany([{ ...run, id: "b" }]);
       expect(again).toMatchObject({ outcome: "created", run: { runId: run.runId, id: "a" } });
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "a repeated start finds its own run whatever has become of it, whatever the policies": async (t) => {
@@ -78,21 +78,21 @@ export const starts: Suite = {
           run: { runId: holder.runId, status: "completed", commit: 1 },
         });
       }
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "while a run of the id is open, ifRunning decides: return": async (t) => {
       const first = await t.start({ id: "a" });
       const other = await t.start({ id: "a" }, { ifRunning: "return", ifClosed: "fail" });
       expect(other).toMatchObject({ outcome: "returned", run: { runId: first.run.runId } });
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "while a run of the id is open, ifRunning decides: fail": async (t) => {
       const first = await t.start({ id: "a" });
       const other = await t.start({ id: "a" }, { ifRunning: "fail", ifClosed: "start" });
       expect(other).toMatchObject({ outcome: "exists", run: { runId: first.run.runId } });
-      expect(await t.store.countRuns({ namespace: "default", atMost: null })).toBe(1);
+      expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
     },
 
     "while a run of the id is open, ifRunning decides: replace terminates it": async (t) => {
@@ -198,7 +198,7 @@ export const starts: Suite = {
         startedAt: t.now,
         alone: false,
       });
-      expect(await t.store.readHeld({ workerId: holdBy.workerId })).toEqual([{ runId: run.runId, epoch: 1 }]);
+      expect(await t.store.workers.readHeld({ workerId: holdBy.workerId })).toEqual([{ runId: run.runId, epoch: 1 }]);
     },
 
     "a repeated start-and-hold does not claim twice": async (t) => {
@@ -210,7 +210,7 @@ export const starts: Suite = {
 
     "start-and-hold holds nothing for a worker that is offline or unknown": async (t) => {
       const workerId = await t.worker();
-      await t.store.stopWorker({ workerId });
+      await t.store.workers.stop({ workerId });
       for (const id of [workerId, t.newId()]) {
         const { outcome, run } = await t.start({}, { holdBy: { workerId: id, claimId: t.newId() } });
         expect(outcome).toBe("created");
@@ -236,7 +236,7 @@ export const starts: Suite = {
 
     "a draining worker is not offline: it may start and hold": async (t) => {
       const workerId = await t.worker();
-      await t.store.heartbeatWorker({ workerId, leaseMs: 10_000, draining: true });
+      await t.store.workers.heartbeat({ workerId, leaseMs: 10_000, draining: true });
       const { run } = await t.start({}, { holdBy: { workerId, claimId: t.newId() } });
       expect(run.heldBy).toBe(workerId);
     },
@@ -256,7 +256,7 @@ export const starts: Suite = {
         start("later", {}),
       ];
       const holdBy = { workerId, claimId: t.newId() };
-      const { outcomes } = await t.store.startRuns({ starts, holdBy, replaceError: REPLACED });
+      const { outcomes } = await t.store.runs.start({ starts, holdBy, replaceError: REPLACED });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["created", "returned", "created", "exists", "created"]);
       expect(outcomes.map(({ run }) => run.id)).toEqual(["new", "open", "held", "closed", "later"]);
       expect(outcomes[1]?.run.runId).toBe(open.run.runId);
@@ -265,7 +265,7 @@ export const starts: Suite = {
     },
 
     "an empty call is answered": async (t) => {
-      const { outcomes } = await t.store.startRuns({ starts: [], holdBy: null, replaceError: REPLACED });
+      const { outcomes } = await t.store.runs.start({ starts: [], holdBy: null, replaceError: REPLACED });
       expect(outcomes).toEqual([]);
     },
   },

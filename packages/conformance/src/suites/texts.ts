@@ -66,7 +66,7 @@ export const texts: Suite = {
         });
         expect(runs.map(({ runId }) => runId)).toEqual([run.runId]);
         const filter = { namespace: text, workflow: text, version: text, id: text, queue: text };
-        expect(await t.store.listRuns({ ...filter, attributes: { [text]: text }, limit: 10 })).toHaveLength(1);
+        expect(await t.store.runs.list({ ...filter, attributes: { [text]: text }, limit: 10 })).toHaveLength(1);
       }
     },
 
@@ -93,7 +93,7 @@ export const texts: Suite = {
       const labels = Object.fromEntries(TEXTS.map((text) => [text, text]));
       for (const [i, name] of TEXTS.entries()) {
         await t.worker({ namespace: `n${i}`, name, queues: TEXTS, workflows: TEXTS, labels });
-        const [worker] = await t.store.listWorkers({ namespace: `n${i}` });
+        const [worker] = await t.store.workers.list({ namespace: `n${i}` });
         expect(worker).toMatchObject({ name, queues: TEXTS, workflows: TEXTS });
         expect(Object.entries(worker?.labels ?? {}).sort()).toEqual(Object.entries(labels).sort());
       }
@@ -101,11 +101,13 @@ export const texts: Suite = {
 
     "versions keep their names and hashes": async (t) => {
       const versions = TEXTS.map((text) => ({ workflow: text, version: text, hash: text }));
-      await t.store.registerVersions({ namespace: "default", versions });
-      const rows = await t.store.listVersions({ namespace: "default" });
+      await t.store.versions.register({ namespace: "default", versions });
+      const rows = await t.store.versions.list({ namespace: "default" });
       expect(rows.map(({ hash }) => hash).sort()).toEqual([...TEXTS].sort());
       for (const text of TEXTS) {
-        expect(await t.store.listVersions({ namespace: "default", workflow: text })).toMatchObject([{ version: text }]);
+        expect(await t.store.versions.list({ namespace: "default", workflow: text })).toMatchObject([
+          { version: text },
+        ]);
       }
     },
 
@@ -142,7 +144,7 @@ export const texts: Suite = {
         const namespace = `n${i}`;
         const { run } = await t.start({ namespace, attributes: { [one]: one, [other]: other } });
         const find = (name: string, value: string) =>
-          t.store.countRuns({ namespace, attributes: { [name]: value }, atMost: null });
+          t.store.runs.count({ namespace, attributes: { [name]: value }, atMost: null });
         expect((await t.run(run.runId)).attributes).toEqual({ [one]: one, [other]: other });
         expect([await find(one, one), await find(one, other), await find(other, other)]).toEqual([1, 0, 1]);
       }

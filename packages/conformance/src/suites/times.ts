@@ -73,7 +73,7 @@ export const times: Suite = {
 
     "a run that is terminated or replaced does not end before its last event, or its creation": async (t) => {
       const ways: ((id: string, runId: string) => Promise<unknown>)[] = [
-        (_id, runId) => t.store.terminateRuns({ runs: [{ runId }], error: STOPPED }),
+        (_id, runId) => t.store.runs.terminate({ runs: [{ runId }], error: STOPPED }),
         (id) => t.start({ id }, { ifRunning: "replace" }),
       ];
       for (const [i, way] of ways.entries()) {
@@ -100,7 +100,7 @@ export const times: Suite = {
         [empty, 0],
         [full, 1],
       ] as const)
-        await t.store.reopenRunIfFailed({ run: { runId: run.runId }, eventCount, event: RETRIED });
+        await t.store.runs.reopenIfFailed({ run: { runId: run.runId }, eventCount, event: RETRIED });
       expect((await t.history(empty.runId)).at(-1)).toMatchObject({ type: "run_retried", at: startedAt });
       expect((await t.history(full.runId)).at(-1)).toMatchObject({ type: "run_retried", at });
     },

@@ -41,7 +41,7 @@ export const transactions: Suite = {
 
     "nothing happens for a worker that has lost the run": async (t) => {
       const holder = await t.held();
-      await t.store.releaseRunsIfHeld({ workerId: holder.workerId, runs: [holder] });
+      await t.store.runs.releaseIfHeld({ workerId: holder.workerId, runs: [holder] });
       expect(await t.transact(holder)).toEqual({ outcome: "lost" });
       const next = await t.claimOne(await t.worker());
       for (const fence of [holder, { ...next, workerId: holder.workerId }, { ...next, epoch: holder.epoch }]) {
@@ -58,7 +58,7 @@ export const transactions: Suite = {
       const [ended, terminated] = [await t.held(), await t.held()];
       await ended.commit(end());
       const error = { name: "Error", message: "enough", kind: "Unknown" } as const;
-      await t.store.terminateRuns({ runs: [{ runId: terminated.runId }], error });
+      await t.store.runs.terminate({ runs: [{ runId: terminated.runId }], error });
       for (const holder of [ended, terminated]) expect(await t.transact(holder)).toEqual({ outcome: "lost" });
       const runId = t.newId();
       expect(await t.transact(ended, { runId, messageId: outcomeMessageId(runId, "move") })).toEqual({
@@ -82,7 +82,7 @@ export const transactions: Suite = {
       const first = await t.transact(holder, { text: "first" });
       await holder.commit(HOLD, { consumed: 1, events: 1 });
       expect(await t.transact(holder, { text: "second" })).toEqual(first);
-      await t.store.releaseRunsIfHeld({ workerId: holder.workerId, runs: [holder] });
+      await t.store.runs.releaseIfHeld({ workerId: holder.workerId, runs: [holder] });
       const next = await t.claimOne(await t.worker());
       for (const again of [false, true]) {
         expect(await t.transact(next, { again, text: "third" })).toEqual(first);
@@ -164,7 +164,7 @@ export const transactions: Suite = {
     "an outcome that nobody has consumed comes with the next claim": async (t) => {
       const holder = await t.held();
       const first = await t.transact(holder);
-      await t.store.stopWorker({ workerId: holder.workerId });
+      await t.store.workers.stop({ workerId: holder.workerId });
       const { runs, messages } = await t.claim(await t.worker());
       expect(runs.map(({ runId }) => runId)).toEqual([holder.runId]);
       expect([{ outcome: "recorded", message: messages[0] }]).toEqual([first]);
@@ -219,17 +219,11 @@ export const transactions: Suite = {
       expect((await t.inbox(holder.runId)).map(({ name }) => name)).toEqual(names);
     },
 
-    "work that was written for another store is refused before it is begun": async (t) => {
-      const holder = await t.held();
-      const kinds = (["memory", "sqlite", "postgres"] as const).filter((kind) => kind !== t.underTest.application.kind);
-      let calls = 0;
-      const work = () => {
-        calls += 1;
-        return bytes("1");
-      };
-      for (const kind of kinds)
-        await expect(t.transact(holder, { kind, work })).rejects.toMatchObject({ code: "not_supported" });
-      expect(calls).toBe(0);
+    "says whose transactions it has, and has a way into them exactly then": async (t) => {
+      const { kind, words } = t.store.capabilities.transactions;
+      expect(t.store.transact !== undefined).toBe(kind !== null);
+      if (kind !== null) expect(kind).toBe(t.underTest.application.kind);
+      expect(words).not.toBe("");
     },
 
     "copies of one step at the same time, on two connections, are one": async (t) => {

@@ -43,7 +43,7 @@ export const transitions: Suite = {
         commit: 1,
         endedAt: null,
       });
-      expect(await t.store.readHeld({ workerId: holder.workerId })).toEqual([]);
+      expect(await t.store.workers.readHeld({ workerId: holder.workerId })).toEqual([]);
     },
 
     "suspend without a time waits for a message": async (t) => {
@@ -212,7 +212,7 @@ export const transitions: Suite = {
       expect(sent).toMatchObject({ outcome: "delivered" });
       const [first, last] = others.map((holder) => holder.draft(end({ unlessBehind: true }), { events: 1 }));
       const commits = [first, behind.draft(end({ unlessBehind: true }), { events: 1 }), last] as RunCommit[];
-      const { outcomes } = await t.store.commitRuns({ workerId: behind.workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ workerId: behind.workerId, commits });
       expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
         ["written", false],
         ["behind", true],
@@ -259,7 +259,7 @@ export const transitions: Suite = {
       for (let i = 0; i < 5; i++) holders.push(await t.held({ id: `run ${i}` }, workerId));
       const wanted = [suspend(t.now + 9), end({ output: bytes("7") }), HOLD, park("odd"), RELEASE];
       const commits = holders.map((holder, i) => holder.draft(wanted[i] ?? HOLD, { events: i }));
-      const { outcomes } = await t.store.commitRuns({ workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ workerId, commits });
       expect(outcomes.map(({ held }) => held)).toEqual([false, false, true, false, false]);
       const runs = await Promise.all(holders.map((holder) => t.run(holder.runId)));
       expect(runs.map((run) => run.status)).toEqual(["sleeping", "completed", "running", "parked", "running"]);

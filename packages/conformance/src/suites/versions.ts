@@ -7,7 +7,7 @@ export const versions: Suite = {
   cases: {
     "a version becomes known with the hash of its code": async (t) => {
       expect(await register(t, ["1", "h1"])).toEqual([null]);
-      expect(await t.store.listVersions({ namespace: "default" })).toEqual([
+      expect(await t.store.versions.list({ namespace: "default" })).toEqual([
         {
           namespace: "default",
           workflow: "order",
@@ -23,10 +23,10 @@ export const versions: Suite = {
 
     "registering again answers what was there before, and the newest hash stays": async (t) => {
       await register(t, ["1", "h1"]);
-      const [before] = await t.store.listVersions({ namespace: "default" });
+      const [before] = await t.store.versions.list({ namespace: "default" });
       await t.advance(10);
       expect(await register(t, ["2", "h2"], ["1", "other"])).toEqual([null, before]);
-      expect(await t.store.listVersions({ namespace: "default" })).toMatchObject([
+      expect(await t.store.versions.list({ namespace: "default" })).toMatchObject([
         { ...before, hash: "other" },
         { version: "2", hash: "h2", registeredAt: t.now },
       ]);
@@ -38,7 +38,7 @@ export const versions: Suite = {
       await update(t, "1", { share: 0.5 });
       await update(t, "1", { deprecated: true });
       await register(t, ["1", "h2"]);
-      expect(await t.store.listVersions({ namespace: "default" })).toMatchObject([
+      expect(await t.store.versions.list({ namespace: "default" })).toMatchObject([
         { isDefault: true, share: 0.5, deprecated: true, hash: "h2" },
       ]);
     },
@@ -47,23 +47,23 @@ export const versions: Suite = {
       await register(t, ["9", "h"]);
       await t.advance(1);
       await register(t, ["10", "h"]);
-      await t.store.registerVersions({
+      await t.store.versions.register({
         namespace: "default",
         versions: [{ workflow: "a first one", version: "1", hash: "h" }],
       });
-      await t.store.registerVersions({
+      await t.store.versions.register({
         namespace: "other",
         versions: [{ workflow: "order", version: "3", hash: "h" }],
       });
-      const listed = await t.store.listVersions({ namespace: "default" });
+      const listed = await t.store.versions.list({ namespace: "default" });
       expect(listed.map(({ workflow, version }) => [workflow, version])).toEqual([
         ["a first one", "1"],
         ["order", "9"],
         ["order", "10"],
       ]);
-      const orders = await t.store.listVersions({ namespace: "default", workflow: "order" });
+      const orders = await t.store.versions.list({ namespace: "default", workflow: "order" });
       expect(orders.map(({ version }) => version)).toEqual(["9", "10"]);
-      expect(await t.store.listVersions({ namespace: "none" })).toEqual([]);
+      expect(await t.store.versions.list({ namespace: "none" })).toEqual([]);
     },
 
     "a default is taken from the version that had it": async (t) => {
@@ -113,18 +113,18 @@ export const versions: Suite = {
       await update(t, "1", { isDefault: true });
       expect(await update(t, "2", { isDefault: true })).toEqual({ known: false });
       const elsewhere = { namespace: "other", workflow: "order", version: "1", change: { isDefault: true } } as const;
-      expect(await t.store.updateVersionIfKnown(elsewhere)).toEqual({ known: false });
+      expect(await t.store.versions.updateIfKnown(elsewhere)).toEqual({ known: false });
       expect(await flags(t, "isDefault")).toEqual([["1", true]]);
     },
 
     "defaults of other workflows and namespaces stay": async (t) => {
       const versions = [{ workflow: "refund", version: "1", hash: "h" }];
       const change = { isDefault: true } as const;
-      await t.store.registerVersions({ namespace: "default", versions });
-      await t.store.updateVersionIfKnown({ namespace: "default", workflow: "refund", version: "1", change });
+      await t.store.versions.register({ namespace: "default", versions });
+      await t.store.versions.updateIfKnown({ namespace: "default", workflow: "refund", version: "1", change });
       await register(t, ["1", "h"]);
       await update(t, "1", change);
-      const listed = await t.store.listVersions({ namespace: "default" });
+      const listed = await t.store.versions.list({ namespace: "default" });
       expect(listed.map(({ isDefault }) => isDefault)).toEqual([true, true]);
     },
 
@@ -162,18 +162,18 @@ export const versions: Suite = {
   },
 };
 
-type Change = Parameters<Fixture["store"]["updateVersionIfKnown"]>[0]["change"];
+type Change = Parameters<Fixture["store"]["versions"]["updateIfKnown"]>[0]["change"];
 
 function register(t: Fixture, ...pairs: readonly (readonly [version: string, hash: string])[]) {
   const versions = pairs.map(([version, hash]) => ({ workflow: "order", version, hash }));
-  return t.store.registerVersions({ namespace: "default", versions });
+  return t.store.versions.register({ namespace: "default", versions });
 }
 
 function update(t: Fixture, version: string, change: Change) {
-  return t.store.updateVersionIfKnown({ namespace: "default", workflow: "order", version, change });
+  return t.store.versions.updateIfKnown({ namespace: "default", workflow: "order", version, change });
 }
 
 async function flags(t: Fixture, field: "isDefault" | "share" | "deprecated") {
-  const rows = await t.store.listVersions({ namespace: "default", workflow: "order" });
+  const rows = await t.store.versions.list({ namespace: "default", workflow: "order" });
   return rows.map((row) => [row.version, row[field]]);
 }

@@ -1,47 +1,47 @@
 import type { PurgeRunsParams } from "holdfast/adapter";
-import { type Sabotage, Saboteur } from "./saboteur.ts";
+import type { Sabotage } from "./saboteur.ts";
 
 export const OLD_RUNS: readonly Sabotage[] = [
   {
     it: "purges runs of other statuses",
     noun: "retention",
-    Store: class extends Saboteur {
-      override purgeRuns({ statuses: _statuses, ...params }: PurgeRunsParams) {
-        return super.purgeRuns(params);
-      }
-    },
+    breaks: (it) => ({
+      "runs.purge": ({ statuses: _statuses, ...params }: PurgeRunsParams) => {
+        return it.runs.purge(params);
+      },
+    }),
   },
   {
     it: "purges what ended at the very time",
     noun: "retention",
-    Store: class extends Saboteur {
-      override purgeRuns(params: PurgeRunsParams) {
-        return super.purgeRuns({ ...params, endedBefore: params.endedBefore + 1 });
-      }
-    },
+    breaks: (it) => ({
+      "runs.purge": (params: PurgeRunsParams) => {
+        return it.runs.purge({ ...params, endedBefore: params.endedBefore + 1 });
+      },
+    }),
   },
   {
     it: "forgets the messages of a chain with its first purged run",
     noun: "retention",
-    Store: class extends Saboteur {
-      override async purgeRuns(params: PurgeRunsParams) {
-        const before = this.rows();
-        const result = await super.purgeRuns(params);
-        for (const row of before) if (!this.state.runs.has(row.runId)) this.state.messageIds.delete(row.firstRunId);
+    breaks: (it) => ({
+      "runs.purge": async (params: PurgeRunsParams) => {
+        const before = it.rows();
+        const result = await it.runs.purge(params);
+        for (const row of before) if (!it.state.runs.has(row.runId)) it.state.messageIds.delete(row.firstRunId);
         return result;
-      }
-    },
+      },
+    }),
   },
   {
     it: "leaves the histories of purged runs",
     noun: "retention",
-    Store: class extends Saboteur {
-      override async purgeRuns(params: PurgeRunsParams) {
-        const before = [...this.state.events];
-        const result = await super.purgeRuns(params);
-        for (const [runId, events] of before) this.state.events.set(runId, events);
+    breaks: (it) => ({
+      "runs.purge": async (params: PurgeRunsParams) => {
+        const before = [...it.state.events];
+        const result = await it.runs.purge(params);
+        for (const [runId, events] of before) it.state.events.set(runId, events);
         return result;
-      }
-    },
+      },
+    }),
   },
 ];

@@ -1,3 +1,4 @@
+import type { StoreHooks } from "holdfast/adapter";
 import { MemoryStore } from "holdfast/testing";
 
 export interface Sabotage {
@@ -7,12 +8,13 @@ export interface Sabotage {
   readonly noun: string;
   /** Shows only after several rare calls on one run: random calls hardly ever come to that, the suite does. */
   readonly rare?: true;
-  readonly Store: typeof MemoryStore;
+  /** What stands in front of the calls of a store that works. */
+  readonly breaks: (it: Saboteur) => StoreHooks;
 }
 
 type Row = NonNullable<ReturnType<MemoryStore["state"]["runs"]["get"]>>;
 
-/** A memory store whose rows a broken one can reach. */
+/** A memory store whose rows its saboteur can reach. */
 export class Saboteur extends MemoryStore {
   row(runId: string): Row {
     return this.state.runs.get(runId) as Row;

@@ -10,188 +10,188 @@ import {
   type SweepParams,
   type TerminateRunsParams,
 } from "holdfast/adapter";
-import { MemoryStore } from "holdfast/testing";
-import { type Sabotage, Saboteur } from "./saboteur.ts";
+import type { Sabotage } from "./saboteur.ts";
 
 export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
   {
     it: "revives dead workers with a heartbeat",
     noun: "leases",
-    Store: class extends Saboteur {
-      override heartbeatWorker(params: HeartbeatParams) {
-        const worker = this.state.workers.get(params.workerId);
+    breaks: (it) => ({
+      "workers.heartbeat": (params: HeartbeatParams) => {
+        const worker = it.state.workers.get(params.workerId);
         if (worker) worker.status = "online";
-        return super.heartbeatWorker(params);
-      }
-    },
+        return it.workers.heartbeat(params);
+      },
+    }),
   },
   {
     it: "releases runs without looking at the epoch",
     noun: "leases",
-    Store: class extends Saboteur {
-      override releaseRunsIfHeld(params: ReleaseRunsParams) {
-        const runs = params.runs.map(({ runId }) => ({ runId, epoch: this.row(runId)?.epoch ?? 0 }));
-        return super.releaseRunsIfHeld({ ...params, runs });
-      }
-    },
+    breaks: (it) => ({
+      "runs.releaseIfHeld": (params: ReleaseRunsParams) => {
+        const runs = params.runs.map(({ runId }) => ({ runId, epoch: it.row(runId)?.epoch ?? 0 }));
+        return it.runs.releaseIfHeld({ ...params, runs });
+      },
+    }),
   },
   {
     it: "counts a death when a worker signs off",
     noun: "sweeps",
-    Store: class extends Saboteur {
-      override async stopWorker(params: { workerId: string }) {
-        const held = this.rows().filter((row) => row.heldBy === params.workerId);
-        await super.stopWorker(params);
+    breaks: (it) => ({
+      "workers.stop": async (params: { workerId: string }) => {
+        const held = it.rows().filter((row) => row.heldBy === params.workerId);
+        await it.workers.stop(params);
         for (const row of held) row.deaths += 1;
-      }
-    },
+      },
+    }),
   },
   {
     it: "leaves the epoch as it was when it returns a run",
     noun: "sweeps",
-    Store: class extends Saboteur {
-      override async sweepWorkers(params: SweepParams) {
-        const before = this.rows().map((row) => [row, row.epoch] as const);
-        const result = await super.sweepWorkers(params);
+    breaks: (it) => ({
+      "workers.sweep": async (params: SweepParams) => {
+        const before = it.rows().map((row) => [row, row.epoch] as const);
+        const result = await it.workers.sweep(params);
         for (const [row, epoch] of before) row.epoch = epoch;
         return result;
-      }
-    },
+      },
+    }),
   },
   {
     it: "parks runs for deaths in company",
     noun: "sweeps",
-    Store: class extends Saboteur {
-      override sweepWorkers(params: SweepParams) {
-        for (const row of this.rows()) row.alone = row.heldBy !== null;
-        return super.sweepWorkers(params);
-      }
-    },
+    breaks: (it) => ({
+      "workers.sweep": (params: SweepParams) => {
+        for (const row of it.rows()) row.alone = row.heldBy !== null;
+        return it.workers.sweep(params);
+      },
+    }),
   },
   {
     it: "times runs out while they are held",
     noun: "sweeps",
-    Store: class extends Saboteur {
-      override async sweepWorkers(params: SweepParams) {
-        const result = await super.sweepWorkers(params);
-        for (const row of this.rows())
+    breaks: (it) => ({
+      "workers.sweep": async (params: SweepParams) => {
+        const result = await it.workers.sweep(params);
+        for (const row of it.rows())
           if (row.deadlineAt !== null && row.deadlineAt < result.now && row.heldBy !== null) row.status = "timed_out";
         return result;
-      }
-    },
+      },
+    }),
   },
   {
     it: "terminates without taking the epoch on",
     noun: "operators",
-    Store: class extends Saboteur {
-      override async terminateRuns(params: TerminateRunsParams) {
-        const outcomes = await super.terminateRuns(params);
+    breaks: (it) => ({
+      "runs.terminate": async (params: TerminateRunsParams) => {
+        const outcomes = await it.runs.terminate(params);
         for (const { outcome, runId } of outcomes)
-          if (outcome === "terminated" && runId !== null) this.row(runId).epoch -= 1;
+          if (outcome === "terminated" && runId !== null) it.row(runId).epoch -= 1;
         return outcomes;
-      }
-    },
+      },
+    }),
   },
   {
     it: "remembers the deaths of a run that was resumed",
     noun: "operators",
-    Store: class extends Saboteur {
-      override async resumeRunIfParked(params: RunRef) {
-        const before = this.rows().map((row) => [row, row.deaths] as const);
-        const result = await super.resumeRunIfParked(params);
+    breaks: (it) => ({
+      "runs.resumeIfParked": async (params: RunRef) => {
+        const before = it.rows().map((row) => [row, row.deaths] as const);
+        const result = await it.runs.resumeIfParked(params);
         for (const [row, deaths] of before) row.deaths = deaths;
         return result;
-      }
-    },
+      },
+    }),
   },
   {
     it: "begins a page with the run that ended the last one",
     noun: "listing",
-    Store: class extends Saboteur {
-      override listRuns(params: ListRunsParams) {
+    breaks: (it) => ({
+      "runs.list": (params: ListRunsParams) => {
         const { before } = params;
-        if (!before) return super.listRuns(params);
-        return super.listRuns({ ...params, before: { ...before, runId: `${before.runId}~` } });
-      }
-    },
+        if (!before) return it.runs.list(params);
+        return it.runs.list({ ...params, before: { ...before, runId: `${before.runId}~` } });
+      },
+    }),
   },
   {
     it: "takes attributes for equal that look alike",
     noun: "listing",
-    Store: class extends Saboteur {
-      override async listRuns({ attributes = {}, ...params }: ListRunsParams) {
-        const rows = await super.listRuns(params);
+    breaks: (it) => ({
+      "runs.list": async ({ attributes = {}, ...params }: ListRunsParams) => {
+        const rows = await it.runs.list(params);
         return rows.filter((row) =>
           Object.entries(attributes).every(([name, value]) => String(row.attributes[name]) === String(value)),
         );
-      }
-    },
+      },
+    }),
   },
   {
     it: "gives no hints",
     noun: "hints",
-    Store: class extends MemoryStore {
-      constructor(options: ConstructorParameters<typeof MemoryStore>[0]) {
-        super({ ...options, notifier: { publish: () => {}, subscribe: () => () => {} } });
-      }
+    breaks: (it) => {
+      // Hints wait in the state until the call is over.
+      Object.defineProperty(it.state, "hints", { get: () => [], set: () => {} });
+      return {};
     },
   },
   {
     it: "looks whether the holder is behind before it locks the row",
     noun: "concurrency",
-    Store: class extends Saboteur {
-      override async commitRuns(params: CommitRunsParams) {
-        const upToDate = params.commits.filter(({ runId, consumed }) => this.row(runId).delivered <= consumed);
-        const result = await super.commitRuns(params);
+    breaks: (it) => ({
+      "runs.commit": async (params: CommitRunsParams) => {
+        const upToDate = params.commits.filter(({ runId, consumed }) => it.row(runId).delivered <= consumed);
+        const result = await it.runs.commit(params);
         for (const { runId, transition } of upToDate) {
-          const row = this.row(runId);
+          const row = it.row(runId);
           if (transition.type !== "suspend" || row.heldBy === null) continue;
-          this.state.held.get(row.heldBy)?.delete(runId);
+          it.state.held.get(row.heldBy)?.delete(runId);
           Object.assign(row, { heldBy: null, claimId: null, status: transition.status, availableAt: null });
         }
         const outcomes = result.outcomes.map((one, i) => {
-          const row = this.row(params.commits[i]?.runId ?? "");
+          const row = it.row(params.commits[i]?.runId ?? "");
           return { ...one, held: one.held && row.heldBy !== null };
         });
         return { ...result, outcomes };
-      }
-    },
+      },
+    }),
   },
   {
     it: "lets two claims that overlap take the same run",
     noun: "concurrency",
-    Store: class extends Saboteur {
-      #inFlight = 0;
-
-      override async claimRuns(params: ClaimRunsParams) {
-        this.#inFlight += 1;
-        const due = this.rows().find((row) => row.availableAt !== null && !isClosed(row.status));
-        const result = await super.claimRuns(params);
-        this.#inFlight -= 1;
-        const shared = this.#inFlight > 0 && due && !result.runs.some(({ runId }) => runId === due.runId);
-        return shared ? { ...result, runs: [...result.runs, { ...due }] } : result;
-      }
+    breaks: (it) => {
+      let inFlight = 0;
+      return {
+        "runs.claim": async (params: ClaimRunsParams) => {
+          inFlight += 1;
+          const due = it.rows().find((row) => row.availableAt !== null && !isClosed(row.status));
+          const result = await it.runs.claim(params);
+          inFlight -= 1;
+          const shared = inFlight > 0 && due && !result.runs.some(({ runId }) => runId === due.runId);
+          return shared ? { ...result, runs: [...result.runs, { ...due }] } : result;
+        },
+      };
     },
   },
   {
     it: "looks for the id before it starts a run, and not again",
     noun: "concurrency",
-    Store: class extends Saboteur {
-      override async startRuns(params: StartRunsParams) {
-        const free = params.starts.every(({ run }) => !this.rows().some((row) => row.id === run.id));
+    breaks: (it) => ({
+      "runs.start": async (params: StartRunsParams) => {
+        const free = params.starts.every(({ run }) => !it.rows().some((row) => row.id === run.id));
         const starts = params.starts.map((start) => (free ? ({ ...start, ifRunning: "replace" } as const) : start));
-        return super.startRuns({ ...params, starts });
-      }
-    },
+        return it.runs.start({ ...params, starts });
+      },
+    }),
   },
   {
     it: "gives out its own rows instead of copies",
     noun: "reading",
-    Store: class extends Saboteur {
-      override async readRuns(params: { runs: readonly RunRef[] }) {
-        const runs = await super.readRuns(params);
-        return runs.map((run) => (run ? this.row(run.runId) : null));
-      }
-    },
+    breaks: (it) => ({
+      "runs.read": async (params: { runs: readonly RunRef[] }) => {
+        const runs = await it.runs.read(params);
+        return runs.map((run) => (run ? it.row(run.runId) : null));
+      },
+    }),
   },
 ];

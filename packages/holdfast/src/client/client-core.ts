@@ -83,7 +83,7 @@ export class ClientCore {
       const { workerId } = group;
       const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
       const starts = group.items.map((item) => item.start);
-      const result = await this.ports.store.startRuns({ starts, holdBy, replaceError: REPLACED });
+      const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
       if (groups.length === 1) return result.outcomes;
       group.items.forEach((item, i) => {
         outcomes.set(item, result.outcomes[i] as StartOutcome);
@@ -98,7 +98,7 @@ export class ClientCore {
     const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
     const now = messages.filter((message, i) => first.get(message.messageId) === i);
     const later = messages.filter((message, i) => first.get(message.messageId) !== i);
-    const { outcomes } = await this.ports.store.deliverMessages({ messages: now, inboxMax });
+    const { outcomes } = await this.ports.store.inbox.deliver({ messages: now, inboxMax });
     if (later.length === 0) return outcomes;
     const told = await this.#sendMessages(later);
     return messages.map(
@@ -133,12 +133,12 @@ export class ClientCore {
     for (let ref = run; ; ) {
       const target = ref;
       const outcome = await this.untilNotBusy(async (store) => {
-        const [answer] = await store.terminateRuns({ runs: [target], error });
+        const [answer] = await store.runs.terminate({ runs: [target], error });
         return answer as TerminateOutcome;
       });
       if (outcome.status !== "continued" || outcome.runId === null) return outcome;
       const { runId } = outcome;
-      const [row] = await this.call((store) => store.readRuns({ runs: [{ runId }] }));
+      const [row] = await this.call((store) => store.runs.read({ runs: [{ runId }] }));
       if (!row?.continuedAs) return outcome;
       ref = { runId: row.continuedAs };
     }

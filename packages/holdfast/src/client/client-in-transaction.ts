@@ -1,6 +1,7 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
+import { hookedStore } from "../ports/store-calls.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
@@ -9,16 +10,13 @@ import { RunHandle, wantedRun } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 
 /** What happens inside the transaction; everything else goes to the store as always. */
-export type JoinedCalls = Pick<Store, "startRuns" | "deliverMessages">;
+export interface JoinedCalls {
+  readonly start: Store["runs"]["start"];
+  readonly deliver: Store["inbox"]["deliver"];
+}
 
-export function joinedStore(store: Store, joined: JoinedCalls): Store {
-  return new Proxy(store, {
-    get: (target, method) => {
-      if (method === "startRuns" || method === "deliverMessages") return joined[method];
-      const value: unknown = Reflect.get(target, method);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+export function joinedStore(store: Store, { start, deliver }: JoinedCalls): Store {
+  return hookedStore(store, { "runs.start": start, "inbox.deliver": deliver });
 }
 
 /**
@@ -35,11 +33,10 @@ export class ClientInTransaction {
   }
 
   /** The run is there once the transaction has committed; wait for its result after that. */
-  start<D extends AnyWorkflow, S extends string = string>(
+  start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<RunHandle<OutputOf<D>>>;
-  start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
     return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options);

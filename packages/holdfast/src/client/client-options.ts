@@ -129,7 +129,7 @@ export interface ListFilter {
    */
   readonly queue?: string;
   /**
-   * Search attributes that the run must have, each with exactly this value.
+   * Search attributes that the run must have, each with exactly this value; at most 100.
    * @defaultValue all
    */
   readonly attributes?: Readonly<Record<string, AttributeValue>>;

@@ -28,9 +28,13 @@ import { Workers } from "./workers.ts";
 /** How often results that are waited for are looked up, for ends that no hint announced. */
 export const RESULT_LOOK_MS = 2_000;
 
-/** What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none. */
-export type StartArguments<D, S extends string = string> =
-  undefined extends InputOf<D>
+/**
+ * What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none; of a workflow by its name
+ * nothing is known of the input.
+ */
+export type StartArguments<D, S extends string = string> = [D] extends [string]
+  ? [input?: unknown, options?: StartOptions<S>]
+  : undefined extends InputOf<D>
     ? [input?: InputOf<D>, options?: StartOptions<S>]
     : [input: InputOf<D>, options?: StartOptions<S>];
 
@@ -46,7 +50,7 @@ export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, 
 
 /** The handles of `startMany`, in the order of the requests. */
 export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
-  -readonly [K in keyof T]: RunHandle<T[K] extends AnyWorkflow ? OutputOf<T[K]> : unknown>;
+  -readonly [K in keyof T]: RunHandle<OutputOf<T[K]>>;
 };
 
 /** A page of `hf.list`. */
@@ -94,10 +98,10 @@ export class Client {
   }
 
   /** Resolves when the start is durable. `created` of the handle says whether the run is new or was there already. */
-  start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
-  start<D extends AnyWorkflow, S extends string = string>(
+  start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    // No overloads: of a call that fits none the compiler explains one of them, often the wrong one. Its messages name this.
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<RunHandle<OutputOf<D>>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#life.assertOpen();
@@ -145,10 +149,9 @@ export class Client {
   }
 
   /** Start and result in one. */
-  run(workflow: string, input?: unknown, options?: StartOptions): Promise<unknown>;
-  run<D extends AnyWorkflow, S extends string = string>(
+  run<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<OutputOf<D>>;
   async run(workflow: AnyWorkflow | string, input?: unknown, options?: StartOptions): Promise<never> {
     const handle = await this.start(workflow as string, input, options);
@@ -173,7 +176,7 @@ export class Client {
       limit: limit + 1,
       ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor, "list") }),
     };
-    const rows = await this.#core.call((store) => store.listRuns(params));
+    const rows = await this.#core.call((store) => store.runs.list(params));
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     return {
@@ -185,17 +188,17 @@ export class Client {
   /** How many runs fit the filter. */
   async count(filter: ListFilter = {}): Promise<number> {
     checkOptions(filter, LIST_FILTER, "count");
-    return this.#core.call((store) => store.countRuns({ ...runFilter(this.namespace, filter), atMost: null }));
+    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost: null }));
   }
 
   /**
    * Deletes runs that ended longer ago than that, with their histories and messages; answers how many. Open runs are never
-   * touched. The time is the store's, as far as the workers of this client know it, else that of this machine.
+   * touched. How long ago is judged by the store's clock.
    */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
     requireOptions(options, PURGE_OPTIONS, "purge");
     const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
-    return purgeEnded(this.#core, this.#storeTime.now() - olderThanMs, options);
+    return purgeEnded(this.#core, olderThanMs, options);
   }
 
   /** Is everything well: the store, and each worker by the age of its heartbeat. */

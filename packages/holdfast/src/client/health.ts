@@ -20,7 +20,7 @@ export interface Health {
   /** Why it is not healthy, one sentence each. */
   readonly reasons: readonly string[];
   readonly store: { readonly status: "healthy" | "unhealthy"; readonly error?: string };
-  /** Without those that signed off. */
+  /** Without those that signed off, and without those that died and have a successor. */
   readonly workers: readonly WorkerHealth[];
 }
 
@@ -31,7 +31,7 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   let now: number;
   try {
-    rows = await core.callOnce((store) => store.listWorkers({ namespace: core.namespace }));
+    rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
     // Heartbeats bear the store's time, and the clock of this machine may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
   } catch (error) {
@@ -41,10 +41,21 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
     return { status: "unhealthy", reasons: [`The store does not answer: ${message}`], store, workers: [] };
   }
   const recent = rows.filter(
-    (row) => row.status !== "offline" || (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS),
+    (row) =>
+      row.status !== "offline" ||
+      (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS && !rows.some((other) => succeeds(other, row))),
   );
   const workers = recent.map((row) => workerHealth(row, now));
   return { ...judge(workers), store: { status: "healthy" }, workers };
+}
+
+/**
+ * Whether it has taken the dead one's place: the same host and name, and signed on since the dead one's last heartbeat. One that
+ * was there before is a colleague of the same name.
+ */
+function succeeds(other: WorkerRow, dead: WorkerRow): boolean {
+  const samePlace = dead.host !== undefined && other.host === dead.host && other.name === dead.name;
+  return samePlace && other.workerId !== dead.workerId && other.startedAt >= dead.heartbeatAt;
 }
 
 function workerHealth(row: WorkerRow, now: number): WorkerHealth {

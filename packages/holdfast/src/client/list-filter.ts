@@ -17,13 +17,20 @@ import type { ListFilter, ListOptions } from "./client-options.ts";
 
 export const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
+/** Each is a condition of its own in SQL, and databases have limits for these. */
+const FILTER_ATTRIBUTES_MAX = 100;
 
 type Place = NonNullable<ListRunsParams["before"]>;
 
 const isStatus = oneOf(...RUN_STATUSES);
 const areStatuses = listOf(isStatus);
 
-const areAttributes: OptionCheck = (value, where) => assertAttributes(value as never, where);
+const areAttributes: OptionCheck = (value, where) => {
+  assertAttributes(value as never, where);
+  const count = Object.keys(value as object).length;
+  if (count > FILTER_ATTRIBUTES_MAX)
+    throw invalidOption(where, "the filter", `has ${count} attributes; the most is ${FILTER_ATTRIBUTES_MAX}`);
+};
 
 /** What is looked for is checked like the thing itself: what no run can have is a mistake, not an empty list. */
 export const LIST_FILTER: OptionChecks<ListFilter> = {
@@ -52,7 +59,7 @@ export function runFilter(namespace: string, filter: ListFilter): RunFilter {
     ...(id === undefined ? {} : { id }),
     ...(queue === undefined ? {} : { queue }),
     ...(attributes === undefined ? {} : { attributes }),
-    ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : status }),
+    ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : [...new Set(status)] }),
     ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
     ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
   };

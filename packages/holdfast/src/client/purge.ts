@@ -12,17 +12,24 @@ export const PURGE_OPTIONS: OptionChecks<PurgeOptions> = {
   onBatch: isFunction,
 };
 
-/** Batch after batch, until nothing is left that ended before then. Rows that somebody has locked are left to the next purge. */
+/** Batch after batch, until nothing is left that ended longer ago than that. Rows that somebody has locked are left to the next purge. */
 export async function purgeEnded(
   core: ClientCore,
-  endedBefore: number,
+  olderThanMs: number,
   options: Pick<PurgeOptions, "statuses" | "onBatch">,
 ): Promise<number> {
   const { statuses, onBatch } = options;
   const { namespace } = core;
-  const params = { namespace, endedBefore, limit: BATCH_SIZE, ...(statuses === undefined ? {} : { statuses }) };
+  // Ends bear the store's time, and the clock of this machine may be wrong.
+  const { now } = await core.call((store) => store.readClock());
+  const params = {
+    namespace,
+    endedBefore: now - olderThanMs,
+    limit: BATCH_SIZE,
+    ...(statuses === undefined ? {} : { statuses }),
+  };
   for (let total = 0; ; ) {
-    const { purged, more } = await core.call((store) => store.purgeRuns(params));
+    const { purged, more } = await core.call((store) => store.runs.purge(params));
     total += purged;
     if (purged > 0) await onBatch?.(total);
     if (!more || purged === 0) return total;

@@ -128,7 +128,7 @@ export class ResultWaiter {
       const wanted = runIds.filter((runId) => this.#waiters.has(runId));
       if (wanted.length === 0) continue;
       try {
-        const runs = await this.#params.store.readRuns({ runs: wanted.map((runId) => ({ runId })) });
+        const runs = await this.#params.store.runs.read({ runs: wanted.map((runId) => ({ runId })) });
         runs.forEach((run, i) => {
           if (!run) this.#giveUp(wanted[i] as string);
           else if (isClosed(run.status)) this.#settle(endOf(run));

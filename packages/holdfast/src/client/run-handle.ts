@@ -233,7 +233,7 @@ export class RunHandle<T = unknown> {
     let tries = 0;
     const { outcome, status } = await this.#core.untilNotBusy((store) => {
       tries += 1;
-      return store.reopenRunIfFailed(params);
+      return store.runs.reopenIfFailed(params);
     });
     // It was failed when it was read. A repeated call that finds it otherwise finds what an earlier try has brought about.
     if (outcome === "reopened" || (outcome === "not_failed" && tries > 1)) return;
@@ -251,7 +251,7 @@ export class RunHandle<T = unknown> {
     let tries = 0;
     const { status } = await this.#core.call((store) => {
       tries += 1;
-      return store.resumeRunIfParked(this.#ref());
+      return store.runs.resumeIfParked(this.#ref());
     });
     if (status === null) throw this.#notFound();
     // An earlier try whose outcome was unknown may have let it go on, and it has ended since.
@@ -288,7 +288,7 @@ export class RunHandle<T = unknown> {
   }
 
   async #read(): Promise<Run> {
-    const [run] = await this.#core.call((store) => store.readRuns({ runs: [this.#ref()] }));
+    const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
     if (!run || run.namespace !== this.#core.namespace) throw this.#notFound();
     this.#workflow = run.workflow;
     this.#compareWorkflow();

@@ -48,7 +48,7 @@ export class UnservedStarts {
 
   async #look(run: Started): Promise<void> {
     const { ports, namespace } = this.#core;
-    const workers = await ports.store.listWorkers({ namespace });
+    const workers = await ports.store.workers.list({ namespace });
     if (workers.some((worker) => offers(worker, run))) return;
     const { id, workflow, version, queue } = run;
     const offer = `no live worker offers ${workflow}@${version} on queue "${queue}" in namespace "${namespace}"`;

@@ -18,7 +18,7 @@ export class Versions {
     if (workflow !== undefined) requireName(workflow, "workflow name");
     const { namespace } = this.#core;
     return this.#core.call((store) =>
-      store.listVersions({ namespace, ...(workflow === undefined ? {} : { workflow }) }),
+      store.versions.list({ namespace, ...(workflow === undefined ? {} : { workflow }) }),
     );
   }
 
@@ -45,7 +45,7 @@ export class Versions {
     requireName(version, "version");
     const { namespace } = this.#core;
     const { known } = await this.#core.call((store) =>
-      store.updateVersionIfKnown({ namespace, workflow, version, change }),
+      store.versions.updateIfKnown({ namespace, workflow, version, change }),
     );
     if (known) return;
     const message = `No worker has ever offered version "${version}" of workflow "${workflow}". Deploy a worker that has it first.`;

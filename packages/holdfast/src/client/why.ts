@@ -19,10 +19,10 @@ export interface Why {
 
 export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   const { namespace } = core;
-  const [run] = await core.call((store) => store.readRuns({ runs: [{ namespace, id }] }));
+  const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, id }] }));
   if (!run)
     throw new HoldfastError("run_not_found", `There is no run "${id}" in namespace "${namespace}".`, { data: { id } });
-  const workers = await core.call((store) => store.listWorkers({ namespace }));
+  const workers = await core.call((store) => store.workers.list({ namespace }));
   const { now } = await core.call((store) => store.readClock());
   const dueAt = run.availableAt === null ? null : new Date(run.availableAt);
   return {

@@ -20,7 +20,7 @@ export class Workers {
 
   /** Also those that are gone, with when and how they went. Labels say on which host and in which process they run. */
   list(): Promise<readonly WorkerRow[]> {
-    return this.#core.call((store) => store.listWorkers({ namespace: this.#core.namespace }));
+    return this.#core.call((store) => store.workers.list({ namespace: this.#core.namespace }));
   }
 
   /** One of them, by its id. */

@@ -116,8 +116,8 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
 export type AnyWorkflow = WorkflowDefinition<any, any>;
 /** What callers pass to a workflow. */
 export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
-/** What callers get back from a workflow. */
-export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : never;
+/** What callers get back from a workflow; unknown for one by its name. */
+export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : D extends string ? unknown : never;
 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;

@@ -21,14 +21,14 @@ export async function announceVersions(
   const giveUp = (failures: number, error: unknown): boolean => failures >= FAILURES_MAX || isLasting(error);
   const versions = workflows.map(({ name, version, fn }) => ({ workflow: name, version, hash: fingerprintOf(fn) }));
   if (onChangedCode === "refuse") {
-    const known = await untilAnswered(ports, () => ports.store.listVersions({ namespace }), giveUp);
+    const known = await untilAnswered(ports, () => ports.store.versions.list({ namespace }), giveUp);
     for (const { workflow, version, hash } of versions) {
       const before = known.find((row) => row.workflow === workflow && row.version === version);
       if (before && hasChanged(before.hash, hash))
         throw new HoldfastError("version_changed", changed(workflow, version), { data: { workflow, version } });
     }
   }
-  const before = await untilAnswered(ports, () => ports.store.registerVersions({ namespace, versions }), giveUp);
+  const before = await untilAnswered(ports, () => ports.store.versions.register({ namespace, versions }), giveUp);
   for (const [i, { workflow, version, hash }] of versions.entries()) {
     const row = before[i];
     if (row && hasChanged(row.hash, hash)) ports.log.warn({ workflow, version }, changed(workflow, version));

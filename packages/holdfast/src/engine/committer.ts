@@ -167,13 +167,13 @@ export class Committer {
     for (let failures = 0; !result; ) {
       const sentAt = clock.monotonic();
       try {
-        result = await store.commitRuns(params);
+        result = await store.runs.commit(params);
         storeTime.observe(result.now, sentAt);
         this.#report(batch, sentAt);
       } catch (error) {
         if (!isTransient(error)) return this.#isolate(batch, abandoned, error, again);
         failures += 1;
-        this.#params.telemetry?.count("store_failures", 1, { call: "commitRuns" });
+        this.#params.telemetry?.count("store_failures", 1, { call: "runs.commit" });
         await backoff(this.#params, failures);
         if (this.#abandoned !== abandoned) return;
       }

@@ -49,7 +49,7 @@ interface Place {
 
 async function placeOf(parked: Parked, host: Host): Promise<Place> {
   const { machine, looking, unwritten, definedAt } = parked;
-  const [written = []] = await host.store.readHistories({
+  const [written = []] = await host.store.histories.read({
     runs: [{ runId: machine.run.runId, afterSeq: 0 }],
     limitPerRun: EVENTS_MAX,
   });

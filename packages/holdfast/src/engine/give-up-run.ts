@@ -14,10 +14,12 @@ export async function giveUpRun(ports: PortsBundle, workerId: string, run: Run, 
   const damaged = isHoldfastError(error, "invariant_broken");
   const what = damaged ? "parking it" : "giving it back";
   ports.log.error({ runId, error: String(error) }, `could not read the history of a claimed run; ${what}`);
-  const release = (): Promise<unknown> => ports.store.releaseRunsIfHeld({ workerId, runs: [{ runId, epoch }] });
+  const release = (): Promise<unknown> => ports.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] });
   if (!damaged) await backoff(ports, 5);
   // If this fails as well, the next heartbeats show that the store thinks we hold it, and it is given back then.
-  await (damaged ? ports.store.commitRuns({ workerId, commits: [parkCommit(run, error)] }) : release()).catch(() => {});
+  await (damaged ? ports.store.runs.commit({ workerId, commits: [parkCommit(run, error)] }) : release()).catch(
+    () => {},
+  );
 }
 
 /** A run that the store has given us and that we cannot run. */
@@ -26,7 +28,7 @@ export async function giveBackRun(ports: PortsBundle, workerId: string, run: Run
   // If it fails, the next heartbeats show the difference, and the run is given back then.
   await untilAnswered(
     ports,
-    () => ports.store.releaseRunsIfHeld(params),
+    () => ports.store.runs.releaseIfHeld(params),
     (failures) => failures >= 3,
   ).catch(() => {});
 }

@@ -21,7 +21,7 @@ export class HistoryReader {
   readonly #pages: Batcher<Page, readonly HistoryEvent[]>;
 
   constructor({ clock, random, store }: PortsBundle, giveUp: () => boolean) {
-    const send = (runs: readonly Page[]) => store.readHistories({ runs, limitPerRun: EVENTS_PER_PAGE });
+    const send = (runs: readonly Page[]) => store.histories.read({ runs, limitPerRun: EVENTS_PER_PAGE });
     this.#pages = new Batcher({
       clock,
       random,
@@ -44,7 +44,7 @@ export function readWholeHistory(
   giveUp: () => boolean = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
   return allEvents(run, async (page) => {
-    const call = () => ports.store.readHistories({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
+    const call = () => ports.store.histories.read({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
     return (await untilAnswered(ports, call, giveUp))[0] ?? [];
   });
 }

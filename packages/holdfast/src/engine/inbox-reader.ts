@@ -36,7 +36,7 @@ export class InboxReader {
       const runs = executors.map((executor) => ({ runId: executor.runId, after: executor.queuedMessages }));
       if (runs.length === 0) continue;
       try {
-        const messages = await this.#params.store.readInbox({ runs });
+        const messages = await this.#params.store.inbox.read({ runs });
         failures = 0;
         const messagesOf = messagesByRun(messages);
         for (const executor of executors) executor.takeMessages(messagesOf(executor.runId));

@@ -112,7 +112,7 @@ export class Lease {
     if (this.#waiting) this.#params.onOutage();
     this.#waiting = true;
     try {
-      const result = await store.heartbeatWorker({ workerId, leaseMs, draining: this.#params.draining() });
+      const result = await store.workers.heartbeat({ workerId, leaseMs, draining: this.#params.draining() });
       if (this.#workerId !== workerId) return false;
       storeTime.observe(result.now, sentMonotonic);
       if (!result.live) {

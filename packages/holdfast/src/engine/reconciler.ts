@@ -51,7 +51,7 @@ export class Reconciler {
   async #compare(workerId: string): Promise<void> {
     const { held, store } = this.#params;
     const before = held.all().map((executor) => ({ executor, epoch: executor.run.epoch }));
-    const listed = await store.readHeld({ workerId });
+    const listed = await store.workers.readHeld({ workerId });
     if (this.#params.workerId() !== workerId) return this.#strangers.clear();
     const epochs = new Map(listed.map(({ runId, epoch }) => [runId, epoch]));
     for (const { executor, epoch } of before) {
@@ -78,7 +78,7 @@ export class Reconciler {
     if (strangers.length === 0) return;
     const { log, store } = this.#params;
     log.warn({ workerId, runs: strangers.length }, "giving back runs that this worker does not know");
-    await store.releaseRunsIfHeld({ workerId, runs: strangers.map(({ runId, epoch }) => ({ runId, epoch })) });
+    await store.runs.releaseIfHeld({ workerId, runs: strangers.map(({ runId, epoch }) => ({ runId, epoch })) });
     for (const { runId } of strangers) this.#strangers.delete(runId);
   }
 }

@@ -81,7 +81,7 @@ async function readBack(
   after: number,
   giveUp: () => boolean,
 ): Promise<{ readonly history: HistoryEvent[]; readonly messages: readonly Message[] }> {
-  const inbox = (): Promise<readonly Message[]> => host.store.readInbox({ runs: [{ runId: run.runId, after }] });
+  const inbox = (): Promise<readonly Message[]> => host.store.inbox.read({ runs: [{ runId: run.runId, after }] });
   const [history, messages] = await Promise.all([
     run.history ?? readWholeHistory(host, run, giveUp),
     untilAnswered(host, inbox, giveUp),

@@ -42,7 +42,7 @@ export async function signOn(
     const register = () => {
       tries += 1;
       askedAt = clock.monotonic();
-      return store.registerWorker({ workerId, ...row, ...place, name });
+      return store.workers.register({ workerId, ...row, ...place, name });
     };
     const giveUp = (_failures: number, error: unknown): boolean => unwanted() || isLasting(error);
     const answer = await untilAnswered(ports, register, giveUp).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export async function signOn(
     });
     if (unwanted()) {
       // Should it not get through, the row runs out by itself: it holds nothing.
-      if (answer) await store.stopWorker({ workerId }).catch(() => {});
+      if (answer) await store.workers.stop({ workerId }).catch(() => {});
       return undefined;
     }
     // The answer to the first try was so late that the lease has run out since: that id is dead for good.
@@ -64,7 +64,7 @@ export async function signOn(
       return { workerId, name, gone: gone.map((one) => one.workerId), sentMonotonic, sentWall, now, askedAt, tries };
     }
     name = nextName(name);
-    await store.stopWorker({ workerId }).catch(() => {});
+    await store.workers.stop({ workerId }).catch(() => {});
   }
 }
 
@@ -80,7 +80,7 @@ export async function signOff(ports: PortsBundle, workerId: string): Promise<voi
   ports.environment?.workerIds.delete(workerId);
   await untilAnswered(
     ports,
-    () => ports.store.stopWorker({ workerId }),
+    () => ports.store.workers.stop({ workerId }),
     (failures) => failures >= 3,
   ).catch((error) => {
     ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");

@@ -59,7 +59,7 @@ export class Sweeper {
     const { store, log } = this.#params;
     try {
       for (let more = true; more; ) {
-        const result = await store.sweepWorkers({ ...this.#sweepParams(), gone: workerIds });
+        const result = await store.workers.sweep({ ...this.#sweepParams(), gone: workerIds });
         const { returned, parked } = result;
         const runs = returned === 1 ? "1 run" : `${returned} runs`;
         if (returned > 0)
@@ -91,7 +91,7 @@ export class Sweeper {
     // Should there never be an answer, this is when to try again.
     this.#schedule(2 * leaseMs);
     try {
-      const result = await store.sweepWorkers(this.#sweepParams());
+      const result = await store.workers.sweep(this.#sweepParams());
       const { dead, returned, parked, timedOut } = result;
       if (dead + returned + parked + timedOut > 0) {
         log.warn({ dead, returned, parked, timedOut }, "took back runs that nobody took care of");

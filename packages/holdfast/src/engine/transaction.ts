@@ -2,11 +2,11 @@
  * One attempt of a transaction step: the user's work and the record of its outcome commit together, in the store's own database.
  * It ends only when it is known for certain what has become of it: recorded, not happened, or the run is lost.
  */
-import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
-import type { TransactParams } from "../ports/store.ts";
+import type { Store, TransactionKind, TransactParams } from "../ports/store.ts";
 import type { StepInfo } from "../replay/step-options.ts";
 import type { TransactionWork } from "../replay/step-work.ts";
 import type { ExecutorHost } from "./executor-host.ts";
@@ -32,6 +32,7 @@ export async function runTransaction(
   step: StepInfo,
 ): Promise<RecordedOutcome | typeof LOST> {
   const { signal } = step;
+  const transact = transactOf(host.store, kind, op);
   const encode = (value: unknown): Payload => host.codec.encode(value, `result of step "${op}"`);
   const work = (tx: unknown): Payload | Promise<Payload> => {
     const value = holdfastStepFrameTransaction(() => fn(tx as never, step));
@@ -40,7 +41,7 @@ export async function runTransaction(
   const messageId = outcomeMessageId(fence.runId, op);
   for (let failures = 0, again = false; ; ) {
     try {
-      const result = await host.store.transact({ ...fence, op, messageId, kind, again, signal, work });
+      const result = await transact({ ...fence, op, messageId, again, signal, work });
       return result.outcome === "lost" ? LOST : new RecordedOutcome(result.message);
     } catch (error) {
       // An outage of the store is no fault of the step's, and no attempt of it.
@@ -61,6 +62,18 @@ function holdfastStepFrameTransaction(fn: () => unknown): unknown {
 
 async function holdfastStepFrameTransactionAsync(promise: PromiseLike<unknown>): Promise<unknown> {
   return await promise;
+}
+
+/** The store's own `transact`, if it takes work of this kind. */
+function transactOf(store: Store, kind: TransactionKind, op: string): NonNullable<Store["transact"]> {
+  const { transactions } = store.capabilities;
+  if (store.transact && transactions.kind === kind)
+    return (params) => (store.transact as NonNullable<Store["transact"]>)(params);
+  throw new HoldfastError(
+    "not_supported",
+    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to ${transactions.words}`,
+    { data: { op, kind } },
+  );
 }
 
 /** Past the lease nothing new may start; but somebody who has given up may still ask what has happened. */

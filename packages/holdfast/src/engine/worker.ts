@@ -322,7 +322,9 @@ export class Worker {
   #onHint(hint: Hint): void {
     const { namespace, options } = this.#params;
     if (hint.type === "due") {
-      if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#claimer.poke();
+      if (hint.namespace !== namespace || !options.queues.includes(hint.queue)) return;
+      if (hint.at === undefined) this.#claimer.poke();
+      else this.#claimer.noteDueAt(hint.at);
     } else if (hint.type === "inbox") this.#held.pull(hint.runId);
     else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.taken(hint.runId);
   }

@@ -1,10 +1,21 @@
-import type { ListRunsParams, RunFilter } from "../ports/store.ts";
-import type { MemoryState, RunRecord } from "./state.ts";
+import type { Run, RunRow } from "../model/run.ts";
+import type { ListRunsParams, RunFilter, RunRef } from "../ports/store.ts";
+import { findRun, leanRow, type MemoryState, type RunRecord } from "./state.ts";
 
-export function listRuns(state: MemoryState, params: ListRunsParams): RunRecord[] {
+export function readRuns(state: MemoryState, params: { readonly runs: readonly RunRef[] }): (Run | null)[] {
+  return params.runs.map((ref) => {
+    const row = findRun(state, ref);
+    return row ? { ...row } : null;
+  });
+}
+
+export function listRuns(state: MemoryState, params: ListRunsParams): RunRow[] {
   const { before } = params;
   const rows = [...state.runs.values()].filter((row) => matches(row, params) && (!before || compare(row, before) < 0));
-  return rows.sort((a, b) => compare(b, a)).slice(0, params.limit);
+  return rows
+    .sort((a, b) => compare(b, a))
+    .slice(0, params.limit)
+    .map(leanRow);
 }
 
 export function countRuns(state: MemoryState, filter: RunFilter & { readonly atMost: number | null }): number {

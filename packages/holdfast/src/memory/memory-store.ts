@@ -7,20 +7,19 @@
 import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type * as port from "../ports/store.ts";
+import type { StoreMethod } from "../ports/store-calls.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
 import { commitRuns } from "./commits.ts";
+import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
-import { countRuns, listRuns } from "./listing.ts";
+import { countRuns, listRuns, readRuns } from "./listing.ts";
 import { reopenRunIfFailed } from "./reopen.ts";
 import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
-import { emptyState, findRun, leanRow, type MemoryState } from "./state.ts";
-import { MemoryTransaction, recordedOutcome, recordOutcome, requireMemory, untilAborted } from "./transact.ts";
+import { emptyState, type MemoryState } from "./state.ts";
+import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transact.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
-
-/** A call of the store. */
-export type StoreMethod = Exclude<keyof port.Store, "close">;
 
 /** Called twice for every call; an error that it returns is what the caller sees. */
 export type StoreFault = (moment: "before" | "after", method: StoreMethod, params: unknown) => Error | undefined;
@@ -38,6 +37,10 @@ export interface MemoryStoreOptions {
   readonly fault?: StoreFault;
 }
 
+const CAPABILITIES: port.StoreCapabilities = {
+  transactions: { kind: "memory", words: "memory. In tests, mock the step." },
+};
+
 /** The store of the test engine and of `connect("memory:")`. */
 export class MemoryStore implements port.Store {
   /** How often each method was called: what a database would see as statements. */
@@ -54,20 +57,46 @@ export class MemoryStore implements port.Store {
     this.fault = options.fault;
   }
 
-  startRuns(params: port.StartRunsParams) {
-    return this.#call("startRuns", params, (now) => startRuns(this.state, params, now));
-  }
-  claimRuns(params: port.ClaimRunsParams) {
-    return this.#call("claimRuns", params, (now) => claimRuns(this.state, params, now));
-  }
-  commitRuns(params: port.CommitRunsParams) {
-    return this.#call("commitRuns", params, (now) => commitRuns(this.state, params, now));
-  }
-  deliverMessages(params: port.DeliverMessagesParams) {
-    return this.#call("deliverMessages", params, (now) => deliverMessages(this.state, params, now));
-  }
+  readonly runs: port.RunStore = {
+    start: this.#effect("runs.start", startRuns),
+    claim: this.#effect("runs.claim", claimRuns),
+    commit: this.#effect("runs.commit", commitRuns),
+    releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
+    holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
+    resumeIfParked: this.#effect("runs.resumeIfParked", workers.resumeRunIfParked),
+    terminate: this.#effect("runs.terminate", workers.terminateRuns),
+    reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
+    read: this.#effect("runs.read", readRuns),
+    list: this.#effect("runs.list", listRuns),
+    count: this.#effect("runs.count", countRuns),
+    purge: this.#effect("runs.purge", purgeRuns),
+  };
+
+  readonly histories: port.HistoryStore = { read: this.#effect("histories.read", readHistories) };
+
+  readonly inbox: port.InboxStore = {
+    deliver: this.#effect("inbox.deliver", deliverMessages),
+    read: this.#effect("inbox.read", readInbox),
+  };
+
+  readonly versions: port.VersionStore = {
+    register: this.#effect("versions.register", versions.registerVersions),
+    updateIfKnown: this.#effect("versions.updateIfKnown", versions.updateVersionIfKnown),
+    list: this.#effect("versions.list", versions.listVersions),
+  };
+
+  readonly workers: port.WorkerStore = {
+    register: this.#effect("workers.register", workers.registerWorker),
+    heartbeat: this.#effect("workers.heartbeat", workers.heartbeatWorker),
+    readHeld: this.#effect("workers.readHeld", workers.readHeld),
+    stop: this.#effect("workers.stop", workers.stopWorker),
+    sweep: this.#effect("workers.sweep", workers.sweepWorkers),
+    list: this.#effect("workers.list", workers.listWorkers),
+  };
+
+  readonly capabilities = CAPABILITIES;
+
   async transact(params: port.TransactParams): Promise<port.TransactResult> {
-    requireMemory(params);
     if (params.again) {
       const earlier = await this.#call("transact", params, () => recordedOutcome(this.state, params));
       if (earlier) return { outcome: "recorded", message: earlier };
@@ -80,85 +109,19 @@ export class MemoryStore implements port.Store {
       return recordOutcome(this.state, params, tx, payload, now);
     });
   }
-  readInbox(params: port.ReadInboxParams) {
-    return this.#call("readInbox", params, () => readInbox(this.state, params));
-  }
-  readHistories(params: port.ReadHistoriesParams) {
-    return this.#call("readHistories", params, () =>
-      params.runs.map(({ runId, afterSeq }) =>
-        (this.state.events.get(runId) ?? []).slice(afterSeq, afterSeq + params.limitPerRun),
-      ),
-    );
-  }
-  terminateRuns(params: port.TerminateRunsParams) {
-    return this.#call("terminateRuns", params, (now) => workers.terminateRuns(this.state, params, now));
-  }
-  resumeRunIfParked(params: port.RunRef) {
-    return this.#call("resumeRunIfParked", params, (now) => workers.resumeRunIfParked(this.state, params, now));
-  }
-  holdRunsIfParkedByOtherCode(params: port.TakeUpParams) {
-    return this.#call("holdRunsIfParkedByOtherCode", params, (now) =>
-      holdRunsIfParkedByOtherCode(this.state, params, now),
-    );
-  }
-  reopenRunIfFailed(params: port.ReopenParams) {
-    return this.#call("reopenRunIfFailed", params, (now) => reopenRunIfFailed(this.state, params, now));
-  }
-  purgeRuns(params: port.PurgeRunsParams) {
-    return this.#call("purgeRuns", params, () => purgeRuns(this.state, params));
-  }
-  registerVersions(params: port.RegisterVersionsParams) {
-    return this.#call("registerVersions", params, (now) => versions.registerVersions(this.state, params, now));
-  }
-  updateVersionIfKnown(params: port.UpdateVersionParams) {
-    return this.#call("updateVersionIfKnown", params, () => versions.updateVersionIfKnown(this.state, params));
-  }
-  listVersions(params: { namespace: string; workflow?: string }) {
-    return this.#call("listVersions", params, () => versions.listVersions(this.state, params));
-  }
-  registerWorker(params: port.RegisterWorkerParams) {
-    return this.#call("registerWorker", params, (now) => workers.registerWorker(this.state, params, now));
-  }
-  heartbeatWorker(params: port.HeartbeatParams) {
-    return this.#call("heartbeatWorker", params, (now) => workers.heartbeatWorker(this.state, params, now));
-  }
-  readHeld(params: { workerId: string }) {
-    return this.#call("readHeld", params, () => workers.readHeld(this.state, params));
-  }
-  releaseRunsIfHeld(params: port.ReleaseRunsParams) {
-    return this.#call("releaseRunsIfHeld", params, (now) => workers.releaseRunsIfHeld(this.state, params, now));
-  }
-  stopWorker(params: { workerId: string }) {
-    return this.#call("stopWorker", params, (now) => workers.stopWorker(this.state, params, now));
-  }
-  sweepWorkers(params: port.SweepParams) {
-    return this.#call("sweepWorkers", params, (now) => workers.sweepWorkers(this.state, params, now));
-  }
-  listWorkers(params: { namespace: string }) {
-    return this.#call("listWorkers", params, () =>
-      [...this.state.workers.values()]
-        .filter((w) => w.namespace === params.namespace)
-        .map((w) => ({ ...w, activeRuns: this.state.held.get(w.workerId)?.size ?? 0 })),
-    );
-  }
-  readClock() {
+
+  readClock(): Promise<{ readonly now: number }> {
     return this.#call("readClock", undefined, (now) => ({ now }));
   }
-  readRuns(params: { runs: readonly port.RunRef[] }) {
-    return this.#call("readRuns", params, () =>
-      params.runs.map((ref) => {
-        const row = findRun(this.state, ref);
-        return row ? { ...row } : null;
-      }),
-    );
-  }
-  listRuns(params: port.ListRunsParams) {
-    return this.#call("listRuns", params, () => listRuns(this.state, params).map(leanRow));
-  }
-  countRuns(params: port.RunFilter & { readonly atMost: number | null }) {
-    return this.#call("countRuns", params, () => countRuns(this.state, params));
-  }
+
   async close(): Promise<void> {}
+
+  #effect<P, T>(
+    method: StoreMethod,
+    effect: (state: MemoryState, params: P, now: number) => T,
+  ): (params: P) => Promise<T> {
+    return (params) => this.#call(method, params, (now) => effect(this.state, params, now));
+  }
 
   #call<T>(method: StoreMethod, params: unknown, effect: (now: number) => T): Promise<T> {
     this.calls[method] = (this.calls[method] ?? 0) + 1;

@@ -1,4 +1,3 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { TransactParams, TransactResult } from "../ports/store.ts";
@@ -17,15 +16,6 @@ export class MemoryTransaction {
   commit(): void {
     for (const callback of this.#callbacks) callback();
   }
-}
-
-export function requireMemory({ kind, op }: TransactParams): void {
-  if (kind === "memory") return;
-  throw new HoldfastError(
-    "not_supported",
-    `Step "${op}" is a transaction of @holdfast/${kind}, but this client is connected to memory. In tests, mock the step.`,
-    { data: { op, kind } },
-  );
 }
 
 export function recordedOutcome(state: MemoryState, { runId, messageId }: TransactParams): Message | undefined {

@@ -1,4 +1,5 @@
 import { isClosed } from "../model/run.ts";
+import type { WorkerRow } from "../model/worker-row.ts";
 import type {
   HeartbeatParams,
   HeartbeatResult,
@@ -57,6 +58,12 @@ function heldRows(state: MemoryState, workerId: string): RunRecord[] {
 
 export function readHeld(state: MemoryState, params: { workerId: string }): HeldRun[] {
   return heldRows(state, params.workerId).map((row) => ({ runId: row.runId, epoch: row.epoch }));
+}
+
+export function listWorkers(state: MemoryState, params: { namespace: string }): WorkerRow[] {
+  return [...state.workers.values()]
+    .filter((worker) => worker.namespace === params.namespace)
+    .map((worker) => ({ ...worker, activeRuns: state.held.get(worker.workerId)?.size ?? 0 }));
 }
 
 export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams, now: number): { released: number } {

@@ -1,5 +1,5 @@
 import type { NewRun, RunRow } from "../model/run.ts";
-import type { StartRunsParams } from "./store.ts";
+import type { StartRunsParams } from "./runs.ts";
 
 /** What a store has decided about a run that it has just created. */
 export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {

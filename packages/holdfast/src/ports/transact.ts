@@ -11,12 +11,10 @@ export interface TransactParams {
   /** The op whose outcome this is: the name of the message. */
   readonly op: string;
   readonly messageId: string;
-  /** Which store the work was written for; any other refuses it with `not_supported`. */
-  readonly kind: TransactionKind;
   /** Look first whether an earlier try has taken effect, and wait for one whose end nobody has seen. */
   readonly again: boolean;
   readonly signal: AbortSignal;
-  /** What `tx` is depends on the kind. Answers what the outcome's payload is. On SQLite it answers at once. */
+  /** What `tx` is depends on `capabilities.transactions`. Answers what the outcome's payload is. On SQLite it answers at once. */
   readonly work: (tx: unknown) => Payload | Promise<Payload>;
 }
 

@@ -175,7 +175,7 @@ async function runOnce(
   const life = new MortalLife();
   let commits = 0;
   life.diesAt = ({ method, moment }) => {
-    if (method !== "commitRuns" && method !== "transact") return false;
+    if (method !== "runs.commit" && method !== "transact") return false;
     if (moment === "before") commits += 1;
     return point !== undefined && commits === point.commit && moment === point.moment;
   };
@@ -213,7 +213,7 @@ async function runOnce(
 async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<void> {
   for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
   const never = toErrorRecord(new HoldfastError("crash_loop", "crashEverywhere kills a worker once."));
-  await store.sweepWorkers({
+  await store.workers.sweep({
     suspectAfter: 2,
     parkAfter: 2,
     parkError: never,
@@ -253,7 +253,7 @@ function resultOf(
 /** Calls back each time the run has come to wait for a signal. */
 function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Promise<void> | undefined): void {
   store.fault = (moment, method) => {
-    if (moment === "before" || method !== "commitRuns") return undefined;
+    if (moment === "before" || method !== "runs.commit") return undefined;
     const waiting = [...store.state.runs.values()].some((run) => run.status === "waiting");
     if (waiting) clock.immediate(() => void feed());
     return undefined;

@@ -1,11 +1,15 @@
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
+import { type StoreMethod, storeAround } from "../ports/store-calls.ts";
+
+/** What a dead process hears. */
+const SILENCE = new Promise<never>(() => {});
 
 /** A call of the store that has been made by something mortal, before or after it took effect. */
 export interface MortalMoment {
   readonly moment: "before" | "after";
-  readonly method: keyof Store;
+  readonly method: StoreMethod;
   readonly params: unknown;
 }
 
@@ -31,13 +35,8 @@ export class MortalLife {
   }
 
   store(store: Store): Store {
-    return new Proxy(store, {
-      get: (target, method) => {
-        const value: unknown = Reflect.get(target, method);
-        if (typeof value !== "function") return value;
-        return (params: unknown) => this.#call(target, method as keyof Store, value as StoreCall, params);
-      },
-    });
+    const around = storeAround(store, (method, params, call) => this.#call(method, params, call));
+    return { ...around, close: () => (this.#dead ? SILENCE : store.close()) };
   }
 
   clock(clock: Clock): Clock {
@@ -62,9 +61,9 @@ export class MortalLife {
     };
   }
 
-  #call(target: Store, method: keyof Store, call: StoreCall, params: unknown): Promise<unknown> {
-    if (this.#diesNow({ moment: "before", method, params })) return new Promise<never>(() => {});
-    const answered = call.call(target, params);
+  #call(method: StoreMethod, params: unknown, call: () => Promise<unknown>): Promise<unknown> {
+    if (this.#diesNow({ moment: "before", method, params })) return SILENCE;
+    const answered = call();
     return new Promise((resolve, reject) => {
       answered.then(
         (result) => {
@@ -82,5 +81,3 @@ export class MortalLife {
     return this.#dead;
   }
 }
-
-type StoreCall = (params: unknown) => Promise<unknown>;

@@ -85,7 +85,7 @@ export interface TestEngine {
   /** Starts a run and waits for its result, skipping over every sleep. */
   run<D extends AnyWorkflow, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<OutputOf<D>>;
   /** From now on steps of that name (every occurrence) are answered by the function. */
   mock(step: string, fn: StepMock): void;

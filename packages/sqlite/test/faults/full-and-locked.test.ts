@@ -102,7 +102,7 @@ test("a disk that is full delays what is to be written; when there is room again
   const refused = new Promise<void>((resolve) => {
     let failures = 0;
     onFailure = (call) => {
-      failures += call === "commitRuns" ? 1 : 0;
+      failures += call === "runs.commit" ? 1 : 0;
       if (failures === 5) resolve();
     };
   });

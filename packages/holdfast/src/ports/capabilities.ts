@@ -1,0 +1,14 @@
+import type { TransactionKind } from "./transact.ts";
+
+/** What a store can do beyond the promises of the port. It is data: it can be sent, shown, and compared. */
+export interface StoreCapabilities {
+  readonly transactions: TransactionCapability;
+}
+
+/** Whether the application's own work can be part of a transaction of the store (`Store.transact`). */
+export interface TransactionCapability {
+  /** What the work is handed; null where there is no such thing. */
+  readonly kind: TransactionKind | null;
+  /** For the error that refuses other work: the end of "but this client is connected to …", and what to do. */
+  readonly words: string;
+}

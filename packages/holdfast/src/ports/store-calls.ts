@@ -1,0 +1,98 @@
+/**
+ * The calls of a store under one name each (`runs.commit`), for whatever stands around all of them alike: to watch, to delay,
+ * to fail. A new call needs a name in the table below, and nothing else here.
+ */
+import type { Store, StoreGroups } from "./store.ts";
+
+type CallsOf<G extends keyof StoreGroups> = {
+  readonly [M in keyof StoreGroups[G] & string as `${G}.${M}`]: StoreGroups[G][M];
+};
+
+/** Every call of the port but `close`, under its full name. */
+export type StoreCalls = CallsOf<"runs"> &
+  CallsOf<"histories"> &
+  CallsOf<"inbox"> &
+  CallsOf<"versions"> &
+  CallsOf<"workers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+
+export type StoreMethod = keyof StoreCalls;
+
+/** The groups, and what is in them. */
+const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGroups[G], true>> } = {
+  runs: {
+    start: true,
+    claim: true,
+    commit: true,
+    releaseIfHeld: true,
+    holdIfParkedByOtherCode: true,
+    resumeIfParked: true,
+    terminate: true,
+    reopenIfFailed: true,
+    read: true,
+    list: true,
+    count: true,
+    purge: true,
+  },
+  histories: { read: true },
+  inbox: { deliver: true, read: true },
+  versions: { register: true, updateIfKnown: true, list: true },
+  workers: { register: true, heartbeat: true, readHeld: true, stop: true, sweep: true, list: true },
+};
+
+type Call = (params: unknown) => Promise<unknown>;
+
+/** A store whose calls are answered by one function. */
+export function storeOf(
+  answer: (method: StoreMethod, params: unknown) => Promise<unknown>,
+  rest: Pick<Store, "capabilities" | "close">,
+): Store {
+  const call =
+    (method: string): Call =>
+    (params) =>
+      answer(method as StoreMethod, params);
+  const groups = Object.entries(GROUPS).map(([group, calls]) => {
+    const names = Object.keys(calls);
+    return [group, Object.fromEntries(names.map((name) => [name, call(`${group}.${name}`)]))];
+  });
+  const transact = rest.capabilities.transactions.kind === null ? {} : { transact: call("transact") };
+  return { ...Object.fromEntries(groups), ...transact, readClock: call("readClock"), ...rest } as Store;
+}
+
+/** Makes a call by its name. */
+export function callStore(store: Store, method: StoreMethod, params: unknown): Promise<unknown> {
+  const [group, name] = method.split(".") as [keyof Store, string | undefined];
+  if (name === undefined) return (store[group] as Call).call(store, params);
+  return (store[group] as unknown as Readonly<Record<string, Call>>)[name]?.(params) as Promise<unknown>;
+}
+
+/** A store with somebody around every call of it; `call` makes the call. */
+export function storeAround(
+  store: Store,
+  around: (method: StoreMethod, params: unknown, call: () => Promise<unknown>) => Promise<unknown>,
+): Store {
+  const { capabilities } = store;
+  return storeOf((method, params) => around(method, params, () => callStore(store, method, params)), {
+    capabilities,
+    close: () => store.close(),
+  });
+}
+
+/** Stands in front of one call; `call` makes it, with these parameters or with others. */
+export type StoreHooks = {
+  readonly [M in StoreMethod]?: (
+    params: Parameters<StoreCalls[M]>[0],
+    call: (params?: Parameters<StoreCalls[M]>[0]) => ReturnType<StoreCalls[M]>,
+  ) => ReturnType<StoreCalls[M]>;
+};
+
+/** A store with hooks in front of some of its calls. */
+export function hookedStore(store: Store, hooks: StoreHooks): Store {
+  return storeOf(
+    (method, params) => {
+      const hook = hooks[method] as ((params: unknown, call: Call) => Promise<unknown>) | undefined;
+      if (!hook) return callStore(store, method, params);
+      return hook(params, (other) => callStore(store, method, other === undefined ? params : other));
+    },
+    { capabilities: store.capabilities, close: () => store.close() },
+  );
+}

@@ -1,0 +1,86 @@
+/** Workers: their leases, and what becomes of runs whose worker is gone. The promises of every call are in store.ts. */
+import type { ErrorRecord } from "../model/error-record.ts";
+import type { WorkerRow } from "../model/worker-row.ts";
+import type { HeldRun } from "./runs.ts";
+
+export interface WorkerStore {
+  /** Idempotence key: workerId; registering a dead id answers `live: false`. */
+  register(params: RegisterWorkerParams): Promise<RegisterWorkerResult>;
+
+  /** Extends the lease if the row is live; says how many runs the store thinks the worker holds, and which are behind. */
+  heartbeat(params: HeartbeatParams): Promise<HeartbeatResult>;
+
+  /** Which runs the store thinks a worker holds. Read only. */
+  readHeld(params: { readonly workerId: string }): Promise<readonly HeldRun[]>;
+
+  /** Takes the worker offline for good and releases what it still holds. Idempotent. */
+  stop(params: { readonly workerId: string }): Promise<void>;
+
+  /**
+   * Marks workers whose lease has expired, or instead those of `gone`, as offline and returns the runs of every offline worker: epoch + 1, due now, and
+   * deaths + 1 if the worker died (one that signed off did not). Makes a run with `suspectAfter` deaths a suspect and parks
+   * one with `parkAfter` deaths while alone. Ends runs that have never begun once their deadline lies `timeoutGraceMs` back:
+   * no worker has taken care of it. Runs that have begun may have something to clean up: they are due, and wait for a worker.
+   * Safe to run on any number of workers at once.
+   */
+  sweep(params: SweepParams): Promise<SweepResult>;
+
+  list(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
+}
+
+export interface RegisterWorkerParams {
+  readonly workerId: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** The machine and the process, for those who come after it. */
+  readonly host?: string;
+  readonly pid?: number;
+  readonly queues: readonly string[];
+  readonly workflows: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly leaseMs: number;
+}
+
+export interface RegisterWorkerResult {
+  readonly live: boolean;
+  readonly now: number;
+  /** Other live workers of the same namespace, host and name; left out for a worker that does not say its host. */
+  readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
+}
+
+export interface HeartbeatParams {
+  readonly workerId: string;
+  readonly leaseMs: number;
+  readonly draining: boolean;
+}
+
+export interface HeartbeatResult {
+  readonly live: boolean;
+  readonly now: number;
+  readonly heldCount: number;
+  /** Held runs with messages that are not consumed: the safety net for lost `inbox` hints. */
+  readonly behind: readonly string[];
+}
+
+export interface SweepParams {
+  readonly suspectAfter: number;
+  readonly parkAfter: number;
+  readonly parkError: ErrorRecord;
+  readonly timeoutGraceMs: number;
+  readonly timeoutError: ErrorRecord;
+  readonly limit: number;
+  /** Workers whose process is known to be gone: they, and no others, are declared dead, whatever is left of their lease. */
+  readonly gone?: readonly string[];
+}
+
+export interface SweepResult {
+  readonly now: number;
+  readonly dead: number;
+  readonly returned: number;
+  readonly parked: number;
+  readonly timedOut: number;
+  /** The limit was reached: sweep again at once. */
+  readonly more: boolean;
+  /** When the next lease ends, if nobody renews it. */
+  readonly nextExpiryAt: number | null;
+}

@@ -1,0 +1,46 @@
+// A program of its own, because a rejection that nobody handles ends a process. One workflow starts a chain that it forgets
+// and that uses ctx too late; another one whose step fails. Prints what became of the two runs and of an innocent one.
+import { connect, signal, silentLogger, workflow } from "holdfast";
+import { deferred } from "../lab/deferred.ts";
+
+const go = signal("go");
+const refused = deferred();
+
+const outside = workflow("outside", async (ctx) => {
+  void (async () => {
+    // tidy-allow: the mistake that this program makes is to wait for something that is not a ctx operation
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    try {
+      await ctx.step("too late", () => 1);
+    } finally {
+      refused.resolve();
+    }
+  })();
+  await ctx.receive(go);
+  return "not reached";
+});
+
+const failing = workflow("failing", async (ctx) => {
+  void (async () => {
+    await ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: "none" });
+  })();
+  await ctx.sleep("nap", "50ms");
+  return "ended all the same";
+});
+
+const innocent = workflow("innocent", async (ctx) => {
+  await ctx.sleep("nap", "100ms");
+  return "unharmed";
+});
+
+const hf = await connect("memory:", { logger: silentLogger });
+const worker = hf.worker({ workflows: [outside, failing, innocent] });
+await worker.start();
+const parked = await hf.start(outside);
+const ended = await hf.start(failing);
+await refused.promise;
+await parked.signal(go);
+const results = [await hf.run(innocent), await ended.result()];
+await worker.drain();
+process.stdout.write(JSON.stringify([...results, (await parked.describe()).status]));
+await hf.close();
