@@ -1,6 +1,6 @@
 /** Every op that generated workflows use. A new op is one more file and one more line here. */
 import { type AnyWorkflow, workflow } from "../../packages/holdfast/src/define/definitions.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";

@@ -3,9 +3,9 @@
  * (reference.ts). So what a workflow should yield is said once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
-import type { askTransaction } from "../../packages/holdfast/src/replay/run-context.ts";
-import type { StepInfo } from "../../packages/holdfast/src/replay/step-options.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
+import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
+import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";

@@ -6,7 +6,7 @@ import { type Context, type EventView, type RunHandle, signal, workflow } from "
 import { askTransaction } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { EVENT_TABLE, type EventType, eventCategory, eventRole, isMessage } from "../src/model/event.ts";
-import { type Fleet, openFleet } from "./behaviour/fleet.ts";
+import { type Fleet, openFleet } from "./lab/fleet.ts";
 
 type Code = (ctx: Context, fleet: Fleet) => Promise<unknown>;
 

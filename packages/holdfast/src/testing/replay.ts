@@ -7,9 +7,9 @@ import { checkOptions, isId } from "../errors/option-checks.ts";
 import { eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
-import { describeDivergence } from "../replay/divergence.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 
 /** What `handle.history()` returned, also after a trip through JSON. */

@@ -1,5 +1,5 @@
-import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../model/event.ts";
-import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "./ask.ts";
+import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../../model/event.ts";
+import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "../../model/ids.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {

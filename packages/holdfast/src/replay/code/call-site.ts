@@ -1,4 +1,5 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { Run } from "../../model/run.ts";
 
 const OWN_FOLDERS = ownFolders(import.meta.url);
 
@@ -7,7 +8,7 @@ const OWN_FOLDERS = ownFolders(import.meta.url);
  * bundle, which has mixed that code with the user's; in one that is not a module there is not even a URL.
  */
 export function ownFolders(url: string | undefined): readonly string[] | undefined {
-  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/call-site\.[jt]s/.exec(url ?? "")?.[1];
+  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/code\/call-site\.[jt]s/.exec(url ?? "")?.[1];
   return packageUrl === undefined ? undefined : ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
 }
 
@@ -45,6 +46,11 @@ export function outsideTurnError(call: string): HoldfastError {
     `${call} was called after the workflow had waited for something that is not a ctx operation (a bare await of fetch, ` +
     "a timer, an event). Put that work into ctx.step, so that it is recorded and can be replayed.";
   return new HoldfastError("outside_turn", message, { data: { call, location: callSite() } });
+}
+
+export function runEndedError(call: string, run: Run): HoldfastError {
+  const message = `${call} was called after run ${run.runId} had ended.`;
+  return new HoldfastError("run_ended", message, { data: { call } });
 }
 
 function calledInsideStep(): boolean {

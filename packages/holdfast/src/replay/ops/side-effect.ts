@@ -1,9 +1,11 @@
-import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { EventDraft } from "../model/event.ts";
-import type { MachineParams } from "./machine.ts";
-import { insideSideEffectError } from "./machine-errors.ts";
-import type { MachineInside } from "./machine-inside.ts";
+import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { EventDraft } from "../../model/event.ts";
+import type { MachineParams } from "../machine.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { OpEvents } from "../op.ts";
+
+export const SIDE_EFFECT_EVENTS: OpEvents = { commands: ["side_effect"], notes: [], ends: [] };
 
 /**
  * `ctx.sideEffect`: the function is called once; its value, or what it threw, is recorded and given back on every replay.
@@ -59,4 +61,9 @@ export class SideEffects {
     const message = `${call}: the function is asynchronous. Use ctx.step for work that takes time.`;
     throw new HoldfastError("invalid_option", message);
   }
+}
+
+function insideSideEffectError(call: string, within: string): HoldfastError {
+  const message = `${call} was called inside ${within}, whose function is not called again on replay. Call it before, and use its value inside.`;
+  return new HoldfastError("inside_step", message, { data: { call } });
 }
