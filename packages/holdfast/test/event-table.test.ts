@@ -143,6 +143,11 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("that its code goes on without an op", async () => {
+    const code: Code = async (ctx) => ctx.retired("mail");
+    expect(await typesOf({ code })).toEqual(["run_started", "op_retired", "run_completed"]);
+  });
+
   test("that it is tried again as a whole", async () => {
     const code: Code = (ctx) => ctx.step("fail", declined, { retry: "none" });
     expect(await typesOf({ code, options: { retry: { attempts: 2 } } })).toEqual([
@@ -211,6 +216,7 @@ describe("the table of events", () => {
         "patched",
         "attributes_set",
         "run_retried",
+        "op_retired",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

@@ -269,6 +269,17 @@ export const EVENT_TABLE = [
     meta: ["attempt", "error", "retryAt", "forgets"],
     writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt",
   },
+  {
+    type: "op_retired",
+    category: "marker",
+    role: "command",
+    op: "op",
+    payload: null,
+    meta: [],
+    lenient: true,
+    writtenBy:
+      "workflow code: `ctx.retired` in a turn that was not finished before, or where an earlier code had the op in flight",
+  },
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

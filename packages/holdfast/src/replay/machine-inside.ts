@@ -28,6 +28,8 @@ export interface MachineInside extends OpHost {
   readonly abort: AbortOnce;
   readonly random: SeededRandom;
   readonly retries: number;
+  /** What was recorded when the machine was made. */
+  readonly recorded: readonly HistoryEvent[];
 
   readonly outcome: Outcome | undefined;
   readonly divergence: Divergence | undefined;
@@ -54,9 +56,10 @@ export interface MachineInside extends OpHost {
   ask(module: OpModule, name: string, scope: Scope, init: AskInit): Promise<unknown>;
   /**
    * Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it.
-   * What does not bind may stand in another turn than the one in which the code does it now.
+   * What does not bind may stand in another turn than the one in which the code does it now. `completed`: what to record, where
+   * that has to be found out first.
    */
-  command(draft: EventDraft, binds?: boolean): HistoryEvent | undefined;
+  command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
   /** Nobody waits for the op any more. */
   release(op: Op): void;

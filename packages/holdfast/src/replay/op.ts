@@ -82,6 +82,8 @@ export interface OpHost {
   isUndone(id: string): boolean;
   /** See `MachineInside`. */
   command(draft: EventDraft, binds?: boolean): HistoryEvent | undefined;
+  /** The code goes on without it. */
+  retire(op: Op): void;
 }
 
 /** One durable thing that workflow code has asked for, as far as the driver of its machine is concerned. */

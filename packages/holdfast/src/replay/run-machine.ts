@@ -19,6 +19,7 @@ import type { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   type Attributes,
   type EventDraft,
+  eventCategory,
   eventRole,
   type HistoryEvent,
   isLenient,
@@ -218,21 +219,36 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return new Promise(() => {});
   }
 
-  command(draft: EventDraft, binds = true): HistoryEvent | undefined {
+  command(draft: EventDraft, binds = true, completed?: () => EventDraft): HistoryEvent | undefined {
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) {
       this.#cursor.leaveRest();
-      return this.divergence ? undefined : this.#append(draft, this.turnAt);
+      return this.divergence ? undefined : this.#append(completed?.() ?? draft, this.turnAt);
     }
     const loosely = this.#turnIsNew || !binds;
-    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, loosely, (op) => this.ops.isRetired(op));
-    if (event || isLenient(draft.type)) return event;
+    const event = taken ?? this.#cursor.takeAhead(draft, loosely, (op) => this.ops.isRetired(op));
+    if (event) return event;
+    const anew = this.#cursor.anew && eventCategory(draft.type) !== "marker";
+    if (isLenient(draft.type) && !anew) return undefined;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (loosely) return this.unwritten.append(draft, this.turnAt);
+    if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
+  }
+
+  /**
+   * An op is retired. New code says so where it passes; that is how it is told from code that comes to where an earlier one had the
+   * op in flight. What this code does from there on is new, in turns that the earlier one has finished: it is recorded at the end,
+   * behind a mark, and found there by whoever replays it. Without the mark that would be a divergence.
+   */
+  retire(op: Op): void {
+    const draft: EventDraft = { type: "op_retired", op: op.id };
+    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    if (taken) this.seenSeq = taken.seq;
+    else if (!this.repeating) this.command(draft);
+    else if (this.#cursor.goOnWithout(op.id)) this.unwritten.append(draft, this.turnAt);
   }
 
   // For the kinds of op -----------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ export interface Context<I = unknown> {
   set(attributes: Attributes): void;
   /** True in code that runs for the first time; false where earlier code has come past, whatever the run waits for. */
   patched(id: string): boolean;
-  /** Stands where a step stood that is gone: its record in older histories is passed over. */
+  /** Stands where a step stood that is gone: its record in older histories is passed over, and a run that has it in flight goes on without it. */
   retired(name: string): void;
   /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
   compensate(name: string, fn: Compensation<never>): void;

@@ -9,8 +9,6 @@ export const ATTRIBUTE_EVENTS: OpEvents = { commands: ["attributes_set"], notes:
 export function setAttributes(machine: MachineInside, attributes: Attributes): void {
   machine.assertInTurn("ctx.set");
   assertAttributes(attributes, "ctx.set");
-  // Asked before the command: when it takes the last recorded event, the machine is no longer replaying.
-  const recorded = machine.repeating;
   const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
-  if (event && !recorded) machine.setAttributes(attributes);
+  if (event && event.seq > machine.recorded.length) machine.setAttributes(attributes);
 }

@@ -1,4 +1,7 @@
-/** `ctx.retired`: stands where a step stood that is gone. Whatever history has of it is passed over, and it wakes nobody. */
+/**
+ * `ctx.retired`: stands where a step stood that is gone. Whatever history has of it is passed over, and it wakes nobody. That the
+ * code goes on without it is written down: an earlier code may have had it in flight, and then nothing else tells of it.
+ */
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpModule } from "../op.ts";
@@ -7,12 +10,12 @@ import { PLAIN_OP } from "./plain-op.ts";
 export const RETIRED: OpModule = {
   ...PLAIN_OP,
   kind: "retired",
-  events: { commands: [], notes: [], ends: [] },
+  events: { commands: ["op_retired"], notes: [], ends: [] },
   evenCanceled: true,
   leavesRecord: false,
   wakes: false,
   rest: "sleeping",
-  asked: () => {},
+  asked: (op, _name, _init, host) => host.retire(op),
   fits: () => true,
   settle: (op) => op.resolve(undefined),
   note: () => true,

@@ -26,9 +26,8 @@ export class SideEffects {
     const call = `ctx.sideEffect(${JSON.stringify(name)})`;
     machine.assertInTurn(call);
     const op = machine.ops.nextId(name);
-    const event = machine.command(
-      machine.repeating ? { type: "side_effect", op } : this.#compute(op, name, () => this.#call(call, fn)),
-    );
+    const computed = (): EventDraft => this.#compute(op, name, () => this.#call(call, fn));
+    const event = machine.command({ type: "side_effect", op }, true, computed);
     if (event?.meta?.error) throw fromErrorRecord(event.meta.error);
     return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
   }
