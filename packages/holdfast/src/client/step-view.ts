@@ -1,10 +1,9 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { opId } from "../model/ids.ts";
+import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
-import { RECEIVE_PREFIX } from "../replay/ask.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView {

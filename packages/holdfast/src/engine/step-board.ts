@@ -14,7 +14,7 @@ import { backoffMs } from "../model/retry-policy.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
-import type { StepWork } from "../replay/step-work.ts";
+import type { StepWork } from "../replay/ops/step-work.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeFailedAttempt } from "./failure-lines.ts";

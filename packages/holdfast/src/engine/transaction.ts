@@ -7,8 +7,8 @@ import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Store, TransactionKind, TransactParams } from "../ports/store.ts";
-import type { StepInfo } from "../replay/step-options.ts";
-import type { TransactionWork } from "../replay/step-work.ts";
+import type { StepInfo } from "../replay/ops/step-options.ts";
+import type { TransactionWork } from "../replay/ops/step-work.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { backoff, isTransient } from "./store-retry.ts";
 
