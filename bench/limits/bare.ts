@@ -14,7 +14,7 @@ export function bare(store: "postgres" | "sqlite", title: string): EngineDefinit
     title: `bare loop, ${title}`,
     kind: "limit",
     store,
-    settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, beside it, two)`,
+    settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, for comparison, two)`,
     workloads: ["short", "ten", "long", "latency"],
     bare: {
       short: groups,

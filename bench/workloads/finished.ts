@@ -13,7 +13,7 @@ export const finished: Workload = {
   name: "finished",
   title: "Claiming and listing with 1,000,000 finished runs in the store",
   about:
-    "The same claims of 50 due runs, and the same pages of 50 runs, in a store that is nearly empty and in one with a million finished runs, through the store's own calls. Pages (buffers) that PostgreSQL looked at, by pg_stat_statements; milliseconds are medians. The tables are vacuumed first, as autovacuum would.",
+    "The same claims of 50 due runs, and the same pages of 50 runs, in a store that is nearly empty and in one with a million finished runs, through the store's own calls. Pages (buffers) that PostgreSQL read come from pg_stat_statements; milliseconds are medians. The tables are vacuumed first, as autovacuum would do.",
   sizes: {
     tiny: { filling: 500, group: 250 },
     normal: { filling: 1_000_000, group: 2_000 },

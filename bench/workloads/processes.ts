@@ -12,7 +12,7 @@ export const processes: Workload = {
   name: "processes",
   title: "One, two and four worker processes",
   about:
-    "Runs of ten steps that a client in a process of its own starts and the workers claim, with the same number of runs under way in all of them together. Every step and every run is counted: none is done twice.",
+    "A client in its own process starts runs of ten steps, and the workers claim them, with the same total number of runs in flight. Every step and every run is counted: none is executed twice.",
   sizes: {
     tiny: { runs: 40, steps: 10, live: 20, warm: 0, most: 2 },
     normal: { runs: 4_000, steps: 10, live: 500, warm: 500, most: 4 },
@@ -37,7 +37,7 @@ export const processes: Workload = {
       atLeast: 0.8,
     },
     {
-      text: `one, two and four worker processes on ${title}: steps run twice or left out`,
+      text: `one, two and four worker processes on ${title}: steps executed twice or skipped`,
       figure: (m: Medians) => m.value("processes", `holdfast-${store}`, "stepsWrong"),
       atMost: 0,
     },

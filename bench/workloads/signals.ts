@@ -4,7 +4,7 @@ import { flood, pause, settle, warm, within } from "./flow.ts";
 export const signals: Workload = {
   name: "signals",
   title: "1,000 waiting runs, all signaled",
-  about: "From the first signal, 200 under way, until the store has the end of every run.",
+  about: "Measured from the first signal, with 200 in flight, until the end of every run is in the store.",
   sizes: {
     tiny: { runs: 20, warm: 5, restMs: 100 },
     normal: { runs: 1_000, warm: 200, restMs: 2_000 },

@@ -113,7 +113,19 @@ const PAGES: readonly Page[] = [
       { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
       {
         title: "Operations",
-        names: ["Versions", "VersionRow", "Workers", "WorkerRow", "WorkerEvent", "Health", "WorkerHealth", "Why"],
+        names: [
+          "Versions",
+          "VersionRow",
+          "Workers",
+          "WorkerRow",
+          "WorkerEvent",
+          "Health",
+          "WorkerHealth",
+          "Why",
+          "Cause",
+          "CauseKind",
+          "RequestedCancel",
+        ],
       },
       {
         title: "Logs, metrics, values",

@@ -4,10 +4,12 @@ export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOption
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
+export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
+export type { StepView } from "./client/step-view.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
+export type { Cause, CauseKind, RequestedCancel } from "./client/why-causes.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {

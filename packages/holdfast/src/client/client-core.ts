@@ -9,6 +9,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
 import type {
   DeliverMessage,
@@ -50,9 +51,18 @@ export class ClientCore {
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
+  /** What a worker of this client knows of a run that it holds. */
+  readonly look: (runId: string) => LiveRun | undefined;
 
-  constructor(ports: PortsBundle, namespace: string, waiter: ResultWaiter, life: Lifetime) {
+  constructor(
+    ports: PortsBundle,
+    namespace: string,
+    waiter: ResultWaiter,
+    life: Lifetime,
+    look: ClientCore["look"] = () => undefined,
+  ) {
     const { clock, random } = ports;
+    this.look = look;
     this.life = life;
     this.ports = ports;
     this.namespace = namespace;

@@ -30,7 +30,8 @@ export interface ConnectOptions extends StoreOptions {
    */
   readonly telemetry?: Telemetry;
   /**
-   * Applied to every text of an error before it is stored, after credentials have been masked.
+   * Applied to every text of an error before it is stored, after credentials have been masked. Where it throws or
+   * gives no string (a promise is none), the whole text becomes `[redacted]`.
    * @defaultValue nothing more is masked
    */
   readonly redact?: (text: string) => string;

@@ -13,6 +13,7 @@ import {
   requireId,
 } from "../errors/option-checks.ts";
 import {
+  PARKED_ADVICE,
   RunCanceledError,
   RunFailedError,
   RunParkedError,
@@ -33,15 +34,8 @@ import type { SignalDefinition } from "../replay/context/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
-import {
-  describeRun,
-  type EventView,
-  foldSteps,
-  type RunDescription,
-  type StepView,
-  viewEvent,
-  wholeHistory,
-} from "./run-view.ts";
+import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { foldSteps, type StepView } from "./step-view.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 const SIGNAL_OPTIONS = { id: isId("message id") };
@@ -153,14 +147,12 @@ export class RunHandle<T = unknown> {
   async #timeoutError(timeoutMs: number): Promise<HoldfastError> {
     const run = await this.#read().catch(() => undefined);
     this.#core.life.assertOpen();
-    const parked = run?.status === "parked" ? ` It is parked: ${run.error?.message}` : "";
-    return new HoldfastError(
-      "result_timeout",
-      `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${run?.status ?? "unreachable"}.${parked} The run itself goes on.`,
-      {
-        data: { id: this.id, status: run?.status },
-      },
-    );
+    const stands =
+      run?.status === "parked"
+        ? `parked: ${run.error?.message ?? "no reason is recorded."} ${PARKED_ADVICE}`
+        : `${run?.status ?? "unreachable"}. The run itself goes on.`;
+    const message = `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${stands}`;
+    return new HoldfastError("result_timeout", message, { data: { id: this.id, status: run?.status } });
   }
 
   #unwrap(end: RunFate): T {
@@ -184,10 +176,13 @@ export class RunHandle<T = unknown> {
     return wholeHistory(run, events).map((event) => viewEvent(event, this.#core.ports.codec));
   }
 
-  /** The ops of the run, each folded into one row. */
+  /**
+   * The ops of the run, each folded into one row. A step is recorded when it ends, and when it has run for about a second; one that
+   * runs on a worker of this client is shown from its first moment on.
+   */
   async steps(): Promise<StepView[]> {
     const { run, events } = await this.#readHistory();
-    return foldSteps(run, events, this.#core.ports.codec);
+    return foldSteps({ run, events, codec: this.#core.ports.codec, live: this.#core.look(run.runId) });
   }
 
   /** Resolves when the signal is durable. The same `id` twice is one signal of that name. Without a payload, `true` is received. */

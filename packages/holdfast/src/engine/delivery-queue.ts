@@ -63,11 +63,14 @@ export class DeliveryQueue {
   /** What ends the run without a call of its code: a cancel, or a deadline that had passed before it could begin. */
   endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
     // A cancel only of a run that nobody has ever held: one that was may have done something that wants cleaning up.
-    const cancel = run.epoch === 1 ? this.#drafts.find(({ type }) => type === "cancel_requested") : undefined;
-    if (cancel || begun || !missedDeadline(run)) return cancel;
-    const deadline: QueuedDraft = { type: "deadline_reached", op: null };
-    this.push(deadline);
-    return deadline;
+    const place = run.epoch === 1 ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
+    const cancel = this.#drafts[place];
+    if (!cancel && (begun || !missedDeadline(run))) return undefined;
+    const draft: QueuedDraft = cancel ?? { type: "deadline_reached", op: null };
+    const end: QueuedDraft = { ...draft, meta: { ...draft.meta, neverCalled: true } };
+    if (cancel) this.#drafts[place] = end;
+    else this.push(end);
+    return end;
   }
 
   /** Whether a look in vain can still be taken back. */

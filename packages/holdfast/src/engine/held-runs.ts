@@ -2,6 +2,7 @@
  * The runs that a worker holds: claimed ones whose history is on its way, and live ones. Suspended ones move to the cache
  * and come back from it when they are claimed again.
  */
+import type { LiveRun } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { ExecutorHost } from "./executor-host.ts";
@@ -51,6 +52,10 @@ export class HeldRuns {
 
   has(runId: string): boolean {
     return this.#live.has(runId) || this.#loading.has(runId) || this.#next.has(runId);
+  }
+
+  look(runId: string): LiveRun | undefined {
+    return this.#live.get(runId)?.look();
   }
 
   all(): RunExecutor[] {

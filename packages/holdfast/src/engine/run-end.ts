@@ -3,14 +3,12 @@ import { readProperty } from "../errors/safe-read.ts";
 import type { Attributes } from "../model/event.ts";
 import { uuidV7 } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
+import { WAITING_FOR_MAX } from "../model/run.ts";
 import type { Transition } from "../ports/store.ts";
 import type { Machine, Outcome, RetriedOutcome } from "../replay/machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeRetriedRun } from "./failure-lines.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
-
-/** How many of the ops that a run waits for its row names. */
-const WAITING_FOR_MAX = 20;
 
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;

@@ -17,6 +17,7 @@
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { describeValue } from "../errors/safe-read.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
@@ -30,6 +31,7 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
+import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
 import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
 import { type Parkable, Parking } from "./parking.ts";
@@ -147,6 +149,12 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
     return this.#queue.queuedMessages;
   }
 
+  /** For people who ask what the run does; undefined while that is not known. */
+  look(): LiveRun | undefined {
+    const busy = this.#commits.writing || this.#queue.length > 0 || !this.#phase.held;
+    return this.here ? liveView(this.#machine, this.#steps, this.#commits.durableSeq, busy) : undefined;
+  }
+
   /** Something outside has changed (the lease is back, the worker drains, code elsewhere asks): see what can be done. */
   poke(): void {
     if (this.here) this.#host.loop.ready(this);
@@ -211,6 +219,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
     while (!machine.divergence) {
       const draft = this.#queue.next(machine);
       if (!draft) break;
+      if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
       if (eventRole(draft.type) === "note") machine.note(draft, now);
       else if (machine.deliverLive(withAttempt(draft, machine), now)) return true;
     }

@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { EventDraft, EventMeta } from "../model/event.ts";
+import type { LiveStep } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import { backoffMs } from "../model/retry-policy.ts";
@@ -63,6 +64,23 @@ export class StepBoard implements AttemptOwner {
   hasPrepared(): boolean {
     for (const op of this.idle) if (op.pending && (op.step as StepWork).prepared) return true;
     return false;
+  }
+
+  /** The attempts that are under way, for people to see. */
+  underWay(): readonly LiveStep[] {
+    const now = this.#host.storeTime.now();
+    return this.#attempts.map(({ op, attempt, ms }) => ({ op: op.id, attempt, startedAt: now - ms }));
+  }
+
+  /** The run is about to be wound up: what runs now is written down first, because nothing else would tell of it afterwards. */
+  noteUnderWay(): void {
+    if (this.#machine.outcome) return;
+    const now = this.#host.storeTime.now();
+    for (const attempt of this.#attempts) {
+      if (attempt.recorded) continue;
+      attempt.recorded = true;
+      this.#machine.note(startedDraft(attempt.op, attempt.attempt, attempt.ms), now);
+    }
   }
 
   takeAsked(): void {

@@ -3,6 +3,7 @@
  * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
  */
 import type { AnyWorkflow } from "../define/definitions.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
 import { announceVersions } from "./announce-versions.ts";
@@ -138,6 +139,11 @@ export class Worker {
   /** @internal */
   holds(runId: string): boolean {
     return this.#held.has(runId);
+  }
+
+  /** @internal What is known here of a run that it holds. */
+  look(runId: string): LiveRun | undefined {
+    return this.#held.look(runId);
   }
 
   /** What it can run. */

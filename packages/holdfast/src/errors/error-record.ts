@@ -32,7 +32,7 @@ export interface ErrorRecordOptions {
   readonly kind?: ErrorKind;
   readonly attempts?: number;
   readonly op?: string;
-  /** Applied to every text after Holdfast's own masking. */
+  /** Applied to every text after Holdfast's own masking. Where it throws or gives no string, the text is masked as a whole. */
   readonly redact?: (text: string) => string;
 }
 
@@ -81,11 +81,14 @@ class Recorder {
   #mask(text: string): string {
     const masked = redactText(text);
     if (this.#redact === undefined) return masked;
+    // What could not be cleaned is not kept.
     try {
-      return String(this.#redact(masked));
-    } catch {
-      return MASK; // what could not be cleaned is not kept
-    }
+      const cleaned: unknown = this.#redact(masked);
+      if (typeof cleaned === "string") return cleaned;
+      // An async function: nobody waits for it, and its rejection must not end the process.
+      void Promise.resolve(cleaned).catch(() => {});
+    } catch {}
+    return MASK;
   }
 }
 

@@ -6,7 +6,8 @@ import { HoldfastError, isHoldfastError, nameOf } from "./holdfast-error.ts";
 // A record is cut when it is made; this guards against one that somebody else made.
 const CAUSE_DEPTH_MAX = 20;
 
-const PARKED_ADVICE =
+/** What to do about a run that is parked. */
+export const PARKED_ADVICE =
   'The run is not over: fixed code takes it up by itself where the code was wrong, handle.resume() lets it go on after any other repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
 
 /** What the error of a run is made from. */

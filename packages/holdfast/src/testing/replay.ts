@@ -4,9 +4,10 @@ import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/defi
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
-import { eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
+import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
+import { cancellationError } from "../replay/context/cancellation.ts";
 import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import type { WorkflowBody } from "../replay/run-code.ts";
@@ -46,6 +47,8 @@ export async function replay<D extends AnyWorkflow>(
     .filter((event) => eventRole(event.type) !== "row")
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
+  const end = endOfUncalled(history, events);
+  if (end) return { error: cancellationError(run, end) };
   // A run that has failed was not parked for it.
   const onBug = history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug;
   const params = {
@@ -71,6 +74,14 @@ export async function replay<D extends AnyWorkflow>(
   if (outcome.type === "completed")
     return { output: jsonCodec.decode(jsonCodec.encode(outcome.value, "output")) as OutputOf<D> };
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
+}
+
+/** What ended a run whose code was never called: to call it now would tell nothing about that history. */
+function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]): EventDraft | undefined {
+  const marked = events.find(({ meta }) => meta?.neverCalled);
+  // A run that no worker took in time is ended by the store, which writes no event. Code that has begun is told of its deadline.
+  const swept = history.at(-1)?.type === "run_timed_out" && !events.some(({ type }) => type === "deadline_reached");
+  return marked ?? (swept ? { type: "deadline_reached", op: null } : undefined);
 }
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {

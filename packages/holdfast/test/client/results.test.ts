@@ -74,6 +74,22 @@ describe("result()", () => {
     expect(await run.result({ timeout: "90s" })).toBe(1);
   });
 
+  test("with a timeout says of a parked run that it is parked, why, and what to do", async () => {
+    const stuck = workflow("stuck", () => new Promise<void>(() => {}));
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [stuck] });
+    const run = await fleet.client().start(stuck, undefined, { id: "s" });
+    const told = fleet.clock.until(run.result({ timeout: "90s", onParked: "wait" }));
+    await expect(told).rejects.toMatchObject({
+      code: "result_timeout",
+      data: { id: "s", status: "parked" },
+      message: expect.stringMatching(
+        /^Run "s" has not ended within 1m 30s; it is parked: Workflow "stuck" .*not a ctx operation.* The run is not over: .*handle\.resume\(\) lets it go on.*handle\.terminate\(\) ends it/s,
+      ),
+    });
+    await expect(told).rejects.not.toMatchObject({ message: expect.stringContaining("goes on.") });
+  });
+
   test("in the test engine says why a run does not end, when nothing else can happen", async () => {
     const stuck = workflow("stuck", () => new Promise<void>(() => {}));
     const t = await openEngine(wait, stuck);

@@ -121,7 +121,7 @@ describe("a handle", () => {
     ).toEqual([
       ["flag", "side_effect", "completed", 1, "on"],
       ["charge", "step", "completed", 2, { paid: "o" }],
-      ["approve", "signal", "completed", 1, { by: "bob" }],
+      ["receive:approve", "signal", "completed", 1, { by: "bob" }],
       ["cool-off", "timer", "completed", 1, undefined],
     ]);
   });

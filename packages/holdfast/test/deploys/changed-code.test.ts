@@ -161,7 +161,7 @@ describe("code that does not match the history of a run", () => {
     expect(log).toEqual([]);
     await expect(fleet.clock.until(run.result({ timeout: "1s", onParked: "wait" }))).rejects.toMatchObject({
       code: "result_timeout",
-      message: expect.stringContaining("It is parked: The workflow code does not match its history"),
+      message: expect.stringContaining("it is parked: The workflow code does not match its history"),
     });
   });
 
