@@ -37,8 +37,12 @@ async function typesOf({ code, meanwhile, later, options = {} }: Case): Promise<
   }
   await fleet.result(run).catch(() => {});
   const history = await run.history();
-  for (const event of history) written.set(event.type, [...(written.get(event.type) ?? []), event]);
+  keep(history);
   return history.map(({ type }) => type);
+}
+
+function keep(history: readonly EventView[]): void {
+  for (const event of history) written.set(event.type, [...(written.get(event.type) ?? []), event]);
 }
 
 /** Work that takes that long on the fleet's clock. */
@@ -168,6 +172,26 @@ describe("a run writes", () => {
       "cancel_requested",
       "run_canceled",
     ]);
+  });
+
+  test("that it was ended before its code was called", async () => {
+    const fleet = openFleet();
+    const idle = workflow({ name: "idle", timeout: "1m" }, async () => {});
+    const client = fleet.client();
+    const canceled = await client.start(idle);
+    await canceled.cancel();
+    const late = await client.start(idle);
+    await fleet.clock.advance("2 minutes");
+    await fleet.worker({ workflows: [idle] });
+    for (const [run, cause] of [
+      [canceled, "cancel_requested"],
+      [late, "deadline_reached"],
+    ] as const) {
+      await fleet.result(run as RunHandle).catch(() => {});
+      const history = await run.history();
+      keep(history);
+      expect(history.map(({ type }) => type)).toContain(cause);
+    }
   });
 
   test("that it was terminated", async () => {

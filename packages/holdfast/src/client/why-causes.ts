@@ -4,7 +4,6 @@ import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
-
 import type { StepView } from "./step-view.ts";
 
 /** The code of a run that a person has paused. */

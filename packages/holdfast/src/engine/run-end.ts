@@ -146,6 +146,14 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }
 
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
+
+/** The run stays with its worker. */
+export function holding({ compensating }: Machine): Transition {
+  return compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
+}
+
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
 export function suspension(machine: Machine, availableAt: number | null): Transition {
   const ops = machine.pendingOps().filter((op) => op.module.wakes);

@@ -68,6 +68,9 @@ export type EventCategory =
  */
 export type EventRole = "delivered" | "command" | "note" | "row";
 
+/** What `steps()` may say of an op because of an event. */
+export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed";
+
 interface EventRow {
   readonly type: string;
   readonly category: EventCategory;
@@ -80,6 +83,8 @@ interface EventRow {
   readonly meta: readonly (keyof EventMeta)[];
   /** A command that may come and go between versions of the code without changing what the code does. */
   readonly lenient?: true;
+  /** What `steps()` says of the op after it; absent where it says nothing of an op. */
+  readonly shows?: ShownStatus;
   /** Who writes it, and when. */
   readonly writtenBy: string;
 }
@@ -159,6 +164,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: null,
     meta: ["attempt", "ms"],
+    shows: "running",
     writtenBy: 'the step board: before an attempt with `compensate` or `onCrash: "fail"`, after a second of any other',
   },
   {
@@ -168,6 +174,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: null,
     meta: ["attempt", "ms", "error", "retryAt"],
+    shows: "retrying",
     writtenBy: "the step board: an attempt has failed, and there will be another",
   },
   {
@@ -177,6 +184,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: "the result",
     meta: ["attempt", "ms", "messageId"],
+    shows: "completed",
     writtenBy: "the step board; for a transaction step the message that was written with it",
   },
   {
@@ -186,6 +194,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: null,
     meta: ["attempt", "ms", "error", "unknown", "neverBegan"],
+    shows: "failed",
     writtenBy: "the step board: no attempt is left, or nobody waits for the step any more and it may have to be undone",
   },
   {
@@ -195,6 +204,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: null,
     meta: ["fireAt"],
+    shows: "waiting",
     writtenBy: "workflow code: `ctx.sleep`, `ctx.sleepUntil`, `ctx.receive` with a timeout",
   },
   {
@@ -204,6 +214,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: null,
     meta: [],
+    shows: "completed",
     writtenBy: "the executor: the time has come",
   },
   {
@@ -213,6 +224,7 @@ export const EVENT_TABLE = [
     op: "signal",
     payload: "what was sent",
     meta: ["messageId"],
+    shows: "completed",
     writtenBy: "the executor: the message of `handle.signal` has left the inbox",
   },
   {
@@ -221,7 +233,7 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: null,
     payload: null,
-    meta: ["messageId", "reason"],
+    meta: ["messageId", "reason", "neverCalled"],
     writtenBy: "the executor: the message of `handle.cancel` has left the inbox",
   },
   {
@@ -230,7 +242,7 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: null,
     payload: null,
-    meta: [],
+    meta: ["neverCalled"],
     writtenBy: "the executor: the `timeout` of the run is over",
   },
   {
@@ -240,6 +252,7 @@ export const EVENT_TABLE = [
     op: "op",
     payload: "the value",
     meta: ["error"],
+    shows: "completed",
     writtenBy: "workflow code: `ctx.sideEffect`",
   },
   {
@@ -313,6 +326,7 @@ export type Attributes = Readonly<Record<string, AttributeValue>>;
 const CATEGORIES = byType(({ category }) => category);
 const ROLES = byType(({ role }) => role);
 const MESSAGES = byType(({ role, op }) => role === "delivered" && op !== "op");
+const SHOWN = byType(({ shows }) => shows);
 const LENIENT = byType(({ lenient = false }) => lenient);
 
 export function eventCategory(type: EventType): EventCategory {
@@ -326,6 +340,11 @@ export function eventRole(type: EventType): EventRole {
 /** Whether it came to the run from outside, and not from an op. */
 export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
+}
+
+/** What `steps()` says of an op after such an event; undefined where the event is none of an op's. */
+export function shownStatus(type: EventType): ShownStatus | undefined {
+  return SHOWN[type];
 }
 
 /** Whether it is a command that may come and go between versions of the code. */
