@@ -30,7 +30,7 @@ const NOTHING: Found = { taken: [], nextDueAt: null, suspectDue: false };
 
 export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params.workerId);
+  const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, runs: [], messages: [], now, nextDueAt: null, suspectDue: false };
   const holder = { heldBy: call.catalog.workerId(workerKey), claimId: newUuidBytes(params.claimId) };
   if (params.again) {
@@ -56,7 +56,7 @@ const PARKED_BY_OTHERS = `
 
 export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): TakeUpResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params.workerId);
+  const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, taken: 0, more: false };
   const [parked, compensating, running] = [statusCode("parked"), statusCode("compensating"), statusCode("running")];
   const found: number[] = [];

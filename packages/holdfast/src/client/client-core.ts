@@ -138,9 +138,10 @@ export class ClientCore {
       });
       if (outcome.status !== "continued" || outcome.runId === null) return outcome;
       const { runId } = outcome;
-      const [row] = await this.call((store) => store.runs.read({ runs: [{ runId }] }));
+      const { namespace } = this;
+      const [row] = await this.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
       if (!row?.continuedAs) return outcome;
-      ref = { runId: row.continuedAs };
+      ref = { namespace, runId: row.continuedAs };
     }
   }
 

@@ -84,7 +84,7 @@ export class Client {
   ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
     this.#core = new ClientCore(ports, namespace, waiter, this.#life);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);

@@ -260,7 +260,8 @@ export class RunExecutor implements TurnTaker, Committable {
 
   /** Who may write to the run: this worker, under this epoch. */
   fence(): Fence {
-    return { workerId: this.run.heldBy as string, runId: this.runId, epoch: this.run.epoch };
+    const { namespace, runId, heldBy, epoch } = this.run;
+    return { namespace, workerId: heldBy as string, runId, epoch };
   }
 
   hasConsumed(message: Message): boolean {
@@ -342,7 +343,7 @@ export class RunExecutor implements TurnTaker, Committable {
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
     this.#queue.restart(look.consumed);
-    this.#rewind ??= new Rewind(this.runId, this.#host, (history) => this.#machineFor(history));
+    this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.#machineFor(history));
     const giveUp = (): boolean => this.state !== "held";
     const resumption = await this.#rewind.read(look, this.machine, this.#commits.durableSeq, giveUp);
     if (this.state !== "held") return;

@@ -12,7 +12,7 @@ import type { StepInfo } from "../replay/step-options.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { backoff, isTransient } from "./store-retry.ts";
 
-export type Fence = Pick<TransactParams, "workerId" | "runId" | "epoch">;
+export type Fence = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
 
 /** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */
 export class RecordedOutcome {
