@@ -1,7 +1,7 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { readProperty } from "../errors/safe-read.ts";
 import type { Attributes } from "../model/event.ts";
-import { uuidV7 } from "../model/ids.ts";
+import { newRunId } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Transition } from "../ports/store.ts";
 import type { Outcome } from "../replay/machine-params.ts";
@@ -114,8 +114,8 @@ function isCancellation(error: unknown): boolean {
 /** `attributes` are those in the store: they may have changed since the machine was made. */
 function continueTransition(machine: RunMachine, input: Payload, attributes: Attributes, host: EndHost): Transition {
   const { run } = machine;
-  const runId = uuidV7(host.storeTime.now(), host.random.bytes(16));
   const { namespace, id, workflow, version, queue, priority } = run;
+  const runId = newRunId(namespace, id, host.storeTime.now(), host.random.bytes(16));
   const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
   return {
     type: "continue",
