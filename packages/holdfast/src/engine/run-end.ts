@@ -145,7 +145,7 @@ function retryTransition(
 ): Transition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
-  const delayMs = code.retryDelayMs(attempt, () => host.random.next());
+  const delayMs = code.retryDelayMs(outcome.error, attempt, () => host.random.next());
   const retryAt = now + delayMs;
   const error = host.record(outcome.error);
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };

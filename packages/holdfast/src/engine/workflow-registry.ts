@@ -3,7 +3,7 @@ import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { classifyError } from "../errors/classify.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
-import { backoffMs } from "../model/retry-policy.ts";
+import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import type { Environment } from "../ports/environment.ts";
 import type { OnBug, WorkflowBody } from "../replay/machine-params.ts";
 import { codeIdentity } from "./code-identity.ts";
@@ -55,7 +55,7 @@ export interface WorkflowCode {
   /** Tells this code from that of other deployments. */
   readonly identity: string;
   readonly retryRun?: (error: unknown, failures: number) => boolean;
-  readonly retryDelayMs: (failures: number, random: () => number) => number;
+  readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
 }
 
 function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
@@ -66,12 +66,16 @@ function codeOf(definition: AnyWorkflow, environment: Environment | undefined): 
     body: definition.outputSchema ? checkedBody(definition, body) : body,
     onBug: definition.onBug,
     identity: codeIdentity(definition, environment),
-    retryDelayMs: (failures, random) => (retry ? backoffMs(retry, failures, random) : 0),
+    retryDelayMs: (error, attempt, random) => {
+      const { retryAfterMs } = classifyError(error);
+      return retry ? tryAgainInMs(retry, { attempt, retryAfterMs }, random) : 0;
+    },
     ...(retry
       ? {
-          retryRun: (error, failures) =>
-            failures < retry.attempts &&
-            shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt: failures }),
+          retryRun: (error, attempt) =>
+            mayTryAgain(retry, { attempt }, () =>
+              shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }),
+            ),
         }
       : {}),
   };
