@@ -89,7 +89,7 @@ export class Client {
   ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
     this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
       for (const worker of this.#workers) {
         const live = worker.look(runId);

@@ -31,6 +31,7 @@ export interface ResultWaiterParams {
   readonly store: Store;
   readonly log: Logger;
   readonly notifier: Notifier;
+  readonly namespace: string;
   readonly ends: RunEnds;
   /** Whether a worker of this process holds the run: then its end comes from there, and nobody needs to look for it. */
   readonly isHeldHere: (runId: string) => boolean;
@@ -148,7 +149,8 @@ export class ResultWaiter {
       const wanted = runIds.filter((runId) => this.#waiters.has(runId));
       if (wanted.length === 0) continue;
       try {
-        const runs = await this.#params.store.runs.read({ runs: wanted.map((runId) => ({ runId })) });
+        const { store, namespace } = this.#params;
+        const runs = await store.runs.read({ runs: wanted.map((runId) => ({ namespace, runId })) });
         runs.forEach((run, i) => {
           if (!run) this.#giveUp(wanted[i] as string);
           else if (isClosed(run.status)) this.#settle(endOf(run));

@@ -71,7 +71,7 @@ export class Worker {
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
-    const { ports, options, storeTime } = params;
+    const { ports, namespace, options, storeTime } = params;
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
@@ -104,6 +104,7 @@ export class Worker {
       store,
       storeTime,
       log,
+      namespace,
       leaseMs,
       draining: () => this.#isDraining(),
       onHeartbeat: (result) => this.#onHeartbeat(result),
@@ -119,7 +120,6 @@ export class Worker {
       random,
       store,
       storeTime,
-      workerId: () => this.#lease.workerId,
       flushesInFlightMax: Math.min(flushesInFlightMax, ports.commitsInFlightMax ?? flushesInFlightMax),
       runsPerFlushMax,
       eventsPerFlushMax,
@@ -130,7 +130,7 @@ export class Worker {
     this.#slots = new Slots({ ports, concurrency: options.concurrency, registry, held, lease, claimer, solo });
     const workerId = (): string => this.#lease.workerId;
     const askingSince = (): number | undefined => this.#slots.askingSince;
-    this.#reconciler = new Reconciler({ clock, store, log, held, workerId, askingSince });
+    this.#reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
     this.#host = this.#makeHost();
   }
 
@@ -249,7 +249,7 @@ export class Worker {
     this.#held.clearCache();
     this.#solo.reset();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
-    await signOff(ports, workerId);
+    await signOff(ports, { namespace: this.#params.namespace, workerId });
     this.#state = "stopped";
     this.#lines.flush(true);
     this.#tell("worker stopped", {});
