@@ -70,7 +70,7 @@ describe("a failure", () => {
 
   test("is shrunk while it stays", { timeout: 120_000 }, async () => {
     const file = await bundleSimulator(path.join(folder, "broken"), {
-      file: "replay/compensations.ts",
+      file: "replay/ops/compensation.ts",
       find: "for (const entry of undone.reverse()) {",
       replace: "for (const entry of undone) {",
     });

@@ -3,9 +3,9 @@
  * (reference.ts). So what a workflow should yield is said once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
-import type { askTransaction } from "../../packages/holdfast/src/replay/run-context.ts";
-import type { StepInfo } from "../../packages/holdfast/src/replay/step-options.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
+import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
+import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";
@@ -29,8 +29,6 @@ export interface Program {
   readonly letters: number;
   /** Before it returns it listens to whoever has something to say. */
   readonly lastWords: boolean;
-  /** Nothing is said to its runs, and they have no deadline. */
-  readonly aloof: boolean;
   /** Its runs may be tried again as a whole. */
   readonly retriable: boolean;
 }
@@ -107,9 +105,6 @@ export interface Draft {
   readonly onTrunk: boolean;
   /** Nothing has been drawn before it. */
   readonly isFirst: boolean;
-  /** Nobody is to say anything to the runs of this workflow. */
-  keepAloof(): true;
-  readonly aloof: boolean;
   /** The workflow has a race: its runs are not tried again as a whole (FOUND.md). */
   useRace(): void;
 }

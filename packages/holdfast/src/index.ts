@@ -75,9 +75,8 @@ export type {
   ParallelOptions,
   RaceResult,
   Settled,
-} from "./replay/branches.ts";
-export type { Context, ContinueArguments, RunInfo, SignalDefinition } from "./replay/context.ts";
-export type { OnBug } from "./replay/machine-params.ts";
+} from "./replay/context/branches.ts";
+export type { Context, ContinueArguments, RunInfo, SignalDefinition } from "./replay/context/context.ts";
 export type {
   Compensation,
   CompensationInfo,
@@ -87,4 +86,5 @@ export type {
   StepFunction,
   StepInfo,
   StepOptions,
-} from "./replay/step-options.ts";
+} from "./replay/ops/step-options.ts";
+export type { OnBug } from "./replay/run-code.ts";

@@ -30,7 +30,7 @@ import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
-import type { SignalDefinition } from "../replay/context.ts";
+import type { SignalDefinition } from "../replay/context/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";

@@ -10,8 +10,8 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { describeValue, isInstance, readText } from "../errors/safe-read.ts";
 import type { Logger } from "../ports/logger.ts";
-import { placeIn } from "../replay/call-site.ts";
-import { ContinueAsNew } from "../replay/context.ts";
+import { placeIn } from "../replay/code/call-site.ts";
+import { ContinueAsNew } from "../replay/context/context.ts";
 import { anyTurnOpen } from "../replay/turn-loop.ts";
 
 /** More than this many forgotten chains, or places of them, are not remembered. */

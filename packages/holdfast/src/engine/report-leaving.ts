@@ -1,4 +1,4 @@
-import { describeForgotten, forgottenIds } from "../replay/forgotten-ops.ts";
+import { describeForgotten, forgottenIds } from "../replay/code/forgotten-ops.ts";
 import type { Leaving } from "./executor-host.ts";
 import { writeEnd } from "./failure-lines.ts";
 import type { PortsBundle } from "./ports-bundle.ts";

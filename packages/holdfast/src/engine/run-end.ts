@@ -146,10 +146,18 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }
 
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
+
+/** The run stays with its worker. */
+export function holding({ compensating }: Machine): Transition {
+  return compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
+}
+
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
 export function suspension(machine: Machine, availableAt: number | null): Transition {
-  const ops = machine.pendingOps().filter((op) => op.kind !== "retired");
-  const idle = ops.some((op) => op.kind === "receive") ? "waiting" : "sleeping";
+  const ops = machine.pendingOps().filter((op) => op.module.wakes);
+  const idle = ops.some((op) => op.module.rest === "waiting") ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
   return { type: "suspend", status, availableAt, waitingFor: ops.slice(0, WAITING_FOR_MAX).map((op) => op.id) };
 }

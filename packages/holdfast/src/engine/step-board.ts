@@ -14,13 +14,13 @@ import { backoffMs } from "../model/retry-policy.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
-import type { StepWork } from "../replay/step-work.ts";
+import type { StepWork } from "../replay/ops/step-work.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeFailedAttempt } from "./failure-lines.ts";
 import { attemptMeta } from "./message-draft.ts";
 import type { RunExecutor } from "./run-executor.ts";
-import { LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+import { fenceOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
 /** What is known of a step that has failed for good. */
 interface FailureFacts {
@@ -189,7 +189,7 @@ export class StepBoard implements AttemptOwner {
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     const execute =
-      typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
+      typeof fn === "function" ? fn : () => runTransaction(this.#host, fenceOf(this.#run.run), op.id, fn, attempt);
     attempt.run(execute);
     if (!attempt.open) return;
     attempt.place = this.#attempts.length;

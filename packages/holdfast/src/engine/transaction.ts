@@ -6,13 +6,19 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
+import type { Run } from "../model/run.ts";
 import type { Store, TransactionKind, TransactParams } from "../ports/store.ts";
-import type { StepInfo } from "../replay/step-options.ts";
-import type { TransactionWork } from "../replay/step-work.ts";
+import type { StepInfo } from "../replay/ops/step-options.ts";
+import type { TransactionWork } from "../replay/ops/step-work.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { backoff, isTransient } from "./store-retry.ts";
 
-export type Fence = Pick<TransactParams, "workerId" | "runId" | "epoch">;
+type Fence = Pick<TransactParams, "workerId" | "runId" | "epoch">;
+
+/** Who may write to the run: the worker that holds it, under this epoch. */
+export function fenceOf({ heldBy, runId, epoch }: Run): Fence {
+  return { workerId: heldBy as string, runId, epoch };
+}
 
 /** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */
 export class RecordedOutcome {

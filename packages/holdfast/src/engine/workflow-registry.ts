@@ -6,7 +6,7 @@ import { shouldRetry } from "../errors/retry-rule.ts";
 import { backoffMs } from "../model/retry-policy.ts";
 import type { Environment } from "../ports/environment.ts";
 import type { Machine, MachineParams } from "../replay/machine.ts";
-import type { RunCode, WorkflowBody } from "../replay/machine-params.ts";
+import type { RunCode, WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import { codeIdentity } from "./code-identity.ts";
 

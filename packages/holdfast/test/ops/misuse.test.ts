@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Context, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { askTransaction } from "../../src/replay/run-context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { deferred } from "../lab/deferred.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 

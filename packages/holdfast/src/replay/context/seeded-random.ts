@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { formatUuid } from "../model/ids.ts";
+import { formatUuid } from "../../model/ids.ts";
 
 /**
  * Randomness of one run: a counter-free generator (sfc32) whose seed is stored with the run, so that every replay draws

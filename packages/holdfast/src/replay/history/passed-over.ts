@@ -1,10 +1,7 @@
-import { eventRole, type HistoryEvent } from "../model/event.ts";
-import { isMessage } from "./ask.ts";
-import { Cursor } from "./cursor.ts";
-import { alsoForgetting } from "./failed-ops.ts";
-import type { MachineInside } from "./machine-inside.ts";
-import { forgetFailure } from "./notes.ts";
-import type { Op } from "./op.ts";
+import { eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { Cursor } from "./cursor.ts";
+import { endForRetry, forgetFailure } from "./retries.ts";
 
 type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude">;
 
@@ -22,14 +19,7 @@ export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor)
   if (cursor.setAside(event)) return true;
   if (outcome) return isMessage(event) || event.type === "run_retried" || ops.isRetired(event.op);
   if (eventRole(event.type) === "command")
-    return Cursor.isLenient(event.type) || looseSince !== undefined || ops.isRetired(event.op);
+    return isLenient(event.type) || looseSince !== undefined || ops.isRetired(event.op);
   if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
   return (ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
-}
-
-/** What was under way when the run was to be tried again has come to an end. */
-export function endForRetry(machine: Replayed, op: Op, event: HistoryEvent): true {
-  const { outcome } = machine;
-  if (outcome?.type === "retried") machine.conclude(alsoForgetting(outcome, op, event));
-  return true;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ownFolders } from "./call-site.ts";
 
-test.each(["src/replay/call-site.ts", "dist/replay/call-site.js"])(
+test.each(["src/replay/code/call-site.ts", "dist/replay/code/call-site.js"])(
   "the folders of the package are known in %s",
   (file) => {
     expect(ownFolders(`file:///app/node_modules/holdfast/${file}`)).toEqual([

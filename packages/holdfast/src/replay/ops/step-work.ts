@@ -1,4 +1,4 @@
-import type { TransactionKind } from "../ports/transact.ts";
+import type { TransactionKind } from "../../ports/transact.ts";
 import type { ResolvedStepOptions, StepFunction, StepInfo } from "./step-options.ts";
 
 /** A step whose effects are in the store's own database, and commit together with its record. */

@@ -1,13 +1,13 @@
-import { isHoldfastError } from "../errors/holdfast-error.ts";
-import { NONE } from "../model/short-list.ts";
-import type { Context } from "./context.ts";
-import type { Cursor } from "./cursor.ts";
-import { failedOps } from "./failed-ops.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { Context } from "../context/context.ts";
+import type { Cursor } from "../history/cursor.ts";
+import { failedOps } from "../history/retries.ts";
+import type { MachineParams, Outcome } from "../machine.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { RunCode } from "../run-code.ts";
 import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
-import type { MachineParams, Outcome } from "./machine.ts";
-import { foreignAwaitError } from "./machine-errors.ts";
-import type { MachineInside } from "./machine-inside.ts";
-import type { RunCode } from "./machine-params.ts";
 import { workflowBug } from "./workflow-bug.ts";
 
 /** The parts of the run machine that have to do with the function. */
@@ -65,4 +65,9 @@ function settledOutside(machine: Called, error: unknown): void {
   if (machine.divergence || machine.violation) return;
   if (isHoldfastError(error, "outside_turn")) return machine.violate(error);
   machine.violate(foreignAwaitError(machine.run, error));
+}
+
+function foreignAwaitError(run: Run, cause: unknown): HoldfastError {
+  const message = `The function of workflow "${run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`;
+  return new HoldfastError("foreign_await", message, { cause });
 }

@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CheckedDuration } from "../model/checked-duration.ts";
-import type { Attributes } from "../model/event.ts";
-import type { Stored, Whole } from "../model/stored.ts";
-import type { RunLogger } from "../ports/logger.ts";
+import type { CheckedDuration } from "../../model/checked-duration.ts";
+import type { Attributes } from "../../model/event.ts";
+import type { Stored, Whole } from "../../model/stored.ts";
+import type { RunLogger } from "../../ports/logger.ts";
+import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type {
   Branch,
   Branches,
@@ -14,7 +15,6 @@ import type {
   RaceResult,
   Settled,
 } from "./branches.ts";
-import type { Compensation, StepFunction, StepOptions } from "./step-options.ts";
 
 /** A typed name for messages from outside. Made by `signal<T>(name)`. `Sent` differs where a schema converts. */
 export interface SignalDefinition<T = unknown, Sent = T> {
@@ -111,7 +111,7 @@ export interface Context<I = unknown> {
   set(attributes: Attributes): void;
   /** True in code that runs for the first time; false where earlier code has come past, whatever the run waits for. */
   patched(id: string): boolean;
-  /** Stands where a step stood that is gone: its record in older histories is passed over. */
+  /** Stands where a step stood that is gone: its record in older histories is passed over, and a run that has it in flight goes on without it. */
   retired(name: string): void;
   /**
    * Adds something to undo, last in first out, if the run fails or is canceled from here on. Retried like every compensation: up to

@@ -1,8 +1,5 @@
-import { type EventDraft, type EventType, eventRole, type HistoryEvent } from "../model/event.ts";
-import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "./ask.ts";
-
-/** Commands that may come and go between versions of the code without changing what the code does. */
-const LENIENT: ReadonlySet<EventType> = new Set(["patched", "attributes_set"]);
+import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../../model/event.ts";
+import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "../../model/ids.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -17,6 +14,7 @@ export class Cursor {
    * not depend on whether it waits with a timeout.
    */
   #aside: Map<string, HistoryEvent> | undefined;
+  #anew = false;
   #position = 0;
   /** Behind the last event that binds. */
   readonly #bindingEnd: number;
@@ -142,7 +140,7 @@ export class Cursor {
         return event;
       }
       const passable =
-        LENIENT.has(event.type) || isReceiveTimer(event) || this.looseSince(event) !== undefined || skip(event);
+        isLenient(event.type) || isReceiveTimer(event) || this.looseSince(event) !== undefined || skip(event);
       if (eventRole(event.type) !== "command" || !passable) return undefined;
     }
     return undefined;
@@ -154,18 +152,36 @@ export class Cursor {
    * Anywhere else it would hide a divergence.
    */
   takeAhead(
-    type: EventType,
-    op: string | null,
+    { type, op, meta }: EventDraft,
     loosely: boolean,
     isRetired: (op: string | null) => boolean,
   ): HistoryEvent | undefined {
     const ahead = this.remaining();
-    const event = ahead.find((other) => other.type === type && other.op === op && !this.isTaken(other));
+    const event = ahead.find(
+      (other) => other.type === type && other.op === op && other.meta?.from === meta?.from && !this.isTaken(other),
+    );
     if (!event) return undefined;
     if (!loosely && !ahead.some((other) => other.seq < event.seq && isRetired(other.op))) return undefined;
     this.#taken ??= new Set();
     this.#taken.add(event.seq);
     return event;
+  }
+
+  /**
+   * The code goes on without an op of which this turn's record knows nothing; whether nobody has written that down yet. An op whose
+   * end is recorded was not in flight: what was done behind it is recorded too.
+   */
+  goOnWithout(op: string): boolean {
+    const own = this.remaining().filter((event) => event.op === op);
+    if (own.some(({ type }) => type === "op_retired" || type === "side_effect" || eventRole(type) === "delivered"))
+      return false;
+    this.#anew = true;
+    return true;
+  }
+
+  /** Whether the code does in this turn what was never done before, because it does not wait for an op that was in flight. */
+  get anew(): boolean {
+    return this.#anew && this.repeating;
   }
 
   isTaken(event: HistoryEvent): boolean {
@@ -199,10 +215,6 @@ export class Cursor {
       this.#aside?.delete(op);
       return;
     }
-  }
-
-  static isLenient(type: EventType): boolean {
-    return LENIENT.has(type);
   }
 }
 

@@ -1,4 +1,7 @@
-import type { MachineInside } from "./machine-inside.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { OpEvents } from "../op.ts";
+
+export const PATCH_EVENTS: OpEvents = { commands: ["patched"], notes: [], ends: [] };
 
 /**
  * `ctx.patched(id)`: without a marker false in turns that were finished before, whatever the run waited for then, and true in

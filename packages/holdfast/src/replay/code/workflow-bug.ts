@@ -1,6 +1,6 @@
-import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { readProperty, readText } from "../errors/safe-read.ts";
-import type { Run } from "../model/run.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { readProperty, readText } from "../../errors/safe-read.ts";
+import type { Run } from "../../model/run.ts";
 import { placeIn } from "./call-site.ts";
 
 const DEPTH_MAX = 5;

@@ -1,14 +1,14 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { Run } from "../model/run.ts";
-import { NONE } from "../model/short-list.ts";
-import type { DrivenOp, Op } from "./op.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { DrivenOp, Op } from "../op.ts";
 
 /** How many of them are named. */
 const NAMED_MAX = 20;
 
 /** Ops that the workflow function has left pending when it returned. Those of branches that have lost are not among them. */
 export function forgottenOps(pending: readonly Op[]): readonly Op[] {
-  return pending.length === 0 ? NONE : pending.filter((op) => op.kind !== "retired" && !op.step?.closing);
+  return pending.length === 0 ? NONE : pending.filter((op) => op.module.wakes && !op.step?.closing);
 }
 
 export function forgottenIds(ops: readonly DrivenOp[]): string[] {

@@ -1,12 +1,12 @@
-import type { HistoryEvent } from "../model/event.ts";
-import type { Payload } from "../model/payload.ts";
-import { EMPTY_PAYLOAD } from "../model/payload.ts";
-import type { Run } from "../model/run.ts";
-import { appended, NONE } from "../model/short-list.ts";
-import type { Codec } from "../ports/codec.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Op } from "./op.ts";
-import type { Scope } from "./scope.ts";
+import type { HistoryEvent } from "../../model/event.ts";
+import type { Payload } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import type { Run } from "../../model/run.ts";
+import { appended, NONE } from "../../model/short-list.ts";
+import type { Codec } from "../../ports/codec.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Scope } from "../context/scope.ts";
+import type { Op } from "../op.ts";
 
 interface BufferedSignal {
   readonly messageId: string;

@@ -1,4 +1,4 @@
-import type { Context } from "./context.ts";
+import type { Context } from "./context/context.ts";
 
 export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
 

@@ -1,4 +1,6 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { Run } from "../../model/run.ts";
+import type { Logger } from "../../ports/logger.ts";
 
 const OWN_FOLDERS = ownFolders(import.meta.url);
 
@@ -7,7 +9,7 @@ const OWN_FOLDERS = ownFolders(import.meta.url);
  * bundle, which has mixed that code with the user's; in one that is not a module there is not even a URL.
  */
 export function ownFolders(url: string | undefined): readonly string[] | undefined {
-  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/call-site\.[jt]s/.exec(url ?? "")?.[1];
+  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/code\/call-site\.[jt]s/.exec(url ?? "")?.[1];
   return packageUrl === undefined ? undefined : ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
 }
 
@@ -47,10 +49,30 @@ export function outsideTurnError(call: string): HoldfastError {
   return new HoldfastError("outside_turn", message, { data: { call, location: callSite() } });
 }
 
+export function runEndedError(call: string, run: Run): HoldfastError {
+  const message = `${call} was called after run ${run.runId} had ended.`;
+  return new HoldfastError("run_ended", message, { data: { call } });
+}
+
 function calledInsideStep(): boolean {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
   return stack.includes(STEP_FRAME);
+}
+
+interface Misused {
+  readonly run: Run;
+  readonly log: Logger;
+  readonly violation: HoldfastError | undefined;
+  violate(error: HoldfastError): void;
+}
+
+/** A ctx call at the wrong time. Written down at once: the run may sleep for days before its worker has it again and parks it. */
+export function reportOutside(machine: Misused, error: HoldfastError): void {
+  const { runId, id, workflow } = machine.run;
+  const { call, location } = error.data;
+  if (!machine.violation) machine.log.warn({ runId, id, workflow, call, location }, error.message);
+  machine.violate(error);
 }

@@ -1,10 +1,10 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
-import { describeValue, isInstance, readText } from "../errors/safe-read.ts";
-import { shownValue } from "../errors/shown-value.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../../errors/option-checks.ts";
+import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
+import { shownValue } from "../../errors/shown-value.ts";
+import type { MachineInside } from "../machine-inside.ts";
 import { cancelScope } from "./cancellation.ts";
 import { type Context, ContinueAsNew } from "./context.ts";
-import type { MachineInside } from "./machine-inside.ts";
 import { Scope } from "./scope.ts";
 
 /** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */

@@ -1,11 +1,11 @@
-import { idempotencyKey, opId } from "../model/ids.ts";
-import type { CompensationOutcome } from "../model/run.ts";
-import { COMPENSATE_PREFIX } from "./ask.ts";
-import { givenUp, withdraw } from "./cancellation.ts";
-import type { MachineInside, Undoing } from "./machine-inside.ts";
-import type { Op } from "./op.ts";
-import type { Scope } from "./scope.ts";
-import { type Compensation, type CompensationInfo, resolveStepOptions } from "./step-options.ts";
+import { COMPENSATE_PREFIX, idempotencyKey, opId } from "../../model/ids.ts";
+import type { CompensationOutcome } from "../../model/run.ts";
+import { givenUp, withdraw } from "../context/cancellation.ts";
+import type { Scope } from "../context/scope.ts";
+import type { MachineInside, Undoing } from "../machine-inside.ts";
+import type { Op, OpModule } from "../op.ts";
+import { STEP } from "./step.ts";
+import { type Compensation, type CompensationInfo, resolveStepOptions, type StepInfo } from "./step-options.ts";
 import { StepWork } from "./step-work.ts";
 
 interface Entry {
@@ -22,6 +22,14 @@ interface Entry {
 }
 
 const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any" }, "compensation");
+
+/** A step that undoes another. Of those that have succeeded none is repeated, whatever becomes of the others. */
+export const COMPENSATION: OpModule = {
+  ...STEP,
+  prefix: COMPENSATE_PREFIX,
+  unlimited: true,
+  isDone: (id, host) => host.isUndone(id),
+};
 
 /**
  * What to undo when the run fails or is canceled: in reverse order, as durable steps of their own, shielded from cancel.
@@ -70,19 +78,15 @@ export class Compensations implements Undoing {
     });
   }
 
-  settled(op: Op, outcome: CompensationInfo["outcome"], result: unknown): void {
+  /** What has become of a step. `never_began`: the run, or the part of it, was given up before the step could begin. */
+  learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void {
     const entry = this.#byOp?.get(op);
     if (!entry) return;
-    entry.outcome = outcome;
-    entry.result = result;
-    entry.onSettled?.();
-  }
-
-  /** The run, or the part of it, was given up before the step could begin. */
-  neverBegan(op: Op): void {
-    const entry = this.#byOp?.get(op);
-    if (!entry) return;
-    entry.neverBegan = true;
+    if (outcome === "never_began") entry.neverBegan = true;
+    else {
+      entry.outcome = outcome;
+      entry.result = result;
+    }
     entry.onSettled?.();
   }
 
@@ -119,14 +123,8 @@ export class Compensations implements Undoing {
 
   #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
     const { undo, result, idempotencyKey } = entry;
-    return this.#machine.ask("step", entry.name, shield, {
-      prefix: COMPENSATE_PREFIX,
-      unlimited: true,
-      step: new StepWork(
-        ({ signal, attempt }) => undo(result, { outcome, idempotencyKey, signal, attempt }),
-        UNDO_OPTIONS,
-      ),
-    });
+    const fn = ({ signal, attempt }: StepInfo): unknown => undo(result, { outcome, idempotencyKey, signal, attempt });
+    return this.#machine.ask(COMPENSATION, entry.name, shield, { step: new StepWork(fn, UNDO_OPTIONS) });
   }
 }
 

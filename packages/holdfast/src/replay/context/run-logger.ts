@@ -1,4 +1,4 @@
-import { LOG_LEVELS, type Logger, type LogLevel, type LogMethod, type RunLogger } from "../ports/logger.ts";
+import { LOG_LEVELS, type Logger, type LogLevel, type LogMethod, type RunLogger } from "../../ports/logger.ts";
 
 export interface RunLoggerParams {
   readonly log: Logger;

@@ -1,9 +1,11 @@
-import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { EventDraft } from "../model/event.ts";
-import type { MachineParams } from "./machine.ts";
-import { insideSideEffectError } from "./machine-errors.ts";
-import type { MachineInside } from "./machine-inside.ts";
+import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { EventDraft } from "../../model/event.ts";
+import type { MachineParams } from "../machine.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { OpEvents } from "../op.ts";
+
+export const SIDE_EFFECT_EVENTS: OpEvents = { commands: ["side_effect"], notes: [], ends: [] };
 
 /**
  * `ctx.sideEffect`: the function is called once; its value, or what it threw, is recorded and given back on every replay.
@@ -24,9 +26,8 @@ export class SideEffects {
     const call = `ctx.sideEffect(${JSON.stringify(name)})`;
     machine.assertInTurn(call);
     const op = machine.ops.nextId(name);
-    const event = machine.command(
-      machine.repeating ? { type: "side_effect", op } : this.#compute(op, name, () => this.#call(call, fn)),
-    );
+    const computed = (): EventDraft => this.#compute(op, name, () => this.#call(call, fn));
+    const event = machine.command({ type: "side_effect", op }, true, computed);
     if (event?.meta?.error) throw fromErrorRecord(event.meta.error);
     return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
   }
@@ -59,4 +60,9 @@ export class SideEffects {
     const message = `${call}: the function is asynchronous. Use ctx.step for work that takes time.`;
     throw new HoldfastError("invalid_option", message);
   }
+}
+
+function insideSideEffectError(call: string, within: string): HoldfastError {
+  const message = `${call} was called inside ${within}, whose function is not called again on replay. Call it before, and use its value inside.`;
+  return new HoldfastError("inside_step", message, { data: { call } });
 }

@@ -7,13 +7,13 @@ import {
   oneOf,
   requireDuration,
   wholeNumber,
-} from "../errors/option-checks.ts";
-import { isRetryIf, type RetryIf } from "../errors/retry-rule.ts";
-import { shownValue } from "../errors/shown-value.ts";
-import type { CheckedDuration } from "../model/checked-duration.ts";
-import type { Duration } from "../model/duration.ts";
-import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../model/retry-policy.ts";
-import type { RunLogger } from "../ports/logger.ts";
+} from "../../errors/option-checks.ts";
+import { isRetryIf, type RetryIf } from "../../errors/retry-rule.ts";
+import { shownValue } from "../../errors/shown-value.ts";
+import type { CheckedDuration } from "../../model/checked-duration.ts";
+import type { Duration } from "../../model/duration.ts";
+import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../../model/retry-policy.ts";
+import type { RunLogger } from "../../ports/logger.ts";
 
 /** How often and how soon to try again: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
 export type RetryOption<S extends string = string> = "none" | GrowingRetry<S> | FixedRetry<S>;

@@ -1,5 +1,5 @@
-import type { EventDraft, HistoryEvent } from "../model/event.ts";
-import type { Op } from "./op.ts";
+import type { EventDraft, HistoryEvent } from "../../model/event.ts";
+import type { Op } from "../op.ts";
 
 /** The code that runs now does not do what the history says was done. */
 export interface Divergence {
@@ -44,9 +44,12 @@ export function notAskedFault(event: EventDraft): string {
   return `${event.type} of "${event.op}" was recorded, but the code did not ask for it.`;
 }
 
-export function otherKindFault(event: HistoryEvent, { kind, fireAt }: Op): string {
-  const how = kind === "receive" && fireAt === undefined ? "receive without a timeout" : kind;
-  return `"${event.op}" was recorded as ${event.type}, but the code asked for it as a ${how}.`;
+export function noteNotAskedFault(event: EventDraft): string {
+  return `${event.type} of "${event.op}" was recorded, but the code did not ask for that step.`;
+}
+
+export function otherKindFault(event: HistoryEvent, op: Op): string {
+  return `"${event.op}" was recorded as ${event.type}, but the code asked for it as a ${op.module.shown(op)}.`;
 }
 
 export function otherCommandFault(asked: EventDraft, next: HistoryEvent): string {

@@ -1,28 +1,22 @@
-import { assertAttributes } from "../errors/attribute-checks.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, isFunction, requireDuration } from "../errors/option-checks.ts";
-import { shownValue } from "../errors/shown-value.ts";
-import type { Duration } from "../model/duration.ts";
-import type { Attributes } from "../model/event.ts";
-import { nameFault } from "../model/names.ts";
-import type { RunLogger } from "../ports/logger.ts";
-import { RECEIVE_PREFIX } from "./ask.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { isFunction } from "../../errors/option-checks.ts";
+import type { Duration } from "../../model/duration.ts";
+import type { Attributes } from "../../model/event.ts";
+import { nameFault } from "../../model/names.ts";
+import type { RunLogger } from "../../ports/logger.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import { setAttributes } from "../ops/attributes.ts";
+import { askReceive } from "../ops/receive.ts";
+import { retire } from "../ops/retired.ts";
+import { askSleep, askSleepUntil } from "../ops/sleep.ts";
+import { askStep } from "../ops/step.ts";
+import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
+import type { TransactionWork } from "../ops/step-work.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import { type Branch, type Branches, type ParallelOptions, runInScope, runParallel, runRace } from "./branches.ts";
 import { type Context, ContinueAsNew, type RunInfo, type SignalDefinition } from "./context.ts";
-import type { MachineInside } from "./machine-inside.ts";
 import { runLogger } from "./run-logger.ts";
 import { Scope } from "./scope.ts";
-import {
-  type Compensation,
-  DEFAULT_OPTIONS,
-  resolveStepOptions,
-  type StepFunction,
-  type StepOptions,
-} from "./step-options.ts";
-import { StepWork, type TransactionWork } from "./step-work.ts";
-
-const RECEIVE_OPTIONS = { timeout: checkedLater };
 
 export function createContext(machine: MachineInside, scope: Scope): Context {
   return new RunContext(machine, scope);
@@ -85,7 +79,7 @@ class RunContext implements Context {
         "invalid_option",
         `ctx.step(${JSON.stringify(name)}): the second argument is not a function.`,
       );
-    return this.#askStep(name, fn, options as StepOptions<unknown> | undefined) as Promise<never>;
+    return askStep(machine, this.#scope, name, fn, options as StepOptions<unknown> | undefined) as Promise<never>;
   }
 
   /** A static method, so that adapters can add this to a context without everybody seeing it there. */
@@ -106,62 +100,19 @@ class RunContext implements Context {
         "invalid_option",
         `${call}: onCrash has no meaning here; a transaction happens exactly once.`,
       );
-    return ctx.#askStep(name, work, options);
-  }
-
-  #askStep(name: string, fn: StepWork["fn"], options: StepOptions<unknown> | undefined): Promise<unknown> {
-    const machine = this.#machine;
-    const resolved = options ? resolveStepOptions(options as StepOptions<never>, `step "${name}"`) : DEFAULT_OPTIONS;
-    const undo = options?.compensate as Compensation<unknown> | undefined;
-    return machine.ask("step", name, this.#scope, { step: new StepWork(fn, resolved), undo });
+    return askStep(ctx.#machine, ctx.#scope, name, work, options);
   }
 
   sleep(name: string, duration: Duration): Promise<void> {
-    this.#machine.assertInTurn("ctx.sleep", name);
-    const ms = requireDuration(duration, `sleep "${name}"`, "the duration");
-    return this.#sleepUntil(name, this.#machine.turnAt + ms);
+    return askSleep(this.#machine, this.#scope, name, duration) as Promise<void>;
   }
 
   sleepUntil(name: string, date: Date): Promise<void> {
-    this.#machine.assertInTurn("ctx.sleepUntil", name);
-    const time = date instanceof Date ? date.getTime() : Number.NaN;
-    if (Number.isNaN(time))
-      throw new HoldfastError(
-        "invalid_option",
-        `ctx.sleepUntil(${JSON.stringify(name)}): the second argument is not a valid Date.`,
-      );
-    return this.#sleepUntil(name, time);
-  }
-
-  #sleepUntil(name: string, fireAt: number): Promise<void> {
-    return this.#machine.ask("sleep", name, this.#scope, { fireAt }) as Promise<void>;
+    return askSleepUntil(this.#machine, this.#scope, name, date) as Promise<void>;
   }
 
   receive<T>(signal: SignalDefinition<T, unknown>, options?: { readonly timeout: Duration }): Promise<T> {
-    const machine = this.#machine;
-    machine.assertInTurn("ctx.receive", signal?.name);
-    if (signal?.kind !== "signal")
-      throw new HoldfastError(
-        "invalid_option",
-        `ctx.receive: the first argument is ${shownValue(signal)}, not a signal. Make one with signal("approve").`,
-      );
-    if (options !== undefined) checkOptions(options, RECEIVE_OPTIONS, `receive "${signal.name}"`);
-    const timeout =
-      options?.timeout === undefined
-        ? undefined
-        : requireDuration(options.timeout, `receive "${signal.name}"`, "timeout");
-    if (machine.signals.has(signal.name) && !this.#refused())
-      return Promise.resolve(machine.signals.take(signal.name, machine.codec, this.#parentScope()) as T);
-    return machine.ask("receive", signal.name, this.#scope, {
-      prefix: RECEIVE_PREFIX,
-      signalName: signal.name,
-      ...(timeout === undefined ? {} : { fireAt: machine.turnAt + timeout }),
-    }) as Promise<T>;
-  }
-
-  #refused(): boolean {
-    const scope = this.#scope === this.#machine.root ? this.#machine.currentScope : this.#scope;
-    return scope.nearestOpen().cancellation() !== null;
+    return askReceive(this.#machine, this.#scope, signal, options) as Promise<T>;
   }
 
   parallel(branches: Branches, options?: ParallelOptions): Promise<never> {
@@ -177,11 +128,7 @@ class RunContext implements Context {
   uncancelable<T>(fn: Branch<T>): Promise<T> {
     this.#machine.assertInTurn("ctx.uncancelable");
     isFunction(fn, "ctx.uncancelable", "the argument");
-    return runInScope(this.#machine, new Scope(this.#parentScope(), true), fn);
-  }
-
-  #parentScope(): Scope {
-    return (this.#scope === this.#machine.root ? this.#machine.currentScope : this.#scope).nearestOpen();
+    return runInScope(this.#machine, new Scope(this.#machine.ownerOf(this.#scope), true), fn);
   }
 
   sideEffect(name: string, fn: () => unknown): never {
@@ -204,13 +151,7 @@ class RunContext implements Context {
   }
 
   set(attributes: Attributes): void {
-    const machine = this.#machine;
-    machine.assertInTurn("ctx.set");
-    assertAttributes(attributes, "ctx.set");
-    // Asked before the command: when it takes the last recorded event, the machine is no longer replaying.
-    const recorded = machine.repeating;
-    const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
-    if (event && !recorded) machine.setAttributes(attributes);
+    setAttributes(this.#machine, attributes);
   }
 
   patched(id: string): boolean {
@@ -219,8 +160,7 @@ class RunContext implements Context {
   }
 
   retired(name: string): void {
-    this.#machine.assertInTurn("ctx.retired", name);
-    void this.#machine.ask("retired", name, this.#scope, {});
+    retire(this.#machine, this.#scope, name);
   }
 
   compensate(name: string, fn: Compensation<never>): void {
@@ -237,7 +177,7 @@ class RunContext implements Context {
     const { codec, run } = this.#machine;
     this.#machine.continueAsNew(
       codec.encode(input, `input of the run that continues "${run.id}"`),
-      this.#parentScope(),
+      this.#machine.ownerOf(this.#scope),
     );
     throw new ContinueAsNew();
   }
