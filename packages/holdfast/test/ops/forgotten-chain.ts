@@ -6,6 +6,7 @@ import { deferred } from "../lab/deferred.ts";
 
 const go = signal("go");
 const refused = deferred();
+const failed = deferred();
 
 const outside = workflow("outside", async (ctx) => {
   void (async () => {
@@ -23,9 +24,13 @@ const outside = workflow("outside", async (ctx) => {
 
 const failing = workflow("failing", async (ctx) => {
   void (async () => {
-    await ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: "none" });
+    try {
+      await ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: "none" });
+    } finally {
+      failed.resolve();
+    }
   })();
-  await ctx.sleep("nap", "50ms");
+  await ctx.receive(go);
   return "ended all the same";
 });
 
@@ -48,6 +53,8 @@ const parked = await hf.start(outside);
 const ended = await hf.start(failing);
 await refused.promise;
 await parked.signal(go);
+await failed.promise;
+await ended.signal(go);
 const results = [await hf.run(innocent), await ended.result()];
 await worker.drain();
 process.stdout.write(JSON.stringify([...results, (await parked.describe()).status, warnings]));
