@@ -112,6 +112,7 @@ export type {
   Transition,
   UpdateVersionParams,
   VersionStore,
+  WorkerRef,
   WorkerStore,
 } from "./ports/store.ts";
 export {
@@ -124,6 +125,7 @@ export {
   storeOf,
 } from "./ports/store-calls.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
+export { takenRunId } from "./ports/taken-run-id.ts";
 export type { Context } from "./replay/context/context.ts";
 export { askTransaction } from "./replay/context/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";

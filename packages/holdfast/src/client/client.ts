@@ -1,4 +1,5 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { originalStore } from "../engine/answering-store.ts";
 import { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
@@ -64,7 +65,7 @@ export class Client {
   ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
     this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
       for (const worker of this.#workers) {
         const live = worker.look(runId);
@@ -208,6 +209,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      onSignaled: () => this.#core.waiter.leave(),
     });
     this.#workers.push(worker);
     return worker;
@@ -242,7 +244,7 @@ export class Client {
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#life.assertOpen();
     const { ports, namespace, waiter, life } = client.#core;
-    const store = joinedStore(ports.store, join(ports.store));
+    const store = joinedStore(ports.store, join(originalStore(ports.store)));
     const core = new ClientCore({ ...ports, store }, namespace, waiter, life);
     return new ClientInTransaction(core, client.#known);
   }

@@ -4,6 +4,7 @@
  */
 import type { Lifetime } from "../engine/lifetime.ts";
 import type { RunEnd, RunEnds, RunParking } from "../engine/run-ends.ts";
+import { onIdleProcess } from "../engine/shutdown-signals.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
@@ -30,6 +31,7 @@ export interface ResultWaiterParams {
   readonly store: Store;
   readonly log: Logger;
   readonly notifier: Notifier;
+  readonly namespace: string;
   readonly ends: RunEnds;
   /** Whether a worker of this process holds the run: then its end comes from there, and nobody needs to look for it. */
   readonly isHeldHere: (runId: string) => boolean;
@@ -45,6 +47,8 @@ export class ResultWaiter {
   readonly #hinted = new Set<string>();
   #looking = false;
   #timer: Timer | undefined;
+  /** The process is about to end: the waits no longer keep it alive. */
+  #leaving = false;
 
   constructor(params: ResultWaiterParams) {
     this.#params = params;
@@ -71,7 +75,7 @@ export class ResultWaiter {
       const waiters = this.#waiters.get(runId);
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(runId, new Set([waiter]));
-      if (this.#waiters.size === 1) this.#timer?.ref?.();
+      if (this.#waiters.size === 1 && !this.#leaving) this.#timer?.ref?.();
     });
     if (!this.#params.isHeldHere(runId)) {
       this.#hinted.add(runId);
@@ -81,13 +85,29 @@ export class ResultWaiter {
     return { fate, cancel: () => this.#forget(runId, waiter as Waiter) };
   }
 
+  /**
+   * A signal has ended the workers of this process, which is to end as well. Whoever waits for a result goes on waiting as long as
+   * something else keeps the process alive, and is refused when nothing does: it would never be told otherwise.
+   */
+  leave(): void {
+    if (this.#leaving || this.#params.life.over) return;
+    this.#leaving = true;
+    this.#timer?.unref?.();
+    this.#unsubscribe.push(
+      onIdleProcess(() =>
+        this.#refuse("The process is ending on a signal, and nothing was left but this wait for a result."),
+      ),
+    );
+  }
+
   #close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#timer?.cancel();
-    const error = new HoldfastError(
-      "client_closed",
-      "The client was closed while somebody was waiting for a result. The run itself goes on.",
-    );
+    this.#refuse("The client was closed while somebody was waiting for a result.");
+  }
+
+  #refuse(why: string): void {
+    const error = new HoldfastError("client_closed", `${why} The run itself goes on.`);
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
     this.#waiters.clear();
   }
@@ -113,6 +133,7 @@ export class ResultWaiter {
       if (this.#hinted.size > 0) this.#look();
       this.#schedule();
     });
+    if (this.#leaving) this.#timer.unref?.();
   }
 
   #look(): void {
@@ -128,7 +149,8 @@ export class ResultWaiter {
       const wanted = runIds.filter((runId) => this.#waiters.has(runId));
       if (wanted.length === 0) continue;
       try {
-        const runs = await this.#params.store.runs.read({ runs: wanted.map((runId) => ({ runId })) });
+        const { store, namespace } = this.#params;
+        const runs = await store.runs.read({ runs: wanted.map((runId) => ({ namespace, runId })) });
         runs.forEach((run, i) => {
           if (!run) this.#giveUp(wanted[i] as string);
           else if (isClosed(run.status)) this.#settle(endOf(run));

@@ -51,7 +51,7 @@ interface Place {
 async function placeOf(parked: Parked, host: Host): Promise<Place> {
   const { machine, looking, unwritten, definedAt } = parked;
   const [written = []] = await host.store.histories.read({
-    runs: [{ runId: machine.run.runId, afterSeq: 0 }],
+    runs: [{ namespace: machine.run.namespace, runId: machine.run.runId, afterSeq: 0 }],
     limitPerRun: EVENTS_MAX,
   });
   const events = [...written.filter(({ seq }) => seq < (unwritten[0]?.seq ?? Number.POSITIVE_INFINITY)), ...unwritten];

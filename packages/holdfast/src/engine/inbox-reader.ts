@@ -33,7 +33,9 @@ export class InboxReader {
     for (let failures = 0; this.#wanted.size > 0; ) {
       const executors = [...this.#wanted].filter((executor) => executor.here);
       this.#wanted.clear();
-      const runs = executors.map((executor) => ({ runId: executor.runId, after: executor.queuedMessages }));
+      const runs = executors.map(({ run, queuedMessages }) => {
+        return { namespace: run.namespace, runId: run.runId, after: queuedMessages };
+      });
       if (runs.length === 0) continue;
       try {
         const messages = await this.#params.store.inbox.read({ runs });

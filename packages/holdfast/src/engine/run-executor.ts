@@ -346,7 +346,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
     this.#queue.restart(look.consumed);
-    this.#rewind ??= new Rewind(this.runId, this.#host, (history) => this.machineFor(history));
+    this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
     this.#phase.rewind();
     const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
     if (!this.here) return;

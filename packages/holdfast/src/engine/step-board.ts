@@ -10,7 +10,7 @@ import type { EventDraft, EventMeta } from "../model/event.ts";
 import type { LiveStep } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
-import { backoffMs } from "../model/retry-policy.ts";
+import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
@@ -253,15 +253,13 @@ export class StepBoard implements AttemptOwner {
     const now = this.#host.storeTime.now();
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;
-    if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
+    const failed = { attempt, retryAfterMs };
+    if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }))) {
       // An attempt that ran out of time may still take effect: nobody knows.
       const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
       return this.#fail(op, attempt, error, { unknown, ms });
     }
-    const delayMs = Math.max(
-      retryAfterMs ?? 0,
-      backoffMs(retry, attempt, () => this.#host.random.next()),
-    );
+    const delayMs = tryAgainInMs(retry, failed, () => this.#host.random.next());
     const record = this.#host.record(error, { kind });
     const about = { attempt, error: record, retryAt: now + delayMs };
     const meta = ms < 1 ? about : { ...about, ms };

@@ -19,11 +19,11 @@ interface TransactionHost extends StorePatience {
   readonly lease: { active(): boolean };
 }
 
-type Fence = Pick<TransactParams, "workerId" | "runId" | "epoch">;
+type Fence = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
 
 /** Who may write to the run: the worker that holds it, under this epoch. */
-export function fenceOf({ heldBy, runId, epoch }: Run): Fence {
-  return { workerId: heldBy as string, runId, epoch };
+export function fenceOf({ namespace, heldBy, runId, epoch }: Run): Fence {
+  return { namespace, workerId: heldBy as string, runId, epoch };
 }
 
 /** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */

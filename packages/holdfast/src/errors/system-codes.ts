@@ -56,7 +56,8 @@ export const SYSTEM_CODES = {
     group: "configuration",
     caller: "unavailable",
     kind: "ServiceUnavailable",
-    summary: "The client was used after hf.close(), or closed while a call or a result was waited for.",
+    summary:
+      "The client was used after hf.close(), or closed while a call or a result was waited for; or the process ends on a signal with nothing left but the wait for a result.",
     advice: "Close the client last, or connect again. A call that was under way may have taken effect.",
   },
   codec_failed: {

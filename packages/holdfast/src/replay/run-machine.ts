@@ -27,7 +27,7 @@ import {
 } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
-import { callSite, outsideTurnError, runEndedError } from "./code/call-site.ts";
+import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
 import { callWorkflow, finish } from "./code/workflow-call.ts";
 import { AbortOnce } from "./context/abort-once.ts";
 import { cancellationError, cancelScope, givenUp } from "./context/cancellation.ts";
@@ -190,7 +190,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
-    if (error.code === "outside_turn") this.violate(error);
+    if (error.code === "outside_turn") reportOutside(this, error);
     throw error;
   }
 

@@ -101,7 +101,10 @@ describe("the times of a step", () => {
     await fleet.worker({ workflows: [job] });
     const run = await fleet.client().start(job);
     await fleet.result(run);
-    const [page] = await fleet.store.histories.read({ runs: [{ runId: run.runId, afterSeq: 0 }], limitPerRun: 100 });
+    const [page] = await fleet.store.histories.read({
+      runs: [{ namespace: "default", runId: run.runId, afterSeq: 0 }],
+      limitPerRun: 100,
+    });
     expect(page?.map(({ op, meta }) => [op, meta])).toEqual([
       ["sync", undefined],
       ["async", undefined],

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
+import type { Logger } from "../../ports/logger.ts";
 
 const OWN_FOLDERS = ownFolders(import.meta.url);
 
@@ -59,4 +60,19 @@ function calledInsideStep(): boolean {
   const stack = new Error().stack ?? "";
   Error.stackTraceLimit = limit;
   return stack.includes(STEP_FRAME);
+}
+
+interface Misused {
+  readonly run: Run;
+  readonly log: Logger;
+  readonly violation: HoldfastError | undefined;
+  violate(error: HoldfastError): void;
+}
+
+/** A ctx call at the wrong time. Written down at once: the run may sleep for days before its worker has it again and parks it. */
+export function reportOutside(machine: Misused, error: HoldfastError): void {
+  const { runId, id, workflow } = machine.run;
+  const { call, location } = error.data;
+  if (!machine.violation) machine.log.warn({ runId, id, workflow, call, location }, error.message);
+  machine.violate(error);
 }

@@ -139,7 +139,10 @@ export interface Context<I = unknown> {
   patched(id: string): boolean;
   /** Stands where a step stood that is gone: its record in older histories is passed over, and a run that has it in flight goes on without it. */
   retired(name: string): void;
-  /** Adds something to undo, last in first out, if the run fails or is canceled from here on. */
+  /**
+   * Adds something to undo, last in first out, if the run fails or is canceled from here on. Retried like every compensation: up to
+   * ten attempts, see `compensate` of a step.
+   */
   compensate(name: string, fn: Compensation<never>): void;
   /**
    * Ends this run and starts a fresh one of the same id, with signals that were not received. Does not return. It decides at once:

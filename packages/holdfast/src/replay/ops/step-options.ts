@@ -110,7 +110,8 @@ export interface StepOptions<T = unknown, S extends string = string> {
   readonly timeout?: CheckedDuration<S>;
   /**
    * How to undo the step if the run fails, is canceled or times out. Called for every step that began, also for one that failed:
-   * look at `c.outcome`, and undo by `c.idempotencyKey`.
+   * look at `c.outcome`, and undo by `c.idempotencyKey`. It is tried up to ten times, whatever it throws, after 1 s, 2 s, 4 s … up to
+   * a minute, ±25 %; `retry` and `retryIf` are for the step alone. A `NonRetryableError` gives up at once.
    * @defaultValue nothing is undone
    */
   readonly compensate?: Compensation<T>;
