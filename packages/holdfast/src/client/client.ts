@@ -1,4 +1,4 @@
-import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
+import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import { originalStore } from "../engine/answering-store.ts";
 import { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
@@ -21,6 +21,7 @@ import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { startMany } from "./start-many.ts";
+import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -28,31 +29,6 @@ import { Workers } from "./workers.ts";
 
 /** How often results that are waited for are looked up, for ends that no hint announced. */
 export const RESULT_LOOK_MS = 2_000;
-
-/**
- * What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none; of a workflow by its name
- * nothing is known of the input.
- */
-export type StartArguments<D, S extends string = string> = [D] extends [string]
-  ? [input?: unknown, options?: StartOptions<S>]
-  : undefined extends InputOf<D>
-    ? [input?: InputOf<D>, options?: StartOptions<S>]
-    : [input: InputOf<D>, options?: StartOptions<S>];
-
-/** One start of `startMany`; of a workflow by its name nothing is known of the input. */
-export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, S extends string = string> = {
-  readonly workflow: D;
-  readonly options?: StartOptions<S>;
-} & (D extends AnyWorkflow
-  ? undefined extends InputOf<D>
-    ? { readonly input?: InputOf<D> }
-    : { readonly input: InputOf<D> }
-  : { readonly input?: unknown });
-
-/** The handles of `startMany`, in the order of the requests. */
-export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
-  -readonly [K in keyof T]: RunHandle<OutputOf<T[K]>>;
-};
 
 /** A page of `hf.list`. */
 export interface RunPage {

@@ -39,10 +39,10 @@ import { Rewind } from "./rewind.ts";
 import { RunCommits } from "./run-commits.ts";
 import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
 import { RunPhase } from "./run-phase.ts";
-import { StepBoard } from "./step-board.ts";
+import { StepBoard, type StepOwner } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
-export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
+export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, StepOwner {
   readonly runId: string;
   /** For the turn loop alone. */
   inLine = false;

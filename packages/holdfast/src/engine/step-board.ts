@@ -18,9 +18,22 @@ import type { StepWork } from "../replay/ops/step-work.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeFailedAttempt } from "./failure-lines.ts";
+import type { HeldRun } from "./held-run.ts";
 import { attemptMeta } from "./message-draft.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { fenceOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+
+/** The live run whose steps these are. */
+export interface StepOwner extends HeldRun {
+  /** Something has happened that is to be delivered. */
+  push(draft: EventDraft): void;
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: DrivenOp): boolean;
+  hasConsumed(message: Message): boolean;
+  /** No new attempt is to start here. */
+  yielding(): boolean;
+  /** The run belongs to another worker now. */
+  drop(): void;
+}
 
 /** What is known of a step that has failed for good. */
 interface FailureFacts {
@@ -36,7 +49,7 @@ export class StepBoard implements AttemptOwner {
   #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   #machine: Machine;
-  readonly #run: RunExecutor;
+  readonly #run: StepOwner;
   /** Attempts that ended after the code had. */
   #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
   /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
@@ -44,7 +57,7 @@ export class StepBoard implements AttemptOwner {
   /** Those of them that had never begun, although the start of one of their attempts was written down. */
   #unbegun: ReadonlySet<string> | undefined;
 
-  constructor(host: ExecutorHost, machine: Machine, run: RunExecutor) {
+  constructor(host: ExecutorHost, machine: Machine, run: StepOwner) {
     this.#host = host;
     this.#machine = machine;
     this.#run = run;

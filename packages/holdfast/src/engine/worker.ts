@@ -10,6 +10,7 @@ import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "./executor-host.ts";
+import type { HeldRun } from "./held-run.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
@@ -22,7 +23,6 @@ import { Guard } from "./rejection-guard.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
 import { signOff } from "./sign-on.ts";
 import type { SlotReservation } from "./slot-reservation.ts";
@@ -320,7 +320,7 @@ export class Worker {
     this.#claimer.noteDueAt(storeAt);
   }
 
-  #left(executor: RunExecutor, leaving: Leaving): void {
+  #left(executor: HeldRun, leaving: Leaving): void {
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: that needs no hint here.

@@ -4,45 +4,8 @@ import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { cancelScope } from "./cancellation.ts";
-import { type Context, ContinueAsNew } from "./context.ts";
+import { type Branch, type Branches, ContinueAsNew, type ParallelOptions } from "./context.ts";
 import { Scope } from "./scope.ts";
-
-/** A part of a workflow. Ops asked for through the ctx it is given belong to the branch and are canceled with it. */
-export type Branch<T = unknown> = (ctx: Context) => T | PromiseLike<T>;
-/** Branches whose results come back as a list. */
-export type BranchList = readonly Branch[];
-/** Branches whose results come back under the same names. */
-export type BranchMap = Readonly<Record<string, Branch>>;
-/** Branches of `ctx.parallel` and `ctx.race`: a list, or an object with names. */
-export type Branches = BranchList | BranchMap;
-
-type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
-/** Results in the shape of the branches. */
-export type Outcomes<B extends Branches> = { -readonly [K in keyof B]: ResultOf<B[K]> };
-/** Every outcome in the shape of the branches, as `Promise.allSettled` gives it. */
-export type Settled<B extends Branches> = { -readonly [K in keyof B]: PromiseSettledResult<ResultOf<B[K]>> };
-
-/** Options of `ctx.parallel`. */
-export interface ParallelOptions {
-  /**
-   * `"fail-fast"`: the first error rejects and cancels the others. `"collect-all"`: waits for all, and gives every outcome.
-   * @defaultValue `"fail-fast"`
-   */
-  readonly onError?: "fail-fast" | "collect-all";
-  /**
-   * How many branches may be under way at once.
-   * @defaultValue no limit
-   */
-  readonly limit?: number;
-}
-
-/** The options with which `ctx.parallel` gives every outcome instead of the results. */
-export type CollectAll = ParallelOptions & { readonly onError: "collect-all" };
-
-/** Which branch won: its key, or its position as a number when the branches are a list. */
-export type RaceResult<B extends Branches> = B extends readonly Branch[]
-  ? { readonly winner: number; readonly value: ResultOf<B[number]> }
-  : { [K in keyof B & string]: { readonly winner: K; readonly value: ResultOf<B[K]> } }[keyof B & string];
 
 const isLimit = wholeNumber(1);
 

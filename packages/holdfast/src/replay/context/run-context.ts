@@ -13,8 +13,16 @@ import { askStep } from "../ops/step.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TransactionWork } from "../ops/step-work.ts";
 import { bindWhenRead } from "./bound-methods.ts";
-import { type Branch, type Branches, type ParallelOptions, runInScope, runParallel, runRace } from "./branches.ts";
-import { type Context, ContinueAsNew, type RunInfo, type SignalDefinition } from "./context.ts";
+import { runInScope, runParallel, runRace } from "./branches.ts";
+import {
+  type Branch,
+  type Branches,
+  type Context,
+  ContinueAsNew,
+  type ParallelOptions,
+  type RunInfo,
+  type SignalDefinition,
+} from "./context.ts";
 import { runLogger } from "./run-logger.ts";
 import { Scope } from "./scope.ts";
 
