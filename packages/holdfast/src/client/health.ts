@@ -75,10 +75,11 @@ function judge(workers: readonly WorkerHealth[]): Pick<Health, "status" | "reaso
   if (workers.length === 0) return { status: "degraded", reasons: ["No worker has signed on."] };
   const reasons = workers
     .filter((worker) => worker.health !== "healthy")
-    .map(
-      (worker) =>
-        `Worker ${worker.name} is ${worker.status}; its last heartbeat is ${Math.round(worker.heartbeatAgeMs / 1000)} s old.`,
-    );
+    .map(({ name, status, health, heartbeatAgeMs }) => {
+      // A dead worker stays online in its row until another one sweeps.
+      const state = status === "online" && health === "unhealthy" ? "silent, and its lease has expired" : status;
+      return `Worker ${name} is ${state}; its last heartbeat is ${Math.round(heartbeatAgeMs / 1000)} s old.`;
+    });
   if (workers.every((worker) => worker.health === "unhealthy")) return { status: "unhealthy", reasons };
   return { status: reasons.length > 0 ? "degraded" : "healthy", reasons };
 }

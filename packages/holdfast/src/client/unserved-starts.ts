@@ -3,7 +3,7 @@
  * after the first start of a workflow, in the list of workers, and then not for a while, so a start costs nothing.
  */
 import type { Run } from "../model/run.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import { isAlive, isOverdue, offers } from "../model/worker-row.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -32,7 +32,16 @@ export class UnservedStarts {
     if (again !== undefined && now < again) return;
     if (this.#lookedAt.size >= WORKFLOWS_MAX) this.#lookedAt.clear();
     this.#lookedAt.set(key, now + LOOK_AGAIN_MS);
-    const timer = clock.setTimer(LOOK_AFTER_MS, () => {
+    this.#lookLater(run);
+  }
+
+  close(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #lookLater(run: Started): void {
+    const timer = this.#core.ports.clock.setTimer(LOOK_AFTER_MS, () => {
       this.#timers.delete(timer);
       // A store that does not answer is reported by whoever needs it.
       void this.#look(run).catch(() => {});
@@ -41,24 +50,18 @@ export class UnservedStarts {
     this.#timers.add(timer);
   }
 
-  close(): void {
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
-  }
-
   async #look(run: Started): Promise<void> {
-    const { ports, namespace } = this.#core;
+    const { ports, namespace, life } = this.#core;
     const workers = await ports.store.workers.list({ namespace });
-    if (workers.some((worker) => offers(worker, run))) return;
+    const { now } = await ports.store.readClock();
+    if (life.over) return;
+    // One that drains counts: a deployment is about to put another in its place.
+    const serving = workers.filter((worker) => isAlive(worker, now) && offers(worker, run));
+    if (serving.some((worker) => !isOverdue(worker, now))) return;
+    // They may be dead. Their leases tell, soon.
+    if (serving.length > 0) return this.#lookLater(run);
     const { id, workflow, version, queue } = run;
     const offer = `no live worker offers ${workflow}@${version} on queue "${queue}" in namespace "${namespace}"`;
     ports.log.warn({ workflow, id, queue }, `a run was started that nobody takes: ${offer}; it waits until one does`);
   }
-}
-
-/** One that drains counts: a deployment is about to put another in its place. */
-function offers(worker: WorkerRow, { workflow, version, queue }: Omit<Started, "id">): boolean {
-  return (
-    worker.status !== "offline" && worker.workflows.includes(`${workflow}@${version}`) && worker.queues.includes(queue)
-  );
 }

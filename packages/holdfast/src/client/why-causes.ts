@@ -3,7 +3,7 @@ import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { StepView } from "./step-view.ts";
 
 /** The code of a run that a person has paused. */
@@ -17,8 +17,8 @@ export interface RequestedCancel {
 
 /**
  * What can keep a run from ending. `step`: a step runs, or (without `op`) a worker has the run and it is not known which; `backoff`:
- * a step, or without `op` the whole run, is between two attempts; `limit`: it is due, and waits for a free slot; `lease`: its worker
- * is silent or gone.
+ * a step, or without `op` the whole run, is between two attempts; `limit`: it is due, and waits for a free slot; `lease`: its worker,
+ * or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
@@ -75,7 +75,7 @@ export function causesOf(findings: Findings): readonly Cause[] {
     return [{ kind: run.error?.code === PAUSED ? "paused" : "parked", ...some("error", run.error) }];
   if (run.heldBy !== null) return causesWhileHeld(findings);
   const due = run.availableAt !== null && run.availableAt <= now;
-  if (due) return [{ kind: isServed(findings) ? "limit" : "no_worker", since: new Date(run.availableAt as number) }];
+  if (due) return [causeWhileDue(findings, new Date(run.availableAt as number))];
   if (run.startedAt === null) return [{ kind: "start_delay", ...some("at", date(run.availableAt)) }];
   const last = events.at(-1);
   if (last?.type === "run_retried" && last.meta?.retryAt !== undefined)
@@ -90,10 +90,13 @@ export function causesOf(findings: Findings): readonly Cause[] {
   return waits(steps, undefined);
 }
 
-/** Whether a live worker could take the run. */
-function isServed({ run, workers }: Findings): boolean {
-  const version = `${run.workflow}@${run.version}`;
-  return workers.some((w) => w.status === "online" && w.workflows.includes(version) && w.queues.includes(run.queue));
+/** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
+function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
+  const serving = workers.filter((one) => one.status === "online" && isAlive(one, now) && offers(one, run));
+  const [first] = serving;
+  if (!first) return { kind: "no_worker", since };
+  if (!serving.every((one) => isOverdue(one, now))) return { kind: "limit", since };
+  return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
 }
 
 function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): Cause[] {

@@ -1,11 +1,9 @@
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isClosed } from "../model/run.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause, Findings } from "./why-causes.ts";
 
-/** Three heartbeats are due in a lease: by then one is missing, and has had time to be late. */
-const OVERDUE_SHARE = 0.5;
 /** How many ops are spoken of one by one. */
 const OPS_TOLD_MAX = 5;
 
@@ -13,9 +11,15 @@ const OPS_TOLD_MAX = 5;
 export function reasonOf(findings: Findings, causes: readonly Cause[]): string {
   const { run, now } = findings;
   if (run.status === "continued") return `It went on as run ${run.continuedAs}.`;
-  if (isClosed(run.status))
-    return `It is ${run.status}${run.error ? `: ${run.error.message}` : ""}; it waits for nothing.`;
-  const overdue = isOverdue(holderOf(findings), now);
+  if (isClosed(run.status)) {
+    const undone =
+      run.compensation === "compensation_failed"
+        ? ` At least one compensation failed, so not everything was undone: handle.steps() shows which.${run.status === "failed" ? " handle.retry() repeats it." : ""}`
+        : "";
+    return `It is ${run.status}${run.error ? `: ${run.error.message}` : ""}; it waits for nothing.${undone}`;
+  }
+  const holder = holderOf(findings);
+  const overdue = holder !== undefined && isOverdue(holder, now);
   const told = causes.map((cause) => causeText(cause, now, overdue)).filter((text) => text !== "");
   const more = told.length > OPS_TOLD_MAX ? [`The same is true of ${told.length - OPS_TOLD_MAX} more ops.`] : [];
   return [standing(findings, causes), ...told.slice(0, OPS_TOLD_MAX), ...more, cancelText(findings, causes)]
@@ -35,17 +39,34 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
   const dueAt = new Date(run.availableAt).toISOString();
   if (causes[0]?.kind === "start_delay") return `It is to start at ${dueAt}.`;
   if (run.availableAt > now) return `It waits for ${wanted}, at the latest until ${dueAt}.`;
-  if (causes[0]?.kind === "no_worker")
-    return `It is due, but no live worker offers ${run.workflow}@${run.version} on queue "${run.queue}".`;
+  if (causes[0]?.kind === "no_worker") return unservedText(findings);
+  if (causes[0]?.kind === "lease")
+    return `It is due, but the workers that offer it are silent: ${silentText(findings)}. If they stay silent, their leases end, and the run waits for another worker.`;
   return `It is due and waits for a free slot${run.suspect ? " on an empty worker, because workers died while they ran it" : ""}.`;
+}
+
+function unservedText(findings: Findings): string {
+  const { workflow, version, queue } = findings.run;
+  const silent = silentText(findings);
+  return `It is due, but no live worker offers ${workflow}@${version} on queue "${queue}"${silent === "" ? "" : `; ${silent}`}.`;
+}
+
+/** When the workers that offer the run, and have not stopped of their own accord, were last heard of: the latest three. */
+function silentText({ run, now, workers }: Findings): string {
+  return workers
+    .filter((one) => offers(one, run) && (one.status !== "offline" || one.died))
+    .sort((a, b) => b.heartbeatAt - a.heartbeatAt)
+    .slice(0, 3)
+    .map(({ name, status, heartbeatAt }) =>
+      status === "draining"
+        ? `worker ${name} is draining`
+        : `the last heartbeat of worker ${name} was ${seconds(now - heartbeatAt)} ago`,
+    )
+    .join(", ");
 }
 
 function holderOf({ run, workers }: Findings): WorkerRow | undefined {
   return workers.find((worker) => worker.workerId === run.heldBy);
-}
-
-function isOverdue(holder: WorkerRow | undefined, now: number): boolean {
-  return holder !== undefined && now - holder.heartbeatAt > holder.leaseMs * OVERDUE_SHARE;
 }
 
 /** What the holder is doing, as far as its heartbeats tell. */

@@ -37,6 +37,8 @@ export class Attempt implements StepInfo {
   readonly startedAt: number;
   /** Whether history says that it has started. */
   recorded = false;
+  /** Whether the step's function has been called. */
+  called = true;
   /** Where it stands among the attempts of its run that are under way; -1 when it does not. */
   place = -1;
   readonly #owner: AttemptOwner;

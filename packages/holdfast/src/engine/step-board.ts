@@ -14,7 +14,7 @@ import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
-import type { StepWork } from "../replay/ops/step-work.ts";
+import type { StepWork, TransactionWork } from "../replay/ops/step-work.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeFailedAttempt } from "./failure-lines.ts";
@@ -201,13 +201,21 @@ export class StepBoard implements AttemptOwner {
     // like a run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
-    const execute =
-      typeof fn === "function" ? fn : () => runTransaction(this.#host, fenceOf(this.#run.run), op.id, fn, attempt);
-    attempt.run(execute);
+    attempt.run(typeof fn === "function" ? fn : () => this.#transact(attempt, fn));
     if (!attempt.open) return;
     attempt.place = this.#attempts.length;
     this.#attempts = appended(this.#attempts, attempt);
     this.#host.watch.add(attempt);
+  }
+
+  /** The store may let it wait before it calls the function. */
+  #transact(attempt: Attempt, { kind, fn }: TransactionWork): Promise<unknown> {
+    attempt.called = false;
+    const work: TransactionWork["fn"] = (tx, step) => {
+      attempt.called = true;
+      return fn(tx, step);
+    };
+    return runTransaction(this.#host, fenceOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
   }
 
   noteStarted(attempt: Attempt): void {
@@ -248,8 +256,10 @@ export class StepBoard implements AttemptOwner {
     this.#run.push(meta === undefined ? event : { ...event, meta });
   }
 
-  #failAttempt({ op, attempt, ms }: Attempt, error: unknown): void {
+  #failAttempt({ op, attempt, ms, called }: Attempt, error: unknown): void {
     const work = op.step as StepWork;
+    if (!called && work.closing && work.failedAttempts === 0 && !this.#machine.mayHaveBegun(op))
+      return this.#fail(op, 0, error, { neverBegan: true });
     const now = this.#host.storeTime.now();
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;

@@ -199,6 +199,27 @@ describe("a client whose runs nobody takes", () => {
     await client.close();
   });
 
+  test("is told so when the only worker is dead, as soon as its lease has expired", async () => {
+    const { logger, shown } = recording();
+    const { client, clock, store } = open(logger);
+    await store.workers.register({
+      namespace: "default",
+      workerId: "00000000-0000-4000-8000-000000000001",
+      name: "orders",
+      queues: ["default"],
+      workflows: ["order@1"],
+      labels: {},
+      leaseMs: 30_000,
+    });
+    await clock.advance("20s");
+    await client.start(order);
+    await clock.advance("9s");
+    expect(shown("warn")).toEqual([]);
+    await clock.advance("9s");
+    expect(shown("warn")).toEqual([expect.stringMatching(/^a run was started that nobody takes/)]);
+    await clock.until(client.close());
+  });
+
   test("hears nothing when a worker came meanwhile, when the start is for later, or when the client is closed", async () => {
     const { logger, shown } = recording();
     const { client, clock } = open(logger);
