@@ -202,7 +202,7 @@ export const onCall: ClientSuite = {
       const cancelRequested = { at: expect.any(Date), reason: "too late" };
       expect(await client.why("parked")).toMatchObject({ status: "parked", cancelRequested });
       expect((await client.why("parked")).reason).toMatch(
-        /^It is parked: .* A cancel was requested at \S+Z \("too late"\); it takes effect when the run goes on: handle\.resume\(\) lets it, handle\.terminate\(\) ends the run as it is\.$/s,
+        /^It is parked: .* A cancel was requested at \S+Z \("too late"\); it takes effect when the run is resumed. Call handle\.resume\(\), or handle\.terminate\(\) to end the run as it is\.$/s,
       );
 
       const unserved = await client.start("unserved", undefined, { id: "unserved" });
@@ -210,7 +210,7 @@ export const onCall: ClientSuite = {
       const why = await client.why("unserved");
       expect(why).toMatchObject({ cancelRequested: { reason: null }, causes: [{ kind: "no_worker" }] });
       expect(why.reason).toMatch(
-        /^It is due, but no live worker offers unserved@1 on queue "default"\. A cancel was requested at \S+Z; it takes effect when a worker takes the run; handle\.terminate\(\) ends the run as it is\.$/,
+        /^It is due, but no live worker offers unserved@1 on queue "default"\. A cancel was requested at \S+Z; it takes effect when a worker claims the run; handle\.terminate\(\) ends the run as it is\.$/,
       );
     },
   },

@@ -172,7 +172,7 @@ export const wrongArguments: ClientSuite = {
       for (const forged of [[createdAt, "x"], [createdAt + 0.5, UUID], [2 ** 60, UUID], ["1", UUID], [UUID], null, {}])
         expect(await refusalOf(() => client.list({ cursor: cursorOf(forged) })), JSON.stringify(forged)).toMatchObject({
           code: "invalid_option",
-          message: "list: the cursor is not one that list() has returned.",
+          message: "list: the cursor was not returned by list().",
         });
       expect((await client.list({ cursor: cursor as string })).runs).toHaveLength(2);
     },

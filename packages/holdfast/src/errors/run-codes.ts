@@ -71,7 +71,7 @@ export const RUN_CODES = {
     group: "timeout",
     caller: "retry_later",
     kind: "Timeout",
-    summary: "The run did not end while result() waited. The run itself goes on.",
+    summary: "The run did not end while result() waited. The run itself continues.",
     advice: "Wait again, or ask hf.why(id) what the run is waiting for.",
   },
   step_failed: {

@@ -47,9 +47,9 @@ describe("a name that cannot be one", () => {
     expect((await refusal(() => connect("memory:", { namespace: "" }))).message).toContain('The namespace "" is empty');
     expect(await refusal(() => connect("mysql://host"))).toMatchObject({
       code: "unknown_url_scheme",
-      message: expect.stringContaining('"mysql:" is not a store that Holdfast knows'),
+      message: expect.stringContaining('"mysql:" is not a scheme that Holdfast knows'),
     });
-    expect((await refusal(() => connect("orders.db"))).message).toContain("the address has no scheme");
+    expect((await refusal(() => connect("orders.db"))).message).toContain("the URL has no scheme");
   });
 });
 

@@ -68,7 +68,7 @@ describe("result()", () => {
     await expect(run.result({ timeout: "90s" })).rejects.toMatchObject({
       code: "result_timeout",
       kind: "Timeout",
-      message: 'Run "w" has not ended within 1m 30s; it is waiting. The run itself goes on.',
+      message: 'Run "w" has not ended within 1m 30s; it is waiting. The run itself continues.',
     });
     await run.signal(go, 1);
     expect(await run.result({ timeout: "90s" })).toBe(1);
@@ -112,7 +112,7 @@ describe("result()", () => {
     const run = await client.start(wait, undefined, { id: "w" });
     const waiting = expect(run.result()).rejects.toMatchObject({
       code: "client_closed",
-      message: expect.stringContaining("The run itself goes on."),
+      message: expect.stringContaining("The run itself continues."),
     });
     await fleet.clock.settle();
     await client.close();
