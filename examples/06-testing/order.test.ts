@@ -24,7 +24,7 @@ test("crashEverywhere finds where it charges twice", async () => {
     code: "crash_unsafe",
     // When the worker dies right before commit 1, the outside world ends up as … instead of …
     message: expect.stringMatching(
-      /dies right before commit 1.* ends up as {"charged":\[990,990\].* instead of {"charged":\[990\].* ran a second time: charge\./,
+      /dies right before commit 1.* ends up as {"charged":\[990,990\].* instead of {"charged":\[990\].* executed a second time: charge\./,
     ),
   });
 });

@@ -149,7 +149,7 @@ export class RunHandle<T = unknown> {
     this.#core.life.assertOpen();
     const stands =
       run?.status === "parked"
-        ? `parked: ${run.error?.message ?? "no reason is recorded."} ${PARKED_ADVICE}`
+        ? `parked: ${run.error?.message ?? "no reason was recorded."} ${PARKED_ADVICE}`
         : `${run?.status ?? "unreachable"}. The run itself continues.`;
     const message = `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${stands}`;
     return new HoldfastError("result_timeout", message, { data: { id: this.id, status: run?.status } });

@@ -88,7 +88,7 @@ describe("a duration of more than 100 years", () => {
       const t = await openEngine(job);
       const error = await refusal(() => t.client.start(job, undefined, { delay: delay as string }));
       expect(error.code).toBe("invalid_duration");
-      expect(error.message).toContain("which is longer than 100 years, the longest there may be (36525 days).");
+      expect(error.message).toContain("which is longer than the limit of 100 years (36525 days).");
     },
   );
 });

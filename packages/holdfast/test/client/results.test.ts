@@ -84,7 +84,7 @@ describe("result()", () => {
       code: "result_timeout",
       data: { id: "s", status: "parked" },
       message: expect.stringMatching(
-        /^Run "s" has not ended within 1m 30s; it is parked: Workflow "stuck" .*not a ctx operation.* The run is not over: .*handle\.resume\(\) lets it go on.*handle\.terminate\(\) ends it/s,
+        /^Run "s" has not ended within 1m 30s; it is parked: Workflow "stuck" .*not a ctx operation.* The run has not ended\. .*call handle\.resume\(\).*handle\.terminate\(\) ends it/s,
       ),
     });
     await expect(told).rejects.not.toMatchObject({ message: expect.stringContaining("goes on.") });
