@@ -5,8 +5,8 @@ import type { Fixture } from "./fixture.ts";
 const TRIES_MAX = 5_000;
 
 /**
- * Repeats a call, unchanged, until it has an answer: rows of strangers (`busy`) and stores that are away for a moment are
- * part of the contract. The call must be idempotent, as all of the store's are.
+ * Repeats a call, unchanged, until it has an answer: rows locked by another transaction (`busy`) and brief
+ * unavailability are part of the contract. The call must be idempotent, as all store calls are.
  */
 export async function untilAnswered<T>(call: (again: boolean) => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
@@ -19,7 +19,7 @@ export async function untilAnswered<T>(call: (again: boolean) => Promise<T>): Pr
   }
 }
 
-/** Waits for what arrives by another way than the answer of a call; time is counted in round trips to the store. */
+/** Waits for something that does not arrive in the answer of a call; time is counted in round trips to the store. */
 export async function untilSeen(t: Fixture, what: string, seen: () => boolean): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (seen()) return;

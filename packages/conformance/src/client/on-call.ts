@@ -10,7 +10,7 @@ interface Gate {
   open(): void;
 }
 
-/** A promise to be kept by hand. */
+/** A promise that the test resolves. */
 function gate(): Gate {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
@@ -19,7 +19,7 @@ function gate(): Gate {
   return { opened, open };
 }
 
-/** What a step does that says when it begins, and lasts as long as that. */
+/** A step function that reports when it begins, and ends when `until` resolves. */
 function lasting(begun: Gate, until: Promise<void>): () => Promise<void> {
   return () => {
     begun.open();
@@ -27,7 +27,7 @@ function lasting(begun: Gate, until: Promise<void>): () => Promise<void> {
   };
 }
 
-/** Asks until the answer is as wanted; time is counted in round trips to the store. */
+/** Asks until the answer is the wanted one; time is counted in round trips to the store. */
 async function whyUntil(client: Client, id: string, wanted: (why: Why) => boolean): Promise<Why> {
   for (;;) {
     const why = await client.why(id);
@@ -39,7 +39,7 @@ function opsOf(steps: readonly { readonly op: string; readonly kind: string; rea
   return steps.map(({ op, kind, status }) => `${kind} ${op} ${status}`);
 }
 
-/** A step that fails and is tried again in an hour; beside it, if so wanted, one that runs until it is let go. */
+/** A step that fails and is retried in an hour; optionally beside a step that runs until `beside` resolves. */
 function failing(name: string, beside?: Promise<void>) {
   const begun = gate();
   const definition = workflow(name, async (ctx) => {

@@ -17,7 +17,7 @@ export function commitCall(world: World, dice: Dice): Call | undefined {
 function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
   const consumed = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const transition = randomTransition(world, dice, run);
-  // Mostly parked without progress, so that one code after the other parks the same run.
+  // Usually parked without progress, so that one code after the other parks the same run.
   const events = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
   return {
     runId: run.runId,
@@ -70,7 +70,7 @@ function randomEnd(dice: Dice): Transition {
   });
 }
 
-/** Some of the messages that were moved into history. */
+/** Some of the messages that are already in history. */
 function carry(world: World, dice: Dice, run: Run): CarriedMessage[] {
   const consumed = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= run.consumed);
   if (consumed.length === 0 || dice.chance(0.5)) return [];

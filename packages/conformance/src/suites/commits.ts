@@ -3,7 +3,7 @@ import { Holder } from "../holder.ts";
 import { bytes, end, HOLD, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** The fence and what every commit writes. What each transition does is in transitions.ts. */
+/** The fence, and what every commit writes. transitions.ts has what each transition does. */
 export const commits: Suite = {
   noun: "commits",
   cases: {

@@ -176,7 +176,7 @@ describe("a worker that starts where one of its name has died", () => {
     expect([one.workerId, other.workerId]).toEqual(ids);
   });
 
-  test("a worker that has lost its lease and lives signs on under its own name", async () => {
+  test("a worker that has lost its lease and lives registers under its own name", async () => {
     const [cluster, machine] = [new Cluster(), new Machine("h")];
     const first = cluster.process("first", undefined, machine.start(10));
     const worker = await first.worker({ workflows: [], name: "orders" });
