@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 export interface SimOptions {
   readonly from: number;
   readonly count: number;
-  /** Only every so many seeds: how jobs share them. */
+  /** Only every n-th seed: how jobs share them. */
   readonly step: number;
   readonly jobs: number;
   readonly shrink: boolean;
@@ -12,9 +12,9 @@ export interface SimOptions {
   readonly trace: boolean;
   /** Stop at the first seed that fails. */
   readonly first: boolean;
-  /** Stop at the first seed that this checker finds fault with. */
+  /** Stop at the first seed in which this checker finds a violation. */
   readonly until: string | undefined;
-  /** A configuration to be used instead of the one that the seed gives. */
+  /** A configuration to use instead of the seed's own. */
   readonly config: unknown;
 }
 

@@ -6,8 +6,8 @@ interface RetiredNode {
 }
 
 /**
- * A step that a deploy takes out of the code of a version. It stands first, in runs to which nothing is said: a run that has got
- * a message while the step was under way cannot go on without it (FOUND.md).
+ * A step that a deployment removes from the code of a version. It comes first, in runs to which nothing is sent: a run
+ * that got a message while the step was in flight cannot continue without it (FOUND.md).
  */
 export const retired: OpKind<RetiredNode> = {
   kind: "retired",
