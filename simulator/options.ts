@@ -22,13 +22,13 @@ export const USAGE = `npm run sim -- [options]
   --seed N          one seed; prints its configuration, the trace hash and what is wrong
   --seeds A..B      these seeds
   --from A --count N
-  --jobs N          so many processes
+  --jobs N          the number of processes
   --first           stop at the first failure
   --until CHECKER   stop at the first failure that this checker finds
-  --shrink          with --seed: make the configuration plainer while the failure stays
-  --config FILE     use the configuration in this file (JSON, as --json prints it), whatever the seed says
+  --shrink          with --seed: simplify the configuration while the failure stays
+  --config FILE     use the configuration in this file (JSON, as --json prints it) instead of the one from the seed
   --trace           print everything that happened
-  --json            one line of JSON for each seed`;
+  --json            one line of JSON per seed`;
 
 export function readOptions(args: readonly string[]): SimOptions {
   const { values } = parseArgs({
