@@ -245,13 +245,13 @@ function poisonTests(store: string, theater: () => Theater): void {
       const [first] = fleet.live as [TorturedWorker];
       const run = await torture.client.start(poison, 0, { id: "poison" });
       for (const name of ["chain", "order", "approval", "race", "relay"]) {
-        theater().begin(workloadNamed(name), "neighbour", first);
-        theater().begin(workloadNamed(name), "neighbour");
+        theater().begin(workloadNamed(name), "neighbor", first);
+        theater().begin(workloadNamed(name), "neighbor");
       }
       await driver.untilEnded(ENDS_WITHIN_MS);
       await untilParked(run);
       expect((await run.describe()).error?.code).toBe("crash_loop");
-      expect(await theater().verdict("neighbour")).toMatchObject({ findings: [], finished: 10 });
+      expect(await theater().verdict("neighbor")).toMatchObject({ findings: [], finished: 10 });
       expect(driver.resumed).toBe(0);
       expect(fleet.deaths - deathsBefore).toBeGreaterThanOrEqual(5);
       await run.terminate();

@@ -11,14 +11,14 @@ export function pause(ms: number): Promise<void> {
 /** f(0) … f(n - 1), at most `width` of them in flight. */
 export async function flood(n: number, width: number, f: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const runLoop = async (): Promise<void> => {
     while (next < n) {
       const i = next;
       next += 1;
       await f(i);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, n) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, n) }, runLoop));
 }
 
 /** A body that has returned is not durable yet: asks the store until nothing is open. */

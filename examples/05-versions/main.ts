@@ -41,10 +41,10 @@ await show("both are deployed:");
 
 // 3. A canary: some of the new runs get version 2. How do they do?
 await versions.canary("order", "2", 0.25);
-const tries = await hf.startMany(Array.from({ length: 200 }, () => ({ workflow: "order" })));
+const trial = await hf.startMany(Array.from({ length: 200 }, () => ({ workflow: "order" })));
 const canaries = await hf.count({ workflow: "order", version: "2" });
-await Promise.all(tries.map((run) => run.signal(paid)));
-const shipped = await Promise.all(tries.map((run) => run.result()));
+await Promise.all(trial.map((run) => run.signal(paid)));
+const shipped = await Promise.all(trial.map((run) => run.result()));
 console.log("about a quarter on 2:     ", canaries > 20 && canaries < 80);
 console.log("they use the courier:     ", shipped.filter((how) => how === "a box by Hermes").length === canaries);
 

@@ -1,7 +1,7 @@
 // Reads the code blocks of a guide page. The words after the language mean:
 //   ts                    a whole program: it is compiled and executed, and prints what the text block after it shows
 //   ts file=order.ts      the same under a name, so that later blocks of the page can import "./order.ts"
-//   ts fragment           compiled, not executed: it would run for ever, or needs a server
+//   ts fragment           compiled, not executed: it would run forever, or needs a server
 // A block that imports vitest is a test file. A program without a text block after it prints nothing.
 
 export interface Block {

@@ -172,7 +172,7 @@ const PAGES: readonly Page[] = [
   {
     file: "sqlite.md",
     title: "@holdfast/sqlite",
-    about: 'Transactions on SQLite. `connect("file:app.db")` loads the package by itself; see [SQLite](../sqlite.md).',
+    about: 'Transactions on SQLite. `connect("file:app.db")` loads the package on its own; see [SQLite](../sqlite.md).',
     from: "packages/sqlite/src",
     entry: "index.ts",
     takes: () => true,
@@ -185,7 +185,7 @@ const PAGES: readonly Page[] = [
     file: "postgres.md",
     title: "@holdfast/postgres",
     about:
-      'Transactions on PostgreSQL. `connect("postgres://…")` loads the package by itself; see [PostgreSQL](../postgresql.md).',
+      'Transactions on PostgreSQL. `connect("postgres://…")` loads the package on its own; see [PostgreSQL](../postgresql.md).',
     from: "packages/postgres/src",
     entry: "index.ts",
     takes: () => true,

@@ -126,12 +126,12 @@ export class ClientCore {
     const answers = await send(items);
     if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
     const results = [...answers];
-    for (let tries = 1; ; tries++) {
+    for (let sends = 1; ; sends++) {
       const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
       if (busy.length === 0) return results;
-      if (this.life.over || tries > BUSY_TRIES_MAX)
+      if (this.life.over || sends > BUSY_TRIES_MAX)
         throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-      await backoff(this.#patience, tries);
+      await backoff(this.#patience, sends);
       const again = await send(busy.map((i) => items[i] as T));
       busy.forEach((i, k) => {
         results[i] = again[k] as R;

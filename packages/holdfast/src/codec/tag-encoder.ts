@@ -218,7 +218,7 @@ class TagEncoder {
     } catch {
       this.#path.length = pathLength;
       this.#errors = errors;
-      for (const stranger of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(stranger);
+      for (const inner of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(inner);
     }
   }
 
