@@ -125,6 +125,18 @@ describe("while a step is running", () => {
   });
 });
 
+test.each(everyWay)(
+  "on %s a program that has nothing left but the wait for a result is told on %s, and ends",
+  async (_, signal, newUrl) => {
+    const child = run(path.join(root, "scripts", "shutdown", "waiting-program.ts"), [newUrl()]);
+    await child.wrote("waiting");
+    child.signal(signal);
+    expect(await child.ended).toBe(0);
+    // The client itself is not closed, and the run is as it was.
+    expect(child.lines).toEqual(["waiting", "client_closed sleeping"]);
+  },
+);
+
 test.each(stores)(
   "on %s a client that nobody uses does not keep the process alive, closed or not",
   async (_, newUrl) => {

@@ -6,7 +6,7 @@ import { isHoldfastError } from "../packages/holdfast/src/errors/holdfast-error.
 import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import { signalMessageId } from "../packages/holdfast/src/model/ids.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
-import type { SignalDefinition } from "../packages/holdfast/src/replay/context.ts";
+import type { SignalDefinition } from "../packages/holdfast/src/replay/context/context.ts";
 import { type SimTime, START_MS } from "./clock.ts";
 import type { Dice } from "./dice.ts";
 import type { Ack, Letters } from "./evidence.ts";

@@ -64,7 +64,7 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
     program,
     atMs,
     delayMs: maybe(workload.delays, () => dice.pick([10, 2_000])),
-    timeoutMs: maybe(program.aloof ? 0 : workload.timeouts, () => dice.pick([500, 4_000, 15_000])),
+    timeoutMs: maybe(workload.timeouts, () => dice.pick([500, 4_000, 15_000])),
     priority: dice.int(-1, 1),
     signals,
     senders: Array.from({ length: senders }, (_, k) => ({
@@ -73,7 +73,7 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
       everyMs: dice.pick([0, 200, 1_000]),
     })),
     talker: program.lastWords ? drawTalker(new Dice(`talker ${seed} ${n}`), atMs) : undefined,
-    cancelAtMs: maybe(program.aloof ? 0 : workload.cancels, soon),
+    cancelAtMs: maybe(workload.cancels, soon),
     terminateAtMs: maybe(workload.terminations, soon),
     restart: maybe(workload.restarts, () => ({
       atMs: soon(),

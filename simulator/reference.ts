@@ -9,8 +9,8 @@ import { fromErrorRecord } from "../packages/holdfast/src/errors/error-record.ts
 import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
-import type { Context } from "../packages/holdfast/src/replay/context.ts";
-import { SeededRandom } from "../packages/holdfast/src/replay/seeded-random.ts";
+import type { Context } from "../packages/holdfast/src/replay/context/context.ts";
+import { SeededRandom } from "../packages/holdfast/src/replay/context/seeded-random.ts";
 import { type ProgramInput, programBody } from "./workload/index.ts";
 import type { Program, Stage } from "./workload/program.ts";
 

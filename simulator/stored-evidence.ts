@@ -14,16 +14,16 @@ export async function readEvidence(store: Store, namespace: string): Promise<Evi
   const inboxes = new Map();
   for (let before: Pick<Run, "createdAt" | "runId"> | undefined; ; ) {
     const rows = await store.runs.list({ namespace, limit: RUNS_PER_PAGE, ...(before ? { before } : {}) });
-    const refs = rows.map(({ runId }) => ({ runId }));
+    const refs = rows.map(({ runId }) => ({ namespace, runId }));
     const whole = refs.length === 0 ? [] : await store.runs.read({ runs: refs });
     for (const run of whole) {
       if (!run) continue;
       const [history = []] = await store.histories.read({
-        runs: [{ runId: run.runId, afterSeq: 0 }],
+        runs: [{ namespace, runId: run.runId, afterSeq: 0 }],
         limitPerRun: EVENTS_MAX,
       });
       runs.push({ run, history });
-      inboxes.set(run.runId, await store.inbox.read({ runs: [{ runId: run.runId, after: 0 }] }));
+      inboxes.set(run.runId, await store.inbox.read({ runs: [{ namespace, runId: run.runId, after: 0 }] }));
     }
     before = rows.at(-1);
     if (rows.length < RUNS_PER_PAGE) break;

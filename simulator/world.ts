@@ -2,7 +2,7 @@
 import { NonRetryableError } from "../packages/holdfast/src/errors/step-errors.ts";
 import type { RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
-import { askTransaction } from "../packages/holdfast/src/replay/run-context.ts";
+import { askTransaction } from "../packages/holdfast/src/replay/context/run-context.ts";
 import type { Dice } from "./dice.ts";
 import type { Effect } from "./evidence.ts";
 import { never, type SimProcess } from "./process.ts";

@@ -42,8 +42,8 @@ export async function collectRuns(store: Store, prefix: string): Promise<RunEvid
 }
 
 async function readRuns(store: Store, rows: readonly { readonly runId: string }[]): Promise<RunEvidence[]> {
-  const runs = await store.runs.read({ runs: rows.map(({ runId }) => ({ runId })) });
-  const wanted = rows.map(({ runId }) => ({ runId, afterSeq: 0 }));
+  const runs = await store.runs.read({ runs: rows.map(({ runId }) => ({ namespace: "default", runId })) });
+  const wanted = rows.map(({ runId }) => ({ namespace: "default", runId, afterSeq: 0 }));
   const histories = await store.histories.read({ runs: wanted, limitPerRun: EVENTS_PER_READ });
   return runs.flatMap((run, i) => (run ? [{ run, history: histories[i] ?? [] }] : []));
 }

@@ -49,8 +49,8 @@ export class BareLoop {
   async group(size: number, steps: number, onStep?: (step: number) => Promise<void> | void): Promise<void> {
     const runs = await this.start(size, true);
     for (let step = 1; step <= steps; step++) {
-      const commits = runs.map((run) => commitOf(run, step, step === steps ? END : HOLD));
-      const { outcomes } = await this.store.runs.commit({ workerId: this.#workerId, commits });
+      const commits = runs.map((run) => commitOf(run, this.#workerId, step, step === steps ? END : HOLD));
+      const { outcomes } = await this.store.runs.commit({ commits });
       if (outcomes.some((outcome) => outcome.outcome !== "written")) throw new Error("the bare loop lost a run");
       await onStep?.(step);
     }
@@ -84,7 +84,7 @@ export class BareLoop {
   }
 
   async close(): Promise<void> {
-    await this.store.workers.stop({ workerId: this.#workerId });
+    await this.store.workers.stop({ namespace: "default", workerId: this.#workerId });
     await this.store.close();
   }
 }
@@ -98,8 +98,13 @@ function newRun(runId: string): NewRun {
   return { ...place, runId, id: runId, input: INPUT, seed: runId, attributes: {} };
 }
 
-function commitOf({ runId, epoch }: RunRow, step: number, transition: Transition): RunCommit {
+function commitOf(
+  { namespace, runId, epoch }: RunRow,
+  workerId: string,
+  step: number,
+  transition: Transition,
+): RunCommit {
   const event: HistoryEvent = { seq: step, type: "step_completed", op: `s${step}`, at: Date.now(), payload: RESULT };
   const nothing = { consumed: 0, attributes: null, clearDeadline: false } as const;
-  return { runId, epoch, commit: step - 1, events: [event], ...nothing, transition };
+  return { namespace, runId, workerId, epoch, commit: step - 1, events: [event], ...nothing, transition };
 }

@@ -33,7 +33,7 @@ export class Recorder {
       this.commits.push({
         at,
         storeAt,
-        workerId: params.workerId,
+        workerId: commit.workerId,
         runId,
         epoch,
         commit: commit.commit,

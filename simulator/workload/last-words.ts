@@ -1,5 +1,5 @@
 import { signal } from "../../packages/holdfast/src/define/definitions.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 
 export const LAST_WORD = signal<string>("last-word");
 

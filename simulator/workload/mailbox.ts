@@ -15,7 +15,7 @@ interface MailboxNode {
 export const mailbox: OpKind<MailboxNode> = {
   kind: "mailbox",
   draw(draft) {
-    if (!draft.onTrunk || draft.aloof) return undefined;
+    if (!draft.onTrunk) return undefined;
     const letters = draft.dice.int(1, 6);
     draft.letters(letters);
     return { kind: "mailbox", name: draft.name("m"), letters, files: draft.dice.chance(0.4) };

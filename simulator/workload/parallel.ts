@@ -1,4 +1,4 @@
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import { errorText, isCancellation, type Node, type OpKind, type Site } from "./program.ts";
 
 interface ParallelNode {

@@ -3,9 +3,9 @@
  * (reference.ts). So the expected output of a workflow is defined once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
-import type { askTransaction } from "../../packages/holdfast/src/replay/run-context.ts";
-import type { StepInfo } from "../../packages/holdfast/src/replay/step-options.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
+import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
+import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";
@@ -29,8 +29,6 @@ export interface Program {
   readonly letters: number;
   /** Before it returns, it receives every signal sent so far. */
   readonly lastWords: boolean;
-  /** Nothing is sent to its runs, and they have no deadline. */
-  readonly aloof: boolean;
   /** Its runs may be retried as a whole. */
   readonly retriable: boolean;
 }
@@ -107,9 +105,6 @@ export interface Draft {
   readonly onTrunk: boolean;
   /** Nothing has been generated before it. */
   readonly isFirst: boolean;
-  /** Declares that nothing is sent to the runs of this workflow. */
-  keepAloof(): true;
-  readonly aloof: boolean;
   /** Declares that the workflow has a race: its runs are not retried as a whole (FOUND.md). */
   useRace(): void;
 }

@@ -1,4 +1,4 @@
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import { runChain } from "./parallel.ts";
 import type { Node, OpKind } from "./program.ts";
 import { sleep } from "./sleep.ts";

@@ -11,7 +11,6 @@ interface ReceiveNode {
 export const receive: OpKind<ReceiveNode> = {
   kind: "receive",
   draw(draft) {
-    if (draft.aloof) return undefined;
     const { dice } = draft;
     const name = draft.name("g");
     const timeoutMs = dice.chance(0.5) ? dice.pick([100, 2_000, 8_000]) : undefined;

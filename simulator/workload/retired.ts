@@ -5,13 +5,10 @@ interface RetiredNode {
   readonly op: string;
 }
 
-/**
- * A step that a deployment removes from the code of a version. It comes first, in runs to which nothing is sent: a run
- * that got a message while the step was in flight cannot continue without it (FOUND.md).
- */
+/** A step that a deployment removes from the code of a version. It comes first; messages may arrive while it is in flight. */
 export const retired: OpKind<RetiredNode> = {
   kind: "retired",
-  draw: (draft) => (draft.isFirst && draft.keepAloof() ? { kind: "retired", op: draft.name("r") } : undefined),
+  draw: (draft) => (draft.isFirst ? { kind: "retired", op: draft.name("r") } : undefined),
   async run({ op }, site) {
     if (site.stage.retires) {
       site.ctx.retired(op);

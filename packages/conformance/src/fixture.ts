@@ -140,7 +140,10 @@ export class Fixture {
 
   /** A new run, held by a new worker or by the given one, through start-and-hold. */
   async held(fields: Partial<NewRun> = {}, workerId?: string): Promise<Holder> {
-    const holdBy = { workerId: workerId ?? (await this.worker()), claimId: this.newId() };
+    const holdBy = {
+      workerId: workerId ?? (await this.worker(fields.namespace === undefined ? {} : { namespace: fields.namespace })),
+      claimId: this.newId(),
+    };
     const { run } = await this.start(fields, { holdBy });
     if (run.heldBy !== holdBy.workerId) throw new Error(`after start-and-hold, the run is held by ${run.heldBy}`);
     return new Holder(this.store, holdBy.workerId, run);
@@ -152,6 +155,11 @@ export class Fixture {
     const run = runs[0];
     if (!run || runs.length > 1) throw new Error(`the claim took ${runs.length} runs instead of one`);
     return new Holder(this.store, workerId, run);
+  }
+
+  /** A run of the namespace that most cases use. */
+  ref(runId: string): RunRef {
+    return { namespace: "default", runId };
   }
 
   newMessage(to: RunRef, fields: Partial<DeliverMessage> = {}): DeliverMessage {
@@ -169,6 +177,7 @@ export class Fixture {
     const { application } = this.underTest;
     if (!store.transact) throw new NoTransactions();
     return store.transact({
+      namespace: holder.namespace,
       workerId: holder.workerId,
       runId: holder.runId,
       epoch: holder.epoch,
@@ -194,18 +203,21 @@ export class Fixture {
 
   /** The run as stored now; it must exist. */
   async run(ref: string | RunRef): Promise<Run> {
-    const [run] = await this.store.runs.read({ runs: [typeof ref === "string" ? { runId: ref } : ref] });
+    const [run] = await this.store.runs.read({ runs: [typeof ref === "string" ? this.ref(ref) : ref] });
     if (!run) throw new Error(`there is no run ${JSON.stringify(ref)}`);
     return run;
   }
 
-  async history(runId: string): Promise<readonly HistoryEvent[]> {
-    const [events] = await this.store.histories.read({ runs: [{ runId, afterSeq: 0 }], limitPerRun: 100_000 });
+  async history(runId: string, namespace = "default"): Promise<readonly HistoryEvent[]> {
+    const [events] = await this.store.histories.read({
+      runs: [{ namespace, runId, afterSeq: 0 }],
+      limitPerRun: 100_000,
+    });
     return events ?? [];
   }
 
   inbox(runId: string, after = 0): Promise<readonly Message[]> {
-    return this.store.inbox.read({ runs: [{ runId, after }] });
+    return this.store.inbox.read({ runs: [{ namespace: "default", runId, after }] });
   }
 }
 

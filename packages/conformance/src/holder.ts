@@ -20,6 +20,7 @@ export interface CommitFields {
 
 /** What a worker knows about a run that it holds: it makes commits with the right numbers and keeps count. */
 export class Holder {
+  readonly namespace: string;
   readonly workerId: string;
   readonly runId: string;
   readonly #store: Store;
@@ -30,6 +31,7 @@ export class Holder {
 
   constructor(store: Store, workerId: string, run: RunRow) {
     this.#store = store;
+    this.namespace = run.namespace;
     this.workerId = workerId;
     this.runId = run.runId;
     this.epoch = run.epoch;
@@ -42,7 +44,9 @@ export class Holder {
   draft(transition: Transition, fields: CommitFields = {}): RunCommit {
     const { events = 0 } = fields;
     return {
+      namespace: this.namespace,
       runId: this.runId,
+      workerId: this.workerId,
       epoch: this.epoch,
       commit: this.commitNumber,
       events: typeof events === "number" ? someEvents(this.eventCount, events) : events,
@@ -64,7 +68,7 @@ export class Holder {
 
   /** The whole answer of the store. */
   async answerTo(commit: RunCommit): Promise<CommitRunsResult> {
-    const result = await this.#store.runs.commit({ workerId: this.workerId, commits: [commit] });
+    const result = await this.#store.runs.commit({ commits: [commit] });
     if (result.outcomes[0]?.outcome === "written") this.follow(commit);
     return result;
   }

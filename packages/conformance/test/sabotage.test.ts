@@ -66,7 +66,7 @@ describe("the differential test", () => {
     }
     expect(printed).toMatch(/^a broken store differs from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(
-      /^ {2}1\. t\+\d+ runs\.start\(\{ starts: \[\{ run: \{ namespace: "default", runId: run#\d+, id: /m,
+      /^ {2}1\. t\+\d+ runs\.start\(\{ starts: \[\{ run: \{ namespace: "\w+", runId: run#\d+, id: /m,
     );
     expect(printed).toMatch(/^ {2}2\. t\+\d+ runs\.terminate\(.*error: error"terminated" \}\)$/m);
     expect(printed).toMatch(/→ the contents\.runs\.0\.epoch: memory says 1, this store 0$/);

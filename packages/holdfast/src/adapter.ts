@@ -112,6 +112,7 @@ export type {
   Transition,
   UpdateVersionParams,
   VersionStore,
+  WorkerRef,
   WorkerStore,
 } from "./ports/store.ts";
 export {
@@ -124,7 +125,8 @@ export {
   storeOf,
 } from "./ports/store-calls.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
-export type { Context } from "./replay/context.ts";
-export { askTransaction } from "./replay/run-context.ts";
-export type { StepInfo, StepOptions } from "./replay/step-options.ts";
-export type { TransactionWork } from "./replay/step-work.ts";
+export { takenRunId } from "./ports/taken-run-id.ts";
+export type { Context } from "./replay/context/context.ts";
+export { askTransaction } from "./replay/context/run-context.ts";
+export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";
+export type { TransactionWork } from "./replay/ops/step-work.ts";

@@ -12,12 +12,12 @@ export function callsOf(schema: string) {
   };
   const read = (name: string, text: string): Statement => ({ name, text, reads: true });
   return {
-    commit: call("commit_runs", 45),
+    commit: call("commit_runs", 47),
     claim: call("claim_runs", 9),
     start: call("start_runs", 22),
     deliver: call("deliver_messages", 9),
-    readInbox: { ...call("read_inbox", 2), reads: true },
-    readHistories: { ...call("read_histories", 3), reads: true },
+    readInbox: { ...call("read_inbox", 3), reads: true },
+    readHistories: { ...call("read_histories", 4), reads: true },
     terminate: call("terminate_runs", 5),
     resume: call("resume_run", 4),
     holdParked: call("hold_parked", 8),
@@ -26,16 +26,20 @@ export function callsOf(schema: string) {
     registerVersions: call("register_versions", 4, "i, (c.was).*"),
     updateVersion: call("update_version", 6, "c as known"),
     registerWorker: call("register_worker", 9),
-    heartbeat: call("heartbeat_worker", 3),
-    release: call("release_runs", 4),
-    stop: call("stop_worker", 2),
+    heartbeat: call("heartbeat_worker", 4),
+    release: call("release_runs", 5),
+    stop: call("stop_worker", 3),
     sweep: call("sweep_workers", 8),
     listVersions: read(
       "list_versions",
       `select * from ${at}.versions where namespace = $1 and ($2::text is null or workflow = $2)
         order by workflow collate "C", registered_at, version collate "C"`,
     ),
-    readHeld: read("read_held", `select run_id, epoch from ${at}.runs where held_by = $1 order by run_id`),
+    readHeld: read(
+      "read_held",
+      `select r.run_id, r.epoch from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
+        where w.namespace = $1 and w.worker_id = $2 order by r.run_id`,
+    ),
     listWorkers: read(
       "list_workers",
       `select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs
@@ -51,7 +55,7 @@ export function callsOf(schema: string) {
           union all
           (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
             order by s.created_at desc limit 1)) t
-         join ${at}.run_rows v on v.run_id = t.run_id`,
+         join ${at}.run_rows v on v.run_id = t.run_id and v.namespace = k.namespace`,
     ),
   };
 }

@@ -12,11 +12,13 @@ import type { Row } from "./driver.ts";
 import { messagesOf } from "./run-rows.ts";
 
 /** The parameters of commit_runs, in its order. */
-export function commitValues({ workerId, commits }: CommitRunsParams, skip: boolean, notify: boolean): unknown[] {
+export function commitValues({ commits }: CommitRunsParams, skip: boolean, notify: boolean): unknown[] {
+  const { workers, positions } = workersOf(commits);
   return [
-    workerId,
+    binary.uuidArray(workers, ({ workerId }) => workerId),
+    binary.textArray(workers, ({ namespace }) => namespace),
     skip,
-    ...runValues(commits),
+    ...runValues(commits, positions),
     ...endValues(commits),
     ...eventValues(commits),
     ...attributeValues(commits),
@@ -25,10 +27,27 @@ export function commitValues({ workerId, commits }: CommitRunsParams, skip: bool
   ];
 }
 
-function runValues(commits: readonly RunCommit[]): unknown[] {
+/** The workers of these commits, once each, and for each commit the position of its worker. */
+function workersOf(commits: readonly RunCommit[]) {
+  const workers: RunCommit[] = [];
+  const positions: number[] = [];
+  let at = -1;
+  for (const commit of commits) {
+    const isSame = (other: RunCommit): boolean =>
+      other.workerId === commit.workerId && other.namespace === commit.namespace;
+    // Nearly always all of them are of one worker.
+    if (at < 0 || !isSame(workers[at] as RunCommit)) at = workers.findIndex(isSame);
+    if (at < 0) at = workers.push(commit) - 1;
+    positions.push(at + 1);
+  }
+  return { workers, positions };
+}
+
+function runValues(commits: readonly RunCommit[], workers: readonly number[]): unknown[] {
   const transitions = commits.map((commit) => commit.transition);
   return [
     binary.uuidArray(commits, (commit) => commit.runId),
+    binary.int4Array(workers),
     binary.int4Array(commits, (commit) => commit.epoch),
     binary.int4Array(commits, (commit) => commit.commit),
     binary.int4Array(commits, (commit) => commit.consumed),

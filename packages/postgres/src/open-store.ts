@@ -1,6 +1,6 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
 import { HoldfastError, uuidV7 } from "holdfast/adapter";
-import { type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./driver.ts";
+import { answerLimit, type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./driver.ts";
 import { openError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
@@ -22,7 +22,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   try {
     await client.connect();
     purpose = await examine(client, settings, where);
-    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log });
+    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log, clock });
   } catch (error) {
     throw openError(error, where, settings);
   } finally {
@@ -37,7 +37,8 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   const newToken = (): string => uuidV7(clock.now(), random.bytes(16));
   const steps = new TransactionSteps({ sessions, schema, where, newToken });
   const store = new PostgresStore({ pool, sessions, steps, notifier, schema, where, notify });
-  return { store, notifier, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
+  const callLimitMs = settings.connectTimeoutMs + answerLimit(settings);
+  return { store, notifier, callLimitMs, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 
 /** Refuses a server that is too old or takes no writes, and finds out what the connections have to ask for. */

@@ -83,8 +83,13 @@ export class PostgresStore implements port.Store {
       }
     },
 
-    releaseIfHeld: async ({ workerId, runs }: port.ReleaseRunsParams): Promise<{ readonly released: number }> => {
+    releaseIfHeld: async ({
+      namespace,
+      workerId,
+      runs,
+    }: port.ReleaseRunsParams): Promise<{ readonly released: number }> => {
       const row = await this.#writeOne(this.#calls.release, [
+        namespace,
         workerId,
         binary.uuidArray(runs, (run) => run.runId),
         binary.int4Array(runs, (run) => run.epoch),
@@ -163,6 +168,7 @@ export class PostgresStore implements port.Store {
     read: async (params: port.ReadHistoriesParams): Promise<readonly (readonly port.HistoryEvent[])[]> => {
       const { runs, limitPerRun } = params;
       const rows = await this.#pool.run(this.#calls.readHistories, [
+        binary.textArray(runs, (run) => run.namespace),
         binary.uuidArray(runs, (run) => run.runId),
         binary.int4Array(runs, (run) => run.afterSeq),
         limitPerRun,
@@ -180,6 +186,7 @@ export class PostgresStore implements port.Store {
 
     read: async ({ runs }: port.ReadInboxParams): Promise<readonly port.Message[]> => {
       const rows = await this.#pool.run(this.#calls.readInbox, [
+        binary.textArray(runs, (run) => run.namespace),
         binary.uuidArray(runs, (run) => run.runId),
         binary.int4Array(runs, (run) => run.after),
       ]);
@@ -242,8 +249,13 @@ export class PostgresStore implements port.Store {
       };
     },
 
-    heartbeat: async ({ workerId, leaseMs, draining }: port.HeartbeatParams): Promise<port.HeartbeatResult> => {
-      const row = await this.#writeOne(this.#calls.heartbeat, [workerId, Math.ceil(leaseMs), draining]);
+    heartbeat: async ({
+      namespace,
+      workerId,
+      leaseMs,
+      draining,
+    }: port.HeartbeatParams): Promise<port.HeartbeatResult> => {
+      const row = await this.#writeOne(this.#calls.heartbeat, [namespace, workerId, Math.ceil(leaseMs), draining]);
       return {
         live: row.o_live as boolean,
         now: row.o_now as number,
@@ -252,13 +264,13 @@ export class PostgresStore implements port.Store {
       };
     },
 
-    readHeld: async ({ workerId }: { workerId: string }): Promise<readonly port.HeldRun[]> => {
-      const rows = await this.#pool.run(this.#calls.readHeld, [workerId]);
+    readHeld: async ({ namespace, workerId }: port.WorkerRef): Promise<readonly port.HeldRun[]> => {
+      const rows = await this.#pool.run(this.#calls.readHeld, [namespace, workerId]);
       return rows.map((row) => ({ runId: row.run_id as string, epoch: row.epoch as number }));
     },
 
-    stop: async ({ workerId }: { workerId: string }): Promise<void> => {
-      await this.#writeOne(this.#calls.stop, [workerId, this.#notify]);
+    stop: async ({ namespace, workerId }: port.WorkerRef): Promise<void> => {
+      await this.#writeOne(this.#calls.stop, [namespace, workerId, this.#notify]);
     },
 
     sweep: async (params: port.SweepParams): Promise<port.SweepResult> => {
@@ -350,14 +362,14 @@ function deliverResult(rows: readonly Row[]): port.DeliverMessagesResult {
 function refValues(refs: readonly port.RunRef[]): unknown[] {
   return [
     binary.uuidArray(refs, (ref) => ("runId" in ref ? ref.runId : null)),
-    binary.textArray(refs, (ref) => ("runId" in ref ? null : ref.namespace)),
+    binary.textArray(refs, (ref) => ref.namespace),
     binary.textArray(refs, (ref) => ("runId" in ref ? null : ref.id)),
   ];
 }
 
 function refValue(ref: port.RunRef): unknown[] {
   if (!("runId" in ref)) return [null, ref.namespace, ref.id];
-  return [binary.isUuid(ref.runId) ? ref.runId : null, null, null];
+  return [binary.isUuid(ref.runId) ? ref.runId : null, ref.namespace, null];
 }
 
 /** Rows with a position from 1, an outcome, the run and its status; position 0 holds the hints. */

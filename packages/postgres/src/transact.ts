@@ -53,8 +53,8 @@ export class TransactionSteps {
   constructor(params: TransactionStepsParams) {
     this.#params = params;
     const at = quoteName(params.schema);
-    this.#recordText = `select * from ${at}.record_outcome($1, $2, $3, $4, $5, $6, $7)`;
-    this.#findText = `select * from ${at}.find_outcome($1, $2)`;
+    this.#recordText = `select * from ${at}.record_outcome($1, $2, $3, $4, $5, $6, $7, $8)`;
+    this.#findText = `select * from ${at}.find_outcome($1, $2, $3)`;
   }
 
   transact(params: TransactParams): Promise<TransactResult> {
@@ -66,11 +66,11 @@ export class TransactionSteps {
   }
 
   async #attempt(session: Session, params: TransactParams): Promise<TransactResult> {
-    const { workerId, runId, epoch, op, messageId } = params;
+    const { namespace, workerId, runId, epoch, op, messageId } = params;
     const { token, payload, begunReadOnly } = await this.#work(session, params);
     let row: Row | undefined;
     try {
-      const values = [token, workerId, runId, epoch, op, messageId, Buffer.from(payload)];
+      const values = [token, namespace, workerId, runId, epoch, op, messageId, Buffer.from(payload)];
       [row] = await session.run({ name: "record_outcome", text: this.#recordText, values });
     } catch (error) {
       await session.rollback();
@@ -159,9 +159,10 @@ export class TransactionSteps {
     }
   }
 
-  async #find(session: Session, { runId, messageId }: TransactParams): Promise<TransactResult | undefined> {
+  async #find(session: Session, params: TransactParams): Promise<TransactResult | undefined> {
+    const values = [params.namespace, params.runId, params.messageId];
     try {
-      const [row] = await session.run({ name: "find_outcome", text: this.#findText, values: [runId, messageId] });
+      const [row] = await session.run({ name: "find_outcome", text: this.#findText, values });
       return row && { outcome: "recorded", message: messageOf(row) };
     } catch (error) {
       throw this.#storeError(error, true);

@@ -46,10 +46,19 @@ afterAll(() => database.drop());
 function lives(from: number): readonly (readonly [call: string, values: readonly unknown[]])[] {
   const numbers = Array.from({ length: RUNS }, (_, i) => from + i);
   const commits = (commit: number, epoch: number, consumed: number, transition: Transition) => ({
-    workerId: worker,
     commits: numbers.map((n): RunCommit => {
       const nothing = { attributes: null, clearDeadline: false } as const;
-      return { runId: idOf(n), epoch, commit, consumed, events: [event(commit + 1)], ...nothing, transition };
+      return {
+        namespace: "default",
+        runId: idOf(n),
+        workerId: worker,
+        epoch,
+        commit,
+        consumed,
+        events: [event(commit + 1)],
+        ...nothing,
+        transition,
+      };
     }),
   });
   const claim = { workerId: worker, again: false, ...where, limit: RUNS, solo: false };

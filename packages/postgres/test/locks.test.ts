@@ -31,17 +31,17 @@ describe("a stranger's open transaction that has locked a run", () => {
     await start(store, [newRun(10), newRun(11), newRun(12)], worker);
     await lock(11);
     const commits = [firstCommit(10), firstCommit(11), firstCommit(12)];
-    const { outcomes } = await store.runs.commit({ workerId: worker, commits });
+    const { outcomes } = await store.runs.commit({ commits });
     expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
       ["written", true],
       ["busy", false],
       ["written", true],
     ]);
     await stranger.query("rollback");
-    const again = await store.runs.commit({ workerId: worker, commits });
+    const again = await store.runs.commit({ commits });
     expect(again.outcomes.map(({ outcome }) => outcome)).toEqual(["written", "written", "written"]);
     const histories = await store.histories.read({
-      runs: commits.map(({ runId }) => ({ runId, afterSeq: 0 })),
+      runs: commits.map(({ runId }) => ({ namespace: "default", runId, afterSeq: 0 })),
       limitPerRun: 10,
     });
     expect(histories.map((events) => events.length)).toEqual([1, 1, 1]);
@@ -59,7 +59,7 @@ describe("a stranger's open transaction that has locked a run", () => {
     })();
     for (let round = 0; round < 60; round++) {
       const messages = Array.from({ length: 200 }, (_, i) => ({
-        to: { runId: idOf(10) },
+        to: { namespace: "default", runId: idOf(10) },
         kind: "signal" as const,
         name: "go",
         messageId: `${round}-${i}`,
@@ -78,7 +78,13 @@ describe("a stranger's open transaction that has locked a run", () => {
     await lock(10);
     const messages = [10, 11].map((n) => {
       const payload = new Uint8Array(0);
-      return { to: { runId: idOf(n) }, kind: "signal", name: "go", messageId: `m${n}`, payload } as const;
+      return {
+        to: { namespace: "default", runId: idOf(n) },
+        kind: "signal",
+        name: "go",
+        messageId: `m${n}`,
+        payload,
+      } as const;
     });
     const delivered = await store.inbox.deliver({ messages, inboxMax: 10 });
     expect(delivered.outcomes).toMatchObject([
@@ -91,7 +97,13 @@ describe("a stranger's open transaction that has locked a run", () => {
       { outcome: "busy", run: { runId: idOf(10) } },
       { outcome: "created", run: { runId: idOf(21) } },
     ]);
-    const ended = await store.runs.terminate({ runs: [{ runId: idOf(10) }, { runId: idOf(21) }], error: ERROR });
+    const ended = await store.runs.terminate({
+      runs: [
+        { namespace: "default", runId: idOf(10) },
+        { namespace: "default", runId: idOf(21) },
+      ],
+      error: ERROR,
+    });
     expect(ended.map(({ outcome }) => outcome)).toEqual(["busy", "terminated"]);
     await stranger.query("rollback");
     expect((await store.inbox.deliver({ messages, inboxMax: 10 })).outcomes).toMatchObject([
@@ -113,24 +125,39 @@ describe("a stranger's open transaction that has locked a run", () => {
     await claim(store, worker, idOf(101));
     await lock(10);
     const runs = [10, 11].map((n) => ({ runId: idOf(n), epoch: 1 }));
-    expect(await store.runs.releaseIfHeld({ workerId: worker, runs })).toEqual({ released: 1 });
-    await store.workers.stop({ workerId: worker });
-    expect(await store.workers.readHeld({ workerId: worker })).toEqual([{ runId: idOf(10), epoch: 1 }]);
+    expect(await store.runs.releaseIfHeld({ namespace: "default", workerId: worker, runs })).toEqual({ released: 1 });
+    await store.workers.stop({ namespace: "default", workerId: worker });
+    expect(await store.workers.readHeld({ namespace: "default", workerId: worker })).toEqual([
+      { runId: idOf(10), epoch: 1 },
+    ]);
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 0, more: false });
     await stranger.query("rollback");
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 1, dead: 0 });
-    const [run] = await store.runs.read({ runs: [{ runId: idOf(10) }] });
+    const [run] = await store.runs.read({ runs: [{ namespace: "default", runId: idOf(10) }] });
     expect(run).toMatchObject({ deaths: 0, heldBy: null, epoch: 2 });
   });
 
   test("keeps that run, and only that run, from being purged", async () => {
     const { store } = await database.open();
     await start(store, [newRun(10), newRun(11)]);
-    await store.runs.terminate({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }], error: ERROR });
+    await store.runs.terminate({
+      runs: [
+        { namespace: "default", runId: idOf(10) },
+        { namespace: "default", runId: idOf(11) },
+      ],
+      error: ERROR,
+    });
     await lock(10);
     const params = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
     expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
-    expect(await store.runs.read({ runs: [{ runId: idOf(10) }, { runId: idOf(11) }] })).toMatchObject([{}, null]);
+    expect(
+      await store.runs.read({
+        runs: [
+          { namespace: "default", runId: idOf(10) },
+          { namespace: "default", runId: idOf(11) },
+        ],
+      }),
+    ).toMatchObject([{}, null]);
     await stranger.query("rollback");
     expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
   });
@@ -140,13 +167,14 @@ describe("a stranger's open transaction that has locked a run", () => {
     await register(store, worker);
     await start(store, [newRun(10)], worker);
     await store.runs.commit({
-      workerId: worker,
       commits: [firstCommit(10, { transition: { type: "park", error: ERROR } })],
     });
     await lock(10);
-    await expect(store.runs.resumeIfParked({ runId: idOf(10) })).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).rejects.toMatchObject({
+      code: "store_unavailable",
+    });
     await stranger.query("rollback");
-    expect(await store.runs.resumeIfParked({ runId: idOf(10) })).toEqual({ status: "running" });
+    expect(await store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).toEqual({ status: "running" });
   });
 });
 
@@ -158,12 +186,11 @@ test("a message between the snapshot and the lock of a suspend keeps the run hel
   await stranger.query("begin");
   await stranger.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
   const suspend = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
-  const sent = store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] });
+  const sent = store.runs.commit({ commits: [firstCommit(10, { transition: suspend })] });
   await stranger.query("commit");
   let outcome = (await sent).outcomes[0];
   if (outcome?.outcome === "busy") {
-    outcome = (await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: suspend })] }))
-      .outcomes[0];
+    outcome = (await store.runs.commit({ commits: [firstCommit(10, { transition: suspend })] })).outcomes[0];
   }
   expect(outcome).toEqual({ outcome: "written", held: true, delivered: 1 });
 });
@@ -173,8 +200,8 @@ test("events that do not follow are a broken invariant, and nothing is written",
   await register(store, worker);
   await start(store, [newRun(10), newRun(11)], worker);
   const commits = [firstCommit(10), firstCommit(11, { events: [event(3)] })];
-  await expect(store.runs.commit({ workerId: worker, commits })).rejects.toMatchObject({ code: "invariant_broken" });
-  const [run] = await store.runs.read({ runs: [{ runId: idOf(10) }] });
+  await expect(store.runs.commit({ commits })).rejects.toMatchObject({ code: "invariant_broken" });
+  const [run] = await store.runs.read({ runs: [{ namespace: "default", runId: idOf(10) }] });
   expect(run).toMatchObject({ commit: 0, eventCount: 0 });
 });
 
@@ -183,10 +210,10 @@ test("data that the database refuses is told from an outage, and the connection 
   await register(store, worker);
   await start(store, [newRun(10)], worker);
   const bad = firstCommit(10, { events: [event(1, { op: "a\u0000b" })] });
-  await expect(store.runs.commit({ workerId: worker, commits: [bad] })).rejects.toMatchObject({
+  await expect(store.runs.commit({ commits: [bad] })).rejects.toMatchObject({
     code: "store_refused",
     data: { sqlState: "22021" },
   });
-  const good = await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { transition: HOLD })] });
+  const good = await store.runs.commit({ commits: [firstCommit(10, { transition: HOLD })] });
   expect(good.outcomes[0]).toMatchObject({ outcome: "written" });
 });

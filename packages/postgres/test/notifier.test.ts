@@ -78,7 +78,7 @@ describe("notifications", () => {
     );
     const output = { output: null, error: null, unlessBehind: true, compensation: null };
     const commits = numbers.map((n) => firstCommit(n, { transition: { type: "end", status: "completed", ...output } }));
-    await here.store.runs.commit({ workerId: worker, commits });
+    await here.store.runs.commit({ commits });
     await other.until(1_000);
     const ended = other.hints.flatMap((hint) => (hint.type === "ended" ? [hint.runId] : []));
     expect(new Set(ended)).toEqual(new Set(numbers.map(idOf)));
@@ -90,7 +90,7 @@ describe("notifications", () => {
     there.notifier.subscribe(other.hear);
     await register(here.store, worker);
     await start(here.store, [newRun(10)], worker); // held at once
-    await here.store.runs.commit({ workerId: worker, commits: [firstCommit(10)] }); // held on
+    await here.store.runs.commit({ commits: [firstCommit(10)] }); // held on
     await start(here.store, [newRun(12)]);
     await other.until(1);
     expect(other.hints).toEqual([{ type: "due", namespace: "default", queue: "default" }]);
@@ -147,8 +147,16 @@ describe.each([{ notify: "false" }, { pooler: "transaction" }])("without notific
     await own.until(1); // within one process hints need no server
     expect((await claim(there.store, worker, idOf(100))).runs).toHaveLength(1);
     const message = { kind: "signal", name: "go", messageId: "m", payload: new Uint8Array(0) } as const;
-    await here.store.inbox.deliver({ messages: [{ to: { runId: idOf(10) }, ...message }], inboxMax: 10 });
-    const beat = await there.store.workers.heartbeat({ workerId: worker, leaseMs: 60_000, draining: false });
+    await here.store.inbox.deliver({
+      messages: [{ to: { namespace: "default", runId: idOf(10) }, ...message }],
+      inboxMax: 10,
+    });
+    const beat = await there.store.workers.heartbeat({
+      namespace: "default",
+      workerId: worker,
+      leaseMs: 60_000,
+      draining: false,
+    });
     expect(beat.behind).toEqual([idOf(10)]);
     expect(other.hints).toEqual([]);
   });

@@ -180,6 +180,7 @@ test("durability asks the server for what it promises", async () => {
     await database.sql(`create or replace function ${database.name("now_ms")}() returns bigint language sql volatile
       as $$ select case current_setting('synchronous_commit') when 'off' then 0 else 1 end::bigint $$`);
     const { now } = await store.workers.heartbeat({
+      namespace: "default",
       workerId: "01890000-0000-7000-8000-000000000001",
       leaseMs: 1,
       draining: false,

@@ -56,13 +56,13 @@ describe("a flush", () => {
   test("whose server process is terminated has an unknown outcome, and is repeated on a new connection", async () => {
     const store = await openThroughProxy();
     await slowDown();
-    const sent = store.runs.commit({ workerId: worker, commits });
+    const sent = store.runs.commit({ commits });
     sent.catch(() => {});
     await database.sql("select pg_terminate_backend($1)", [await processAtWork("commit_runs")]);
     await expect(sent).rejects.toMatchObject({ code: "store_outcome_unknown" });
     await speedUp();
     expect(await eventsWritten()).toBe(0);
-    const again = await store.runs.commit({ workerId: worker, commits });
+    const again = await store.runs.commit({ commits });
     expect(again.outcomes).toMatchObject([{ outcome: "written", held: true }]);
     expect(await eventsWritten()).toBe(1);
   });
@@ -70,13 +70,13 @@ describe("a flush", () => {
   test("whose answer is lost has an unknown outcome, and its repetition finds it written", async () => {
     const store = await openThroughProxy();
     proxy.swallowing = true;
-    const sent = store.runs.commit({ workerId: worker, commits });
+    const sent = store.runs.commit({ commits });
     sent.catch(() => {});
     while ((await eventsWritten()) === 0);
     proxy.cut();
     proxy.swallowing = false;
     await expect(sent).rejects.toMatchObject({ code: "store_outcome_unknown" });
-    const again = await store.runs.commit({ workerId: worker, commits });
+    const again = await store.runs.commit({ commits });
     expect(again.outcomes).toMatchObject([{ outcome: "written", held: true }]);
     expect(await eventsWritten()).toBe(1);
   });
@@ -84,12 +84,12 @@ describe("a flush", () => {
   test("that takes too long has an unknown outcome", async () => {
     const store = await openThroughProxy({ statement_timeout: "100" });
     await slowDown();
-    await expect(store.runs.commit({ workerId: worker, commits })).rejects.toMatchObject({
+    await expect(store.runs.commit({ commits })).rejects.toMatchObject({
       code: "store_outcome_unknown",
       data: { sqlState: "57014" },
     });
     await speedUp();
-    expect((await store.runs.commit({ workerId: worker, commits })).outcomes[0]?.outcome).toBe("written");
+    expect((await store.runs.commit({ commits })).outcomes[0]?.outcome).toBe("written");
   });
 });
 
@@ -98,10 +98,10 @@ describe("a server that is away", () => {
     const store = await openThroughProxy();
     await proxy.down();
     // The first call may still find the broken connection; from then on there is none.
-    await store.workers.readHeld({ workerId: worker }).catch(() => {});
+    await store.workers.readHeld({ namespace: "default", workerId: worker }).catch(() => {});
     for (const call of [
-      () => store.runs.commit({ workerId: worker, commits }),
-      () => store.workers.readHeld({ workerId: worker }),
+      () => store.runs.commit({ commits }),
+      () => store.workers.readHeld({ namespace: "default", workerId: worker }),
     ]) {
       await expect(call()).rejects.toMatchObject({
         code: "store_unavailable",
@@ -109,13 +109,13 @@ describe("a server that is away", () => {
       });
     }
     await proxy.up();
-    expect((await store.runs.commit({ workerId: worker, commits })).outcomes[0]?.outcome).toBe("written");
+    expect((await store.runs.commit({ commits })).outcomes[0]?.outcome).toBe("written");
   });
 
   test("in the middle of a read leaves nothing unknown", async () => {
     const store = await openThroughProxy();
     proxy.swallowing = true;
-    const sent = store.workers.readHeld({ workerId: worker });
+    const sent = store.workers.readHeld({ namespace: "default", workerId: worker });
     sent.catch(() => {});
     await database.sql("select 1");
     proxy.cut();
@@ -125,16 +125,18 @@ describe("a server that is away", () => {
   test("a permission that was taken away counts as an outage, not as bad data", async () => {
     const store = await openThroughProxy();
     await database.sql(`alter function ${database.name("now_ms")}() rename to was_now_ms`);
-    await expect(store.runs.commit({ workerId: worker, commits })).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(store.runs.commit({ commits })).rejects.toMatchObject({ code: "store_unavailable" });
     await database.sql(`alter function ${database.name("was_now_ms")}() rename to now_ms`);
-    expect((await store.runs.commit({ workerId: worker, commits })).outcomes[0]?.outcome).toBe("written");
+    expect((await store.runs.commit({ commits })).outcomes[0]?.outcome).toBe("written");
   });
 });
 
 test("a closed store refuses calls, and closing waits for those under way", async () => {
   const store = await openThroughProxy();
-  const sent = store.runs.commit({ workerId: worker, commits });
+  const sent = store.runs.commit({ commits });
   await store.close();
   expect((await sent).outcomes[0]?.outcome).toBe("written");
-  await expect(store.workers.readHeld({ workerId: worker })).rejects.toMatchObject({ code: "store_unavailable" });
+  await expect(store.workers.readHeld({ namespace: "default", workerId: worker })).rejects.toMatchObject({
+    code: "store_unavailable",
+  });
 });

@@ -82,13 +82,14 @@ test("a claim reads what it takes", async () => {
 });
 
 test("inboxes and histories are read run by run", async () => {
-  const runIds = [binary.uuidArray([idOf(1_005), idOf(1_006)]), binary.int4Array([0, 1])];
-  await expectFew(call("read_inbox", 2), runIds, 10);
-  await expectFew(call("read_histories", 3), [...runIds, 10], 15);
+  const namespaces = binary.textArray(["default", "default"]);
+  const runs = [namespaces, binary.uuidArray([idOf(1_005), idOf(1_006)]), binary.int4Array([0, 1])];
+  await expectFew(call("read_inbox", 3), runs, 10);
+  await expectFew(call("read_histories", 4), [...runs, 10], 15);
 });
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
-  await expectFew(call("heartbeat_worker", 3), [worker, 1_000, false], 10);
+  await expectFew(call("heartbeat_worker", 4), ["default", worker, 1_000, false], 10);
   await expectFew(call("sweep_workers", 8), [2, 2, "", 1_000, "", 100, null, false], 20);
   const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
   const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];

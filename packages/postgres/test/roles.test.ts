@@ -70,13 +70,15 @@ test("a worker with the grants of the page can do all that a worker does", async
   await start(store, [newRun(10)], worker);
   await start(store, [newRun(11)]);
   expect((await claim(store, worker, idOf(100))).runs).toHaveLength(1);
-  const { outcomes } = await store.runs.commit({ workerId: worker, commits: [firstCommit(10)] });
+  const { outcomes } = await store.runs.commit({ commits: [firstCommit(10)] });
   expect(outcomes[0]).toMatchObject({ outcome: "written" });
-  const to = { runId: idOf(10) };
+  const to = { namespace: "default", runId: idOf(10) };
   const message = { to, kind: "signal", name: "go", messageId: "m", payload: new Uint8Array(0) } as const;
   expect((await store.inbox.deliver({ messages: [message], inboxMax: 10 })).outcomes[0]?.outcome).toBe("delivered");
-  expect(await store.inbox.read({ runs: [{ runId: idOf(10), after: 0 }] })).toHaveLength(1);
-  expect((await store.histories.read({ runs: [{ runId: idOf(10), afterSeq: 0 }], limitPerRun: 9 }))[0]).toHaveLength(1);
+  expect(await store.inbox.read({ runs: [{ namespace: "default", runId: idOf(10), after: 0 }] })).toHaveLength(1);
+  expect(
+    (await store.histories.read({ runs: [{ namespace: "default", runId: idOf(10), afterSeq: 0 }], limitPerRun: 9 }))[0],
+  ).toHaveLength(1);
   expect(await store.runs.list({ namespace: "default", limit: 10 })).toHaveLength(2);
   expect(await store.runs.count({ namespace: "default", statuses: ["parked"], atMost: null })).toBe(0);
   const [signedOn, ...others] = await store.workers.list({ namespace: "default" });
@@ -86,14 +88,16 @@ test("a worker with the grants of the page can do all that a worker does", async
     await store.versions.register({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] }),
   ).toEqual([null]);
   expect(await store.versions.list({ namespace: "default" })).toHaveLength(1);
-  expect(await store.workers.heartbeat({ workerId: worker, leaseMs: 1_000, draining: false })).toMatchObject({
+  expect(
+    await store.workers.heartbeat({ namespace: "default", workerId: worker, leaseMs: 1_000, draining: false }),
+  ).toMatchObject({
     heldCount: 2,
   });
-  expect(await store.workers.readHeld({ workerId: worker })).toHaveLength(2);
+  expect(await store.workers.readHeld({ namespace: "default", workerId: worker })).toHaveLength(2);
   expect(await store.runs.terminate({ runs: [to], error: ERROR })).toMatchObject([{ outcome: "terminated" }]);
   const purge = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
   expect(await store.runs.purge(purge)).toEqual({ purged: 1, more: false });
-  await store.workers.stop({ workerId: worker });
+  await store.workers.stop({ namespace: "default", workerId: worker });
   expect(await store.workers.sweep(SWEEP)).toMatchObject({ dead: 0 });
 });
 
@@ -115,7 +119,9 @@ test("a reader reads the views and can call nothing that writes", async () => {
   await migrateAndGrant();
   expect(await as("reader", `select * from ${database.name("readable_runs")}`)).toEqual([]);
   expect(await as("reader", `select * from ${database.name("readable_steps")}`)).toEqual([]);
-  await expect(as("reader", `select ${database.name("stop_worker")}('${idOf(1)}', false)`)).rejects.toMatchObject({
+  await expect(
+    as("reader", `select ${database.name("stop_worker")}('default', '${idOf(1)}', false)`),
+  ).rejects.toMatchObject({
     code: "42501",
   });
 });

@@ -61,7 +61,9 @@ export function event(seq: number, fields: Partial<HistoryEvent> = {}): HistoryE
 /** The first commit of a run that was started and held. */
 export function firstCommit(n: number, fields: Partial<RunCommit> = {}): RunCommit {
   return {
+    namespace: LANE.namespace,
     runId: idOf(n),
+    workerId: idOf(1),
     epoch: 1,
     commit: 0,
     events: [event(1)],

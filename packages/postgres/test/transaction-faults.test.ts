@@ -37,6 +37,7 @@ async function open(parameters: Readonly<Record<string, string>> = {}): Promise<
 
 function step(op: string, work: (tx: Tx) => unknown, fields: Partial<TransactParams> = {}): TransactParams {
   return {
+    namespace: "default",
     workerId: worker,
     runId,
     epoch: 1,
@@ -290,7 +291,7 @@ test("flushes of the same run go on while its transaction step is at work", asyn
   await store.transact(
     step("long", async (tx) => {
       await write("long")(tx);
-      flushed = (await store.runs.commit({ workerId: worker, commits: [firstCommit(10)] })).outcomes[0];
+      flushed = (await store.runs.commit({ commits: [firstCommit(10)] })).outcomes[0];
     }),
   );
   expect(flushed).toMatchObject({ outcome: "written", held: true });
@@ -303,7 +304,7 @@ test("two holders of one run: only the one that the store knows gets its work do
   const old = store.transact(
     step("move", async (tx) => {
       await write("by the old holder")(tx);
-      await store.runs.releaseIfHeld({ workerId: worker, runs: [{ runId, epoch: 1 }] });
+      await store.runs.releaseIfHeld({ namespace: "default", workerId: worker, runs: [{ runId, epoch: 1 }] });
       taken = true;
     }),
   );

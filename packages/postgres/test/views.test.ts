@@ -36,9 +36,9 @@ test("runs, steps, timers, messages and leases can be read with psql, payloads a
     event(5, { type: "step_completed", op: "photo", at: at + 600, payload: new Uint8Array([1, 2, 255]) }),
   ];
   const suspend = { type: "suspend", status: "sleeping", availableAt: at + 60_000, waitingFor: ["cool off"] } as const;
-  await store.runs.commit({ workerId: worker, commits: [firstCommit(10, { events, transition: suspend })] });
+  await store.runs.commit({ commits: [firstCommit(10, { events, transition: suspend })] });
   const message = {
-    to: { runId: idOf(10) },
+    to: { namespace: "default", runId: idOf(10) },
     kind: "signal",
     name: "approve",
     messageId: "m1",

@@ -95,7 +95,9 @@ async function commits(file: string, durability: "sync" | "async", kind: "hold" 
     const batch = held.map((runId): RunCommit => {
       const events: HistoryEvent[] = [{ seq: commit + 1, type: "step_completed", op: "charge", at, payload }];
       return {
+        namespace: "default",
         runId,
+        workerId,
         epoch,
         commit,
         events,
@@ -105,7 +107,7 @@ async function commits(file: string, durability: "sync" | "async", kind: "hold" 
         transition: transitionOf(kind, at),
       };
     });
-    const { outcomes } = await store.runs.commit({ workerId, commits: batch });
+    const { outcomes } = await store.runs.commit({ commits: batch });
     if (outcomes.some(({ outcome }) => outcome !== "written")) throw new Error("a commit was lost");
     if (kind === "suspend") await claimAll(store, workerId);
     if (alone) held = await startHeld(store, workerId, RUNS);

@@ -31,7 +31,7 @@ const NOTHING: Found = { taken: [], moreDue: false, nextDueAt: null, suspectDue:
 
 export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params.workerId);
+  const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) {
     return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
   }
@@ -59,7 +59,7 @@ const PARKED_BY_OTHERS = `
 
 export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): TakeUpResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params.workerId);
+  const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, taken: 0, more: false };
   const [parked, compensating, running] = [statusCode("parked"), statusCode("compensating"), statusCode("running")];
   const found: number[] = [];

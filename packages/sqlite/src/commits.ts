@@ -17,6 +17,7 @@ import {
   type Counts,
   endRun,
   forgetDeaths,
+  isOf,
   letGo,
   newestKey,
   noteError,
@@ -53,17 +54,24 @@ const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_coun
 const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 
 export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResult {
-  const workerKey = workerKeyOf(call, params.workerId);
+  const workerKeys = new Map<string, number | undefined>();
   const outcomes: CommitOutcome[] = [];
   const messages: Message[] = [];
   for (const commit of params.commits) {
     const row = fenceOf(call, commit.runId);
-    const outcome = row ? commitRun(call, row, workerKey, commit) : LOST;
+    const here = row !== undefined && isOf(call, row.laneId, commit.namespace);
+    const outcome = here ? commitRun(call, row, keyOfWorker(call, workerKeys, commit.workerId), commit) : LOST;
     outcomes.push(outcome);
     if (row && outcome.held && commit.transition.type !== "hold")
       messages.push(...unconsumed(call, row.runKey, commit.consumed));
   }
   return { outcomes, messages, now: call.now };
+}
+
+/** Those of one call are nearly always of one worker. */
+function keyOfWorker(call: Call, known: Map<string, number | undefined>, workerId: string): number | undefined {
+  if (!known.has(workerId)) known.set(workerId, workerKeyOf(call, workerId));
+  return known.get(workerId);
 }
 
 function fenceOf({ sql }: Call, runId: string): Fence | undefined {

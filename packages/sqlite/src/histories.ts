@@ -24,8 +24,8 @@ export function appendEvent({ sql }: Call, runKey: number, event: HistoryEvent):
 }
 
 export function readHistories(call: Call, params: ReadHistoriesParams): HistoryEvent[][] {
-  return params.runs.map(({ runId, afterSeq }) => {
-    const runKey = keyOf(call, { runId });
+  return params.runs.map(({ namespace, runId, afterSeq }) => {
+    const runKey = keyOf(call, { namespace, runId });
     return runKey === null ? [] : call.sql.all<StoredEvent>(SELECT, runKey, afterSeq, params.limitPerRun).map(toEvent);
   });
 }

@@ -110,8 +110,8 @@ export function unconsumed({ sql }: Call, runKey: number, after: number): Messag
 }
 
 export function readInbox(call: Call, params: ReadInboxParams): Message[] {
-  return params.runs.flatMap(({ runId, after }) => {
-    const runKey = keyOf(call, { runId });
+  return params.runs.flatMap(({ namespace, runId, after }) => {
+    const runKey = keyOf(call, { namespace, runId });
     return runKey === null ? [] : unconsumed(call, runKey, after);
   });
 }

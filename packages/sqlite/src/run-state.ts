@@ -43,10 +43,16 @@ const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
 const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
 /** Keys are given in the order of creation, so the newest run of an id has the greatest. */
 const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
-const KEY_BY_RUN_ID = "select run_key from holdfast_runs where run_id = ?";
+const KEY_BY_RUN_ID = "select run_key, lane_id from holdfast_runs where run_id = ?";
 
-export function stateOf(call: Call, runId: string): StateRow | undefined {
-  return call.sql.get<StateRow>(STATE_BY_RUN_ID, sharedUuidBytes(runId));
+/** The run of that id, if it is of that namespace. */
+export function stateOf(call: Call, namespace: string, runId: string): StateRow | undefined {
+  const row = call.sql.get<StateRow>(STATE_BY_RUN_ID, sharedUuidBytes(runId));
+  return row && isOf(call, row.laneId, namespace) ? row : undefined;
+}
+
+export function isOf({ catalog }: Call, laneId: number, namespace: string): boolean {
+  return catalog.lane(laneId).namespace === namespace;
 }
 
 export function stateByKey(call: Call, runKey: number): StateRow {
@@ -60,14 +66,16 @@ export function newestKey(call: Call, namespace: string, id: string): number | n
 }
 
 export function findState(call: Call, ref: RunRef): StateRow | undefined {
-  if ("runId" in ref) return stateOf(call, ref.runId);
+  if ("runId" in ref) return stateOf(call, ref.namespace, ref.runId);
   const runKey = newestKey(call, ref.namespace, ref.id);
   return runKey === null ? undefined : stateByKey(call, runKey);
 }
 
 export function keyOf(call: Call, ref: RunRef): number | null {
   if (!("runId" in ref)) return newestKey(call, ref.namespace, ref.id);
-  return keyIn(call.sql.columns(KEY_BY_RUN_ID, sharedUuidBytes(ref.runId)));
+  const [runKey, laneId] = call.sql.columns(KEY_BY_RUN_ID, sharedUuidBytes(ref.runId)) ?? [];
+  if (runKey === undefined || !isOf(call, laneId as number, ref.namespace)) return null;
+  return runKey as number;
 }
 
 function keyIn(row: Columns | undefined): number | null {

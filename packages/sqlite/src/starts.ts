@@ -7,6 +7,7 @@ import {
   type StartRun,
   type StartRunsParams,
   type StartRunsResult,
+  takenRunId,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { isClosedCode, statusCode } from "./codes.ts";
@@ -26,7 +27,7 @@ import {
 } from "./run-state.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "./uuid.ts";
 import { VersionChoice } from "./versions.ts";
-import { liveWorkerKey } from "./workers.ts";
+import { liveWorker } from "./workers.ts";
 
 const INSERT_RUN = `
   insert into holdfast_runs (run_id, chain_key, lane_id, namespace_key, workflow_key, status, epoch, commit_no, event_count,
@@ -41,6 +42,8 @@ const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where r
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 export interface Holding {
+  /** That of the worker: it holds no runs of others. */
+  readonly namespace: string;
   /** The key of a worker. */
   readonly workerKey: number;
   readonly claimId: Uint8Array;
@@ -49,18 +52,23 @@ export interface Holding {
 }
 
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
-  const { holdBy } = params;
-  const holding = holdBy ? holdingOf(call, holdBy) : null;
+  const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
   const shared: Shared = { holding, replaceError: params.replaceError, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
 /** Null when the worker is offline: then its starts wait for another one. */
 function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): Holding | null {
-  const workerKey = liveWorkerKey(call, holdBy.workerId);
-  if (workerKey === undefined) return null;
+  const worker = liveWorker(call, holdBy.workerId);
+  if (!worker) return null;
+  const { workerKey, namespace } = worker;
   const claimId = newUuidBytes(holdBy.claimId);
-  return { workerKey, claimId, texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) } };
+  return {
+    namespace,
+    workerKey,
+    claimId,
+    texts: { workerId: call.catalog.workerId(workerKey), claimId: uuidText(claimId) },
+  };
 }
 
 /** What the starts of one call have in common. */
@@ -73,7 +81,7 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
   const { run, ifRunning, ifClosed } = start;
   const otherKey = newestKey(call, run.namespace, run.id);
   // A run that this start has created before has its id, so that there is nothing to look for where nobody has it.
-  const mine = otherKey === null ? null : keyOf(call, { runId: run.runId });
+  const mine = otherKey === null ? null : keyOf(call, run);
   if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
   const other = otherKey === null ? null : stateByKey(call, otherKey);
   if (other) {
@@ -90,8 +98,10 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
   const version = versions.of(start);
   const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
   if (inserted) return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted)) };
-  // Its run id belongs to a run of another id.
-  return { outcome: "created", run: readRow(call, keyOf(call, { runId: run.runId }) as number) };
+  // Its run id belongs to a run of another id, or even of another namespace.
+  const taken = keyOf(call, run);
+  if (taken === null) throw takenRunId(run.runId);
+  return { outcome: "created", run: readRow(call, taken) };
 }
 
 function decisions({ now }: Call, version: string, inserted: Inserted): NewRunDecisions {
@@ -130,7 +140,8 @@ export function insertRun(
   const createdAt = previous ? Math.max(now, previous.createdAt + 1) : now;
   const deadlineAt = run.timeoutMs === undefined ? null : createdAt + run.timeoutMs;
   const dueAt = dueTime(Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0)), deadlineAt) as number;
-  const holding = options.holding && dueAt <= now ? options.holding : null;
+  const mayHold = options.holding?.namespace === run.namespace && dueAt <= now;
+  const holding = (mayHold && options.holding) || null;
   const runKey = sql.insertIfNew(
     INSERT_RUN,
     ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],

@@ -91,8 +91,8 @@ function isOutage(error: unknown): boolean {
 function attempt(call: Call, waiting: Waiting): Attempted {
   const { params } = waiting;
   const { sql } = call;
-  const { runId, epoch, workerId, op, messageId } = params;
-  const row = stateOf(call, runId);
+  const { namespace, runId, epoch, workerId, op, messageId } = params;
+  const row = stateOf(call, namespace, runId);
   if (!row) return { result: { outcome: "lost" } };
   const recorded = sql.get<Omit<Message, "runId">>(RECORDED, row.chainKey, messageId, row.runKey);
   if (recorded) return { result: { outcome: "recorded", message: { ...recorded, runId } } };

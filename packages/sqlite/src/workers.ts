@@ -5,6 +5,7 @@ import type {
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
+  WorkerRef,
   WorkerRow,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
@@ -12,7 +13,7 @@ import { OFFLINE, workerStatusCode, workerStatusName } from "./codes.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./run-state.ts";
 import { newUuidBytes, uuidBytes, uuidText } from "./uuid.ts";
 
-const BY_ID = "select worker_key as workerKey, status from holdfast_workers where worker_id = ?";
+const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `
   insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, labels, status, died, emptied,
     lease_ms, started_at, heartbeat_at, lease_expires_at)
@@ -29,6 +30,7 @@ const LIST = `
 
 interface StoredWorker {
   readonly workerKey: number;
+  readonly namespace: string;
   readonly status: number;
 }
 
@@ -44,25 +46,37 @@ interface ListedWorker
   readonly died: number;
 }
 
+/** The worker of that id, if it is of that namespace. */
+function workerIn(call: Call, { namespace, workerId }: WorkerRef): StoredWorker | undefined {
+  const worker = find(call, workerId);
+  return worker?.namespace === namespace ? worker : undefined;
+}
+
 function find({ sql }: Call, workerId: string): StoredWorker | undefined {
   return sql.get<StoredWorker>(BY_ID, uuidBytes(workerId));
 }
 
+/** For who has compared the namespace on the run: a worker holds only runs of its own. */
 export function workerKeyOf(call: Call, workerId: string): number | undefined {
   return find(call, workerId)?.workerKey;
 }
 
 /** Not offline. A lease that has run out counts only once a sweep has noticed it. */
-export function liveWorkerKey(call: Call, workerId: string): number | undefined {
+export function liveWorker(call: Call, workerId: string): StoredWorker | undefined {
   const worker = find(call, workerId);
-  return worker && worker.status !== OFFLINE ? worker.workerKey : undefined;
+  return worker && worker.status !== OFFLINE ? worker : undefined;
+}
+
+export function liveWorkerKey(call: Call, ref: WorkerRef): number | undefined {
+  const worker = liveWorker(call, ref.workerId);
+  return worker?.namespace === ref.namespace ? worker.workerKey : undefined;
 }
 
 export function registerWorker(call: Call, params: RegisterWorkerParams): RegisterWorkerResult {
   const { sql, now } = call;
   const { workerId, namespace, name, host, pid, queues, workflows, labels, leaseMs } = params;
   const existing = find(call, workerId);
-  if (existing) return { live: existing.status !== OFFLINE, now, ...namesakesOf(call, params) };
+  if (existing) return { live: liveWorkerKey(call, params) !== undefined, now, ...namesakesOf(call, params) };
   sql.run(
     INSERT,
     ...[newUuidBytes(workerId), namespace, name, host ?? null, pid ?? null],
@@ -83,7 +97,7 @@ function namesakesOf({ sql }: Call, { workerId, namespace, name, host }: Registe
 
 export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatResult {
   const { sql, now } = call;
-  const workerKey = liveWorkerKey(call, params.workerId);
+  const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, now, heldCount: 0, behind: [] };
   sql.run(
     "update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ? where worker_key = ?",
@@ -98,10 +112,10 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
   return { live: true, now, heldCount: held?.count ?? 0, behind: behind.map(({ runId }) => uuidText(runId)) };
 }
 
-export function readHeld(call: Call, params: { workerId: string }): HeldRun[] {
-  const workerKey = workerKeyOf(call, params.workerId);
-  if (workerKey === undefined) return [];
-  return heldRows(call, workerKey).map((row) => ({ runId: uuidText(row.runId), epoch: row.epoch }));
+export function readHeld(call: Call, params: WorkerRef): HeldRun[] {
+  const worker = workerIn(call, params);
+  if (!worker) return [];
+  return heldRows(call, worker.workerKey).map((row) => ({ runId: uuidText(row.runId), epoch: row.epoch }));
 }
 
 export function heldRows(call: Call, workerKey: number): StateRow[] {
@@ -112,7 +126,7 @@ export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { rele
   const workerKey = workerKeyOf(call, params.workerId);
   let released = 0;
   for (const { runId, epoch } of params.runs) {
-    const row = stateOf(call, runId);
+    const row = stateOf(call, params.namespace, runId);
     if (!row || workerKey === undefined || row.heldBy !== workerKey || row.epoch !== epoch) continue;
     giveBack(call, row);
     released += 1;
@@ -120,8 +134,8 @@ export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { rele
   return { released };
 }
 
-export function stopWorker(call: Call, params: { workerId: string }): void {
-  const worker = find(call, params.workerId);
+export function stopWorker(call: Call, params: WorkerRef): void {
+  const worker = workerIn(call, params);
   if (!worker) return;
   if (worker.status !== OFFLINE) {
     call.sql.run(

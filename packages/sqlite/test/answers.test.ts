@@ -59,14 +59,22 @@ test("a claim answers what is in the file, whatever the run has been through", a
   // Slept, with a message in its inbox.
   await commit(1, 0, { type: "suspend", status: "sleeping", availableAt: clock.now(), waitingFor: ["nap"] });
   await store.inbox.deliver({
-    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(2) }],
+    messages: [
+      {
+        to: { namespace: "default", runId: `${RUN}1` },
+        kind: "signal",
+        name: "s",
+        messageId: "m",
+        payload: new Uint8Array(2),
+      },
+    ],
     inboxMax: 10,
   });
   expect((await claim())[0]).toMatchObject({ epoch: 2, commit: 1, eventCount: 1, delivered: 1, waitingFor: [] });
 
   // Parked, and resumed.
   await commit(2, 1, { type: "park", error: ERROR });
-  await store.runs.resumeIfParked({ runId: `${RUN}1` });
+  await store.runs.resumeIfParked({ namespace: "default", runId: `${RUN}1` });
   expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
 
   // Compensating, and let go of in the middle.
@@ -77,7 +85,7 @@ test("a claim answers what is in the file, whatever the run has been through", a
   // Failed, and opened again.
   await commit(5, 4, { ...FAILED, compensation: "compensated" });
   const event = { type: "run_retried", op: null } as const;
-  await store.runs.reopenIfFailed({ run: { runId: `${RUN}1` }, eventCount: 5, event });
+  await store.runs.reopenIfFailed({ run: { namespace: "default", runId: `${RUN}1` }, eventCount: 5, event });
   expect((await claim())[0]).toMatchObject({ eventCount: 6, compensation: null, error: null, endedAt: null });
 
   // Its worker died; then it is tried alone.
@@ -125,7 +133,7 @@ async function start(newRun: NewRun, hold: boolean) {
 }
 
 async function read(runId: string) {
-  const [found] = await store.runs.read({ runs: [{ runId }] });
+  const [found] = await store.runs.read({ runs: [{ namespace: "default", runId }] });
   if (!found) throw new Error(`run ${runId} is not there`);
   return found;
 }
@@ -145,7 +153,16 @@ async function claim(workerId = WORKER, solo = false) {
 async function commit(epoch: number, number: number, transition: Transition): Promise<void> {
   const event = { seq: number + 1, type: "step_completed", op: "s", at: clock.now() } as const;
   const nothing = { consumed: number === 0 ? 0 : 1, attributes: null, clearDeadline: false };
-  const one: RunCommit = { runId: `${RUN}1`, epoch, commit: number, events: [event], ...nothing, transition };
-  const { outcomes } = await store.runs.commit({ workerId: WORKER, commits: [one] });
+  const one: RunCommit = {
+    namespace: "default",
+    runId: `${RUN}1`,
+    workerId: WORKER,
+    epoch,
+    commit: number,
+    events: [event],
+    ...nothing,
+    transition,
+  };
+  const { outcomes } = await store.runs.commit({ commits: [one] });
   expect(outcomes[0]?.outcome).toBe("written");
 }

@@ -31,9 +31,20 @@ for (let round = 0; round < Number(rounds); round++) {
     const payload = new Uint8Array(50).fill(round);
     const events: HistoryEvent[] = [{ seq: round + 1, type: "step_completed", op: `s${round}`, at: 1, payload }];
     const transition = { type: "hold", status: "running" } as const;
-    return { runId, epoch: 1, commit: round, events, consumed: 0, attributes: null, clearDeadline: false, transition };
+    return {
+      namespace: "default",
+      runId,
+      workerId,
+      epoch: 1,
+      commit: round,
+      events,
+      consumed: 0,
+      attributes: null,
+      clearDeadline: false,
+      transition,
+    };
   });
-  const { outcomes } = await store.runs.commit({ workerId, commits });
+  const { outcomes } = await store.runs.commit({ commits });
   const acknowledged = runIds.filter((_, i) => outcomes[i]?.outcome === "written");
   writeSync(1, acknowledged.map((runId) => `${runId} ${round + 1}\n`).join(""));
 }

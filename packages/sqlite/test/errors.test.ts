@@ -159,7 +159,7 @@ describe("at work", () => {
     for (let n = 1; n <= 50; n++) await start(store, n, 3_000);
     connection.script("pragma wal_checkpoint(truncate); pragma cache_size = 0; pragma shrink_memory");
     damage(folder.file("app.db"), 0.5, 0.5);
-    const runs = Array.from({ length: 50 }, (_, n) => ({ runId: runIdOf(n + 1) }));
+    const runs = Array.from({ length: 50 }, (_, n) => ({ namespace: "default", runId: runIdOf(n + 1) }));
     await expect(store.runs.read({ runs })).rejects.toMatchObject({
       code: "store_unavailable",
       message: expect.stringMatching(/app\.db is damaged\. Stop every process .* sqlite3 ".*app\.db" \.recover/),
@@ -200,7 +200,9 @@ describe("at work", () => {
     vandal.close();
     await expect(store.inbox.read({ runs: [] })).resolves.toEqual([]);
     await start(store, 1);
-    await expect(store.inbox.read({ runs: [{ runId: runIdOf(1), after: 0 }] })).rejects.toMatchObject({
+    await expect(
+      store.inbox.read({ runs: [{ namespace: "default", runId: runIdOf(1), after: 0 }] }),
+    ).rejects.toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(/no such table: holdfast_inbox.* changed from outside/),
     });

@@ -64,8 +64,14 @@ test("hints of one connection reach the subscribers of another, as they were", a
   await start(here, 1);
   await start(here, 2, "q", true);
   const message = { kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(0) } as const;
-  await here.store.inbox.deliver({ messages: [{ to: { runId: runIdOf(2) }, ...message }], inboxMax: 10 });
-  await here.store.runs.terminate({ runs: [1, 2].map((n) => ({ runId: runIdOf(n) })), error: ERROR });
+  await here.store.inbox.deliver({
+    messages: [{ to: { namespace: "default", runId: runIdOf(2) }, ...message }],
+    inboxMax: 10,
+  });
+  await here.store.runs.terminate({
+    runs: [1, 2].map((n) => ({ namespace: "default", runId: runIdOf(n) })),
+    error: ERROR,
+  });
   await until((hint) => hint.type === "ended" && hint.runId === runIdOf(2));
   expect(heard).toEqual([
     { type: "due", namespace: "default", queue: "q" },
@@ -93,7 +99,7 @@ test("a commit that announces nothing writes no hint, and old hints are dropped"
   const worker = { namespace: "default", name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 1_000 };
   await here.store.workers.register({ workerId: WORKER, ...worker });
   await start(here, 1, "q", true);
-  await here.store.workers.heartbeat({ workerId: WORKER, leaseMs: 1_000, draining: false });
+  await here.store.workers.heartbeat({ namespace: "default", workerId: WORKER, leaseMs: 1_000, draining: false });
   expect(count()).toBe(0);
   for (let n = 2; n < 500; n++) await start(here, n);
   expect(count()).toBeLessThanOrEqual(256 + 64);

@@ -68,10 +68,17 @@ async function useEverything(store: Store): Promise<void> {
     });
   const commit = (n: number, epoch: number, number: number, transition: Transition) =>
     store.runs.commit({
-      workerId: WORKER,
       commits: [
         {
-          ...{ runId: `${RUN}${n}`, epoch, commit: number, consumed: 0, attributes: { color: "blue" } },
+          ...{
+            namespace: "default",
+            workerId: WORKER,
+            runId: `${RUN}${n}`,
+            epoch,
+            commit: number,
+            consumed: 0,
+            attributes: { color: "blue" },
+          },
           ...{ clearDeadline: number > 0, transition },
           events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
         },
@@ -80,7 +87,15 @@ async function useEverything(store: Store): Promise<void> {
   await start(1, true);
   await commit(1, 1, 0, { type: "hold", status: "compensating" });
   await store.inbox.deliver({
-    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(0) }],
+    messages: [
+      {
+        to: { namespace: "default", runId: `${RUN}1` },
+        kind: "signal",
+        name: "s",
+        messageId: "m",
+        payload: new Uint8Array(0),
+      },
+    ],
     inboxMax: 10,
   });
   await commit(1, 1, 1, { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["s"] });
@@ -90,25 +105,33 @@ async function useEverything(store: Store): Promise<void> {
   await store.runs.claim({ ...claim, claimId: `${RUN}7`, again: false, handlers });
   await store.runs.claim({ ...claim, claimId: `${RUN}7`, again: true, handlers });
   await store.inbox.deliver({
-    messages: [{ to: { runId: `${RUN}1` }, kind: "signal", name: "s", messageId: "n", payload: new Uint8Array(0) }],
+    messages: [
+      {
+        to: { namespace: "default", runId: `${RUN}1` },
+        kind: "signal",
+        name: "s",
+        messageId: "n",
+        payload: new Uint8Array(0),
+      },
+    ],
     inboxMax: 10,
   });
   await commit(2, 1, 0, { type: "park", error: ERROR });
   await store.runs.resumeIfParked({ namespace: "default", id: "a" });
-  await store.runs.terminate({ runs: [{ runId: `${RUN}2` }], error: ERROR });
+  await store.runs.terminate({ runs: [{ namespace: "default", runId: `${RUN}2` }], error: ERROR });
   await start(3, true);
   const failed = { status: "failed", output: null, error: ERROR, unlessBehind: false, compensation: null } as const;
   await commit(3, 1, 0, { type: "end", ...failed });
   await store.runs.reopenIfFailed({
-    run: { runId: `${RUN}3` },
+    run: { namespace: "default", runId: `${RUN}3` },
     eventCount: 1,
     event: { type: "run_retried", op: null },
   });
   await start(4, true);
-  await store.workers.heartbeat({ workerId: WORKER, leaseMs: 1, draining: false });
-  await store.workers.readHeld({ workerId: WORKER });
-  await store.runs.releaseIfHeld({ workerId: WORKER, runs: [{ runId: `${RUN}4`, epoch: 1 }] });
-  await store.workers.stop({ workerId: WORKER });
+  await store.workers.heartbeat({ namespace: "default", workerId: WORKER, leaseMs: 1, draining: false });
+  await store.workers.readHeld({ namespace: "default", workerId: WORKER });
+  await store.runs.releaseIfHeld({ namespace: "default", workerId: WORKER, runs: [{ runId: `${RUN}4`, epoch: 1 }] });
+  await store.workers.stop({ namespace: "default", workerId: WORKER });
   const sweep = { suspectAfter: 1, parkAfter: 1, parkError: ERROR, timeoutError: ERROR, timeoutGraceMs: 0, limit: 10 };
   await store.workers.sweep(sweep);
   await store.versions.register({ namespace: "default", versions: [{ workflow: "w", version: "1", hash: "h" }] });
@@ -117,9 +140,14 @@ async function useEverything(store: Store): Promise<void> {
   await store.versions.list({ namespace: "default" });
   await store.versions.list({ namespace: "default", workflow: "w" });
   await store.workers.list({ namespace: "default" });
-  await store.runs.read({ runs: [{ runId: `${RUN}1` }, { namespace: "default", id: "a" }] });
-  await store.inbox.read({ runs: [{ runId: `${RUN}1`, after: 0 }] });
-  await store.histories.read({ runs: [{ runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
+  await store.runs.read({
+    runs: [
+      { namespace: "default", runId: `${RUN}1` },
+      { namespace: "default", id: "a" },
+    ],
+  });
+  await store.inbox.read({ runs: [{ namespace: "default", runId: `${RUN}1`, after: 0 }] });
+  await store.histories.read({ runs: [{ namespace: "default", runId: `${RUN}1`, afterSeq: 0 }], limitPerRun: 10 });
   await listInEveryWay(store);
   const purged = await store.runs.purge({ namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 1 });
   expect(purged).toEqual({ purged: 1, more: true });

@@ -34,8 +34,11 @@ async function expectNothingLost(file: string, lines: readonly string[]): Promis
   const told = acknowledged(lines);
   expect(told.size).toBeGreaterThan(0);
   for (const [runId, seq] of told) {
-    const [events = []] = await store.histories.read({ runs: [{ runId, afterSeq: 0 }], limitPerRun: 10_000 });
-    const [row] = await store.runs.read({ runs: [{ runId }] });
+    const [events = []] = await store.histories.read({
+      runs: [{ namespace: "default", runId, afterSeq: 0 }],
+      limitPerRun: 10_000,
+    });
+    const [row] = await store.runs.read({ runs: [{ namespace: "default", runId }] });
     expect(events.map((event) => event.seq)).toEqual(events.map((_, i) => i + 1));
     expect(events.length).toBeGreaterThanOrEqual(seq);
     expect(row).toMatchObject({ eventCount: events.length, commit: events.length });

@@ -1,4 +1,4 @@
-import type { NewRun, Run, RunRef } from "holdfast/adapter";
+import type { NewRun, Run, RunRef, WorkerRef } from "holdfast/adapter";
 import { bytes } from "../sample-data.ts";
 import type { Dice } from "./dice.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
@@ -9,11 +9,23 @@ export function someWorkerId(world: World, dice: Dice): string {
   return live ?? (dice.chance(0.9) ? dice.pick(world.workerIds) : undefined) ?? world.strangeId();
 }
 
+/** Now and then one that whatever is meant does not belong to. */
+export function someNamespace(namespace: string | undefined, dice: Dice): string {
+  return dice.chance(0.95) ? (namespace ?? "default") : (dice.pick(NAMESPACES) as string);
+}
+
+/** A worker, nearly always in its own namespace. */
+export function someWorker(world: World, dice: Dice): WorkerRef {
+  const workerId = someWorkerId(world, dice);
+  const row = world.contents.workers.find((worker) => worker.workerId === workerId);
+  return { namespace: someNamespace(row?.namespace, dice), workerId };
+}
+
 export function someRun(world: World, dice: Dice): RunRef {
   const open = world.contents.runs.filter((run) => run.endedAt === null);
   const run = dice.pick(dice.chance(0.7) && open.length > 0 ? open : world.contents.runs);
-  if (run && dice.chance(0.6)) return { runId: run.runId };
-  if (dice.chance(0.05)) return { runId: world.strangeId() };
+  if (run && dice.chance(0.6)) return { namespace: someNamespace(run.namespace, dice), runId: run.runId };
+  if (dice.chance(0.05)) return { namespace: "default", runId: world.strangeId() };
   return { namespace: dice.pick(NAMESPACES) as string, id: dice.pick(IDS) as string };
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimRunsParams, Run } from "holdfast/adapter";
 import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { someWorkerId } from "./choices.ts";
+import { someNamespace, someWorkerId } from "./choices.ts";
 import type { Dice } from "./dice.ts";
 import type { World } from "./world.ts";
 
@@ -12,7 +12,7 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
     workerId: worker?.workerId ?? someWorkerId(world, dice),
     claimId: world.newClaimId(),
     again: false,
-    namespace: dice.of("default", "default", "default", "other"),
+    namespace: someNamespace(worker?.namespace, dice),
     queues: dice.of(["default"], ["default", "slow"], ["slow"]),
     handlers: dice.of(ALL_HANDLERS, ALL_HANDLERS, ALL_HANDLERS.slice(0, 1), ALL_HANDLERS.slice(1)),
     limit: dice.of(1, 2, 100),

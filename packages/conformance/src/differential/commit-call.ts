@@ -1,37 +1,40 @@
 import { type CarriedMessage, type Run, type RunCommit, type Transition, timeInHistory } from "holdfast/adapter";
 import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import type { Call } from "./call.ts";
-import { randomRun } from "./choices.ts";
+import { randomRun, someNamespace } from "./choices.ts";
 import type { Dice } from "./dice.ts";
 import type { World } from "./world.ts";
 
 export function commitCall(world: World, dice: Dice): Call | undefined {
   const target = dice.chance(0.9) ? dice.pick(world.heldRuns) : dice.pick(world.contents.runs);
   if (!target) return undefined;
-  const workerId = target.heldBy ?? dice.pick(world.workerIds) ?? world.strangeId();
-  const others = world.heldRuns.filter((run) => run !== target && (run.heldBy === workerId || dice.chance(0.1)));
+  const others = world.heldRuns.filter((run) => run !== target);
   const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
-  return { method: "runs.commit", params: { workerId, commits: runs.map((run) => randomCommit(world, dice, run)) } };
+  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run)) } };
 }
 
 function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
-  const consumed = run.consumed + dice.int(run.delivered - run.consumed + 1);
-  const transition = randomTransition(world, dice, run);
+  const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
+  const consumed = dice.chance(0.6) ? run.delivered : some;
+  const transition = randomTransition(world, dice, run, consumed);
   // Usually parked without progress, so that one code after the other parks the same run.
   const events = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
+  const holder = dice.chance(0.95) ? run.heldBy : null;
   return {
+    namespace: someNamespace(run.namespace, dice),
     runId: run.runId,
+    workerId: holder ?? dice.pick(world.workerIds) ?? world.strangeId(),
     epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     events: someEvents(run.eventCount, events, timeInHistory(run, lastEventAt(world, run.runId), world.now)),
-    consumed: dice.chance(0.6) ? run.delivered : consumed,
+    consumed,
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),
     transition,
   };
 }
 
-function randomTransition(world: World, dice: Dice, run: Run): Transition {
+function randomTransition(world: World, dice: Dice, run: Run, consumed: number): Transition {
   switch (dice.int(10)) {
     case 0:
     case 1:
@@ -53,7 +56,7 @@ function randomTransition(world: World, dice: Dice, run: Run): Transition {
       return {
         type: "continue",
         next: randomRun(world, dice, run.namespace, run.id),
-        carried: carry(world, dice, run),
+        carried: carry(world, dice, run, consumed),
       };
   }
 }
@@ -70,12 +73,12 @@ function randomEnd(dice: Dice): Transition {
   });
 }
 
-/** Some of the messages that are already in history. */
-function carry(world: World, dice: Dice, run: Run): CarriedMessage[] {
-  const consumed = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= run.consumed);
-  if (consumed.length === 0 || dice.chance(0.5)) return [];
+/** Some of the messages that are in history with this commit. */
+function carry(world: World, dice: Dice, run: Run, consumed: number): CarriedMessage[] {
+  const known = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= consumed);
+  if (known.length === 0 || dice.chance(0.5)) return [];
   return dice
-    .some(consumed, 2)
+    .some(known, 2)
     .map(({ kind, name, messageId, payload }): CarriedMessage => ({ kind, name, messageId, payload }));
 }
 

@@ -1,4 +1,4 @@
-import type { HeldRun, HistoryEvent, Message, Run, RunRef, Store, VersionRow, WorkerRow } from "holdfast/adapter";
+import type { HeldRun, HistoryEvent, Message, Run, Store, VersionRow, WorkerRow } from "holdfast/adapter";
 
 /** Everything that can be read from a store. */
 export interface Contents {
@@ -21,24 +21,29 @@ export interface KnownIds {
 
 export async function readContents(store: Store, known: KnownIds): Promise<Contents> {
   const { runIds, ids, workerIds, namespaces } = known;
-  const refs: RunRef[] = runIds.map((runId) => ({ runId }));
+  const everywhere = runIds.flatMap((runId) => namespaces.map((namespace) => ({ namespace, runId })));
+  const workersEverywhere = workerIds.flatMap((workerId) => namespaces.map((namespace) => ({ namespace, workerId })));
   const [rows, newest, histories, messages, workers, held, versions] = await Promise.all([
-    store.runs.read({ runs: refs }),
+    store.runs.read({ runs: everywhere }),
     store.runs.read({ runs: ids }),
-    store.histories.read({ runs: runIds.map((runId) => ({ runId, afterSeq: 0 })), limitPerRun: 1_000_000 }),
-    store.inbox.read({ runs: runIds.map((runId) => ({ runId, after: 0 })) }),
+    store.histories.read({ runs: everywhere.map((run) => ({ ...run, afterSeq: 0 })), limitPerRun: 1_000_000 }),
+    store.inbox.read({ runs: everywhere.map((run) => ({ ...run, after: 0 })) }),
     Promise.all(namespaces.map((namespace) => store.workers.list({ namespace }))),
-    Promise.all(workerIds.map((workerId) => store.workers.readHeld({ workerId }))),
+    Promise.all(workersEverywhere.map((worker) => store.workers.readHeld(worker))),
     Promise.all(namespaces.map((namespace) => store.versions.list({ namespace }))),
   ]);
+  const heldBy = (workerId: string): HeldRun[] =>
+    sortBy(held.filter((_, i) => workersEverywhere[i]?.workerId === workerId).flat(), ({ runId }) => runId);
+  const historyOf = (runId: string): HistoryEvent[] =>
+    histories.filter((_, i) => everywhere[i]?.runId === runId).flat();
   const runs = rows.filter((run) => run !== null);
   return {
     runs,
-    histories: Object.fromEntries(runIds.map((runId, i) => [runId, histories[i] ?? []])),
+    histories: Object.fromEntries(runIds.map((runId) => [runId, historyOf(runId)])),
     inboxes: Object.fromEntries(runs.map((run) => [run.runId, messages.filter(({ runId }) => runId === run.runId)])),
     newest: Object.fromEntries(ids.map(({ namespace, id }, i) => [`${namespace}/${id}`, newest[i]?.runId ?? null])),
     workers: sortBy(workers.flat(), ({ workerId }) => workerId),
-    held: Object.fromEntries(workerIds.map((workerId, i) => [workerId, sortBy(held[i] ?? [], ({ runId }) => runId)])),
+    held: Object.fromEntries(workerIds.map((workerId) => [workerId, heldBy(workerId)])),
     versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
   };
 }

@@ -2,11 +2,11 @@ import { type AttributeValue, CLOSED_STATUSES, type DeliverMessage, type StartRu
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
 import { bytes, CODES, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
-import { randomRun, sameRun, someRun, someWorkerId } from "./choices.ts";
+import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } from "./choices.ts";
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
-import { IDS, type World } from "./world.ts";
+import { IDS, NAMESPACES, type World } from "./world.ts";
 
 /** Makes a call from the present contents; undefined if there is nothing to call it on. */
 type MakeCall = (world: World, dice: Dice) => Call | undefined;
@@ -134,20 +134,23 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   heartbeat(world, dice) {
-    const params = { workerId: someWorkerId(world, dice), leaseMs: dice.of(1_000, 20_000), draining: dice.chance(0.2) };
+    const params = { ...someWorker(world, dice), leaseMs: dice.of(1_000, 20_000), draining: dice.chance(0.2) };
     return { method: "workers.heartbeat", params };
   },
 
   release(world, dice) {
-    const workerId = dice.pick(world.heldRuns)?.heldBy ?? someWorkerId(world, dice);
+    const held = dice.pick(world.heldRuns);
+    const worker = held?.heldBy
+      ? { namespace: someNamespace(held.namespace, dice), workerId: held.heldBy }
+      : someWorker(world, dice);
     const runs = dice.some(world.heldRuns, 3).map((run) => ({
       runId: run.runId,
       epoch: run.epoch + (dice.chance(0.8) ? 0 : dice.of(-1, 1)),
     }));
-    return { method: "runs.releaseIfHeld", params: { workerId, runs } };
+    return { method: "runs.releaseIfHeld", params: { ...worker, runs } };
   },
 
-  stop: (world, dice) => ({ method: "workers.stop", params: { workerId: someWorkerId(world, dice) } }),
+  stop: (world, dice) => ({ method: "workers.stop", params: someWorker(world, dice) }),
 
   terminate(world, dice) {
     const error = errorRecord("terminated");
@@ -156,7 +159,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
 
   resume(world, dice) {
     const parked = dice.pick(world.contents.runs.filter((run) => run.status === "parked"));
-    const run = parked && dice.chance(0.8) ? { runId: parked.runId } : someRun(world, dice);
+    const run =
+      parked && dice.chance(0.8) ? { namespace: parked.namespace, runId: parked.runId } : someRun(world, dice);
     return { method: "runs.resumeIfParked", params: run };
   },
 
@@ -165,10 +169,11 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       { workflow: "order", version: "1", code: dice.of(CODES[0], CODES[1], CODES[1]) },
       { workflow: "order", version: "2", code: dice.of(CODES[0], CODES[1], CODES[1]) },
     ];
+    const worker = dice.pick(world.liveWorkers);
     const params = {
-      workerId: dice.pick(world.liveWorkers)?.workerId ?? someWorkerId(world, dice),
+      workerId: worker?.workerId ?? someWorkerId(world, dice),
       claimId: world.newClaimId(),
-      namespace: dice.of("default", "default", "other"),
+      namespace: someNamespace(worker?.namespace, dice),
       queues: ["default", "slow"],
       handlers,
       limit: 100,
@@ -181,8 +186,9 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const run = failed ?? dice.pick(world.contents.runs);
     if (!run) return undefined;
     const eventCount = Math.max(0, run.eventCount + (dice.chance(0.8) ? 0 : dice.of(-1, 1)));
+    const namespace = someNamespace(run.namespace, dice);
     const event = { type: "run_retried", op: null, meta: { forgets: ["charge"] } } as const;
-    return { method: "runs.reopenIfFailed", params: { run: { runId: run.runId }, eventCount, event } };
+    return { method: "runs.reopenIfFailed", params: { run: { namespace, runId: run.runId }, eventCount, event } };
   },
 
   purge(world, dice) {
@@ -225,10 +231,10 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   read(world, dice) {
-    const runs = dice.some(world.runIds, 4);
+    const runs = dice.some(world.runIds, 4).map((runId) => ({ namespace: dice.pick(NAMESPACES) as string, runId }));
     if (dice.chance(0.5))
-      return { method: "inbox.read", params: { runs: runs.map((runId) => ({ runId, after: dice.int(3) })) } };
-    const asked = runs.map((runId) => ({ runId, afterSeq: dice.int(4) }));
+      return { method: "inbox.read", params: { runs: runs.map((run) => ({ ...run, after: dice.int(3) })) } };
+    const asked = runs.map((run) => ({ ...run, afterSeq: dice.int(4) }));
     return { method: "histories.read", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
   },
 };

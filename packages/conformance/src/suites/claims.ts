@@ -82,8 +82,8 @@ export const claims: Suite = {
     "only the namespace asked for": async (t) => {
       await t.start({ namespace: "one" });
       const two = await t.start({ namespace: "two" });
-      const workerId = await t.worker();
-      expect(await t.claim(workerId)).toMatchObject({ runs: [], nextDueAt: null });
+      expect(await t.claim(await t.worker())).toMatchObject({ runs: [], nextDueAt: null });
+      const workerId = await t.worker({ namespace: "two" });
       expect(runIds(await t.claim(workerId, { namespace: "two" }))).toEqual([two.run.runId]);
     },
 
@@ -170,7 +170,7 @@ export const claims: Suite = {
     "a worker that is offline or unknown claims nothing, and is told": async (t) => {
       await t.start();
       const stopped = await t.worker();
-      await t.store.workers.stop({ workerId: stopped });
+      await t.store.workers.stop({ namespace: "default", workerId: stopped });
       for (const workerId of [stopped, t.newId()]) {
         expect(await t.claim(workerId)).toMatchObject({ live: false, runs: [], messages: [] });
         expect(await t.claim(workerId, { again: true })).toMatchObject({ live: false, runs: [] });
@@ -190,7 +190,7 @@ export const claims: Suite = {
 
     "a draining worker may claim": async (t) => {
       const workerId = await t.worker();
-      await t.store.workers.heartbeat({ workerId, leaseMs: 10_000, draining: true });
+      await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: 10_000, draining: true });
       await t.start();
       expect((await t.claim(workerId)).runs).toHaveLength(1);
     },
@@ -200,7 +200,7 @@ export const claims: Suite = {
       const workerId = await t.worker();
       const claimId = t.newId();
       const first = await t.claim(workerId, { claimId, limit: 2 });
-      await t.deliver({ runId: first.runs[1]?.runId as string }, { name: "hello" });
+      await t.deliver(t.ref(first.runs[1]?.runId as string), { name: "hello" });
       const again = await t.claim(workerId, { claimId, limit: 2, again: true });
       expect(again.live).toBe(true);
       expect(again.runs.map((run) => [run.runId, run.epoch]).sort()).toEqual(
@@ -215,7 +215,11 @@ export const claims: Suite = {
       await t.startMany([t.newRun(), t.newRun()]);
       const claimId = t.newId();
       const [first, second] = (await t.claim(workerId, { claimId })).runs;
-      await t.store.runs.releaseIfHeld({ workerId, runs: [{ runId: first?.runId as string, epoch: 1 }] });
+      await t.store.runs.releaseIfHeld({
+        namespace: "default",
+        workerId,
+        runs: [{ runId: first?.runId as string, epoch: 1 }],
+      });
       await t.claim(workerId);
       const again = await t.claim(workerId, { claimId, again: true });
       expect(runIds(again)).toEqual([second?.runId]);
@@ -230,15 +234,15 @@ export const claims: Suite = {
       expect(live).toBe(true);
       expect(runs.length).toBeLessThanOrEqual(2);
       for (const run of runs) expect(run).toMatchObject({ heldBy: workerId, claimId });
-      expect(await t.store.workers.readHeld({ workerId })).toHaveLength(runs.length);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId })).toHaveLength(runs.length);
     },
 
     "the unconsumed messages of the claimed runs come along, in order": async (t) => {
       const holder = await t.held();
-      for (const name of ["one", "two", "three"]) await t.deliver({ runId: holder.runId }, { name });
+      for (const name of ["one", "two", "three"]) await t.deliver(t.ref(holder.runId), { name });
       await holder.commit({ type: "release" }, { consumed: 1 });
       const other = await t.start();
-      await t.deliver({ runId: other.run.runId }, { name: "four", payload: bytes("4") });
+      await t.deliver(t.ref(other.run.runId), { name: "four", payload: bytes("4") });
       const { messages } = await t.claim(await t.worker());
       const ofFirst = messages.filter((message) => message.runId === holder.runId);
       expect(ofFirst.map(({ name, number }) => [name, number])).toEqual([

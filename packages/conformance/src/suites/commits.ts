@@ -132,7 +132,7 @@ export const commits: Suite = {
         repeated,
         { ...a.draft(HOLD, { events: 1 }), runId: t.newId() },
       ];
-      const { outcomes, now } = await t.store.runs.commit({ workerId, commits });
+      const { outcomes, now } = await t.store.runs.commit({ commits });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["lost", "written", "written", "lost"]);
       expect(outcomes.map(({ held }) => held)).toEqual([false, true, true, false]);
       expect(now).toBe(t.now);
@@ -140,14 +140,38 @@ export const commits: Suite = {
       expect(histories.map((events) => events.length)).toEqual([2, 0, 1]);
     },
 
+    "one call carries the commits of several workers, and each is judged by its own": async (t) => {
+      const [a, b, c] = [await t.held(), await t.held(), await t.held()];
+      await b.commit(HOLD, { events: 1 });
+      const commits = [
+        a.draft(HOLD, { events: 2 }),
+        { ...b.draft(end(), { events: 1 }), workerId: a.workerId },
+        c.draft(end(), { events: 1 }),
+      ];
+      const { outcomes } = await t.store.runs.commit({ commits });
+      expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
+        ["written", true],
+        ["lost", false],
+        ["written", false],
+      ]);
+      const rows = await Promise.all([a, b, c].map(({ runId }) => t.run(runId)));
+      expect(rows.map(({ status, heldBy, eventCount }) => [status, heldBy, eventCount])).toEqual([
+        ["running", a.workerId, 2],
+        ["running", b.workerId, 1],
+        ["completed", null, 1],
+      ]);
+      const again = await t.store.runs.commit({ commits });
+      expect(again.outcomes).toEqual(outcomes);
+    },
+
     "an empty call is answered": async (t) => {
-      expect(await t.store.runs.commit({ workerId: await t.worker(), commits: [] })).toMatchObject({ outcomes: [] });
+      expect(await t.store.runs.commit({ commits: [] })).toMatchObject({ outcomes: [] });
     },
 
     "consumed is stored, and delivered is answered": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
+      await t.deliver(t.ref(holder.runId));
       expect(await holder.commit(HOLD, { consumed: 1 })).toEqual({ outcome: "written", held: true, delivered: 2 });
       expect(await t.run(holder.runId)).toMatchObject({ consumed: 1, delivered: 2 });
     },

@@ -39,7 +39,7 @@ export const concurrency: Suite = {
       for (const copy of copies) {
         expect(copy.runs.map(({ runId }) => runId).sort()).toEqual(first.runs.map(({ runId }) => runId).sort());
       }
-      expect(await t.store.workers.readHeld({ workerId: params.workerId })).toHaveLength(3);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: params.workerId })).toHaveLength(3);
     },
 
     "concurrent starts of one id create one run": async (t) => {
@@ -84,7 +84,7 @@ export const concurrency: Suite = {
     "messages that arrive at once are numbered without gaps": async (t) => {
       const stores = await connections(t);
       const { run } = await t.start();
-      const messages = Array.from({ length: 30 }, () => t.newMessage({ runId: run.runId }));
+      const messages = Array.from({ length: 30 }, () => t.newMessage(t.ref(run.runId)));
       await Promise.all(
         messages.map((message, i) =>
           untilAnswered(() => pick(stores, i).inbox.deliver({ messages: [message], inboxMax: 100 })),
@@ -100,7 +100,7 @@ export const concurrency: Suite = {
       const stores = await connections(t);
       for (let round = 0; round < ROUNDS; round++) {
         const { run } = await t.start();
-        const messages = [t.newMessage({ runId: run.runId })];
+        const messages = [t.newMessage(t.ref(run.runId))];
         const results = await Promise.all(
           stores.map((store) => untilAnswered(() => store.inbox.deliver({ messages, inboxMax: 100 }))),
         );
@@ -115,10 +115,10 @@ export const concurrency: Suite = {
       for (let round = 0; round < ROUNDS; round++) {
         const holder = await t.held();
         const commits = [holder.draft(suspend(null), { events: 1 })];
-        const messages = [t.newMessage({ runId: holder.runId })];
+        const messages = [t.newMessage(t.ref(holder.runId))];
         const [committed] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => one.runs.commit({ commits })),
           () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const run = await t.run(holder.runId);
@@ -138,10 +138,10 @@ export const concurrency: Suite = {
       for (let round = 0; round < ROUNDS; round++) {
         const holder = await t.held();
         const commits = [holder.draft(end({ unlessBehind: true }))];
-        const messages = [t.newMessage({ runId: holder.runId })];
+        const messages = [t.newMessage(t.ref(holder.runId))];
         const [committed, delivered] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => one.runs.commit({ commits })),
           () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const held = committed.outcomes[0]?.held;
@@ -156,10 +156,10 @@ export const concurrency: Suite = {
         const holder = await t.held({ id: `a${round}` });
         const next = t.newRun({ id: `a${round}` });
         const commits = [holder.draft({ type: "continue", next, carried: [] })];
-        const messages = [t.newMessage({ runId: holder.runId })];
+        const messages = [t.newMessage(t.ref(holder.runId))];
         await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
+          () => untilAnswered(() => one.runs.commit({ commits })),
           () => untilAnswered(() => other.inbox.deliver({ messages, inboxMax: 10 })),
         );
         const inbox = await t.inbox(next.runId);
@@ -173,9 +173,7 @@ export const concurrency: Suite = {
       for (let round = 0; round < ROUNDS; round++) {
         const holder = await t.held();
         const commits = [holder.draft(HOLD, { events: 3 })];
-        const results = await Promise.all(
-          stores.map((store) => untilAnswered(() => store.runs.commit({ workerId: holder.workerId, commits }))),
-        );
+        const results = await Promise.all(stores.map((store) => untilAnswered(() => store.runs.commit({ commits }))));
         expect(results.every(({ outcomes }) => outcomes[0]?.outcome === "written")).toBe(true);
         expect(await t.history(holder.runId)).toEqual(someEvents(0, 3));
         expect(await t.run(holder.runId)).toMatchObject({ commit: 1, eventCount: 3 });
@@ -190,8 +188,8 @@ export const concurrency: Suite = {
         const error = errorRecord("stop");
         const [committed] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.runs.commit({ workerId: holder.workerId, commits })),
-          () => untilAnswered(() => other.runs.terminate({ runs: [{ runId: holder.runId }], error })),
+          () => untilAnswered(() => one.runs.commit({ commits })),
+          () => untilAnswered(() => other.runs.terminate({ runs: [t.ref(holder.runId)], error })),
         );
         const events = committed.outcomes[0]?.outcome === "written" ? 2 : 0;
         expect(await t.run(holder.runId)).toMatchObject({ status: "terminated", eventCount: events, epoch: 2 });
@@ -229,14 +227,14 @@ export const concurrency: Suite = {
               claimAt(one, params),
               untilAnswered(() => one.runs.start({ starts, holdBy, replaceError: REPLACED })),
             ]),
-          () => untilAnswered(() => other.workers.stop({ workerId })),
+          () => untilAnswered(() => other.workers.stop({ namespace: "default", workerId })),
         );
         // Runs that the stop could not release because their rows were locked are reclaimed by the next sweep.
         await t.sweep();
-        expect(await t.store.workers.readHeld({ workerId })).toEqual([]);
+        expect(await t.store.workers.readHeld({ namespace: "default", workerId })).toEqual([]);
         const runIds = [run.runId, starts[0]?.run.runId as string];
         for (const runId of runIds) expect(await t.run(runId)).toMatchObject({ heldBy: null, deaths: 0 });
-        await t.store.runs.terminate({ runs: runIds.map((runId) => ({ runId })), error: REPLACED });
+        await t.store.runs.terminate({ runs: runIds.map((runId) => t.ref(runId)), error: REPLACED });
       }
     },
 
@@ -247,12 +245,15 @@ export const concurrency: Suite = {
         await t.advance(10);
         const [beat] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.workers.heartbeat({ workerId, leaseMs: 10, draining: false })),
+          () =>
+            untilAnswered(() =>
+              one.workers.heartbeat({ namespace: "default", workerId, leaseMs: 10, draining: false }),
+            ),
           () => untilAnswered(() => other.workers.sweep(SWEEP)),
         );
         const [worker] = await t.store.workers.list({ namespace: `n${round}` });
         expect(worker).toMatchObject(beat.live ? { status: "online" } : { status: "offline", died: true });
-        await t.store.workers.stop({ workerId });
+        await t.store.workers.stop({ namespace: "default", workerId });
       }
     },
 
@@ -266,7 +267,7 @@ export const concurrency: Suite = {
         const starts = [aStart(t.newRun({ id }), { ifClosed: "start", ifRunning: "return" })];
         const [reopened, started] = await race(
           round % 2 === 0,
-          () => untilAnswered(() => one.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: 0, event })),
+          () => untilAnswered(() => one.runs.reopenIfFailed({ run: t.ref(holder.runId), eventCount: 0, event })),
           () => untilAnswered(() => other.runs.start({ starts, holdBy: null, replaceError: REPLACED })),
         );
         const rows = await t.store.runs.list({ namespace: "default", id, limit: 10 });
@@ -284,7 +285,7 @@ export const concurrency: Suite = {
         const results = await Promise.all(
           holders.map((holder, i) => {
             const commits = [holder.draft(HOLD, { events: 2 })];
-            return untilAnswered(() => pick(stores, i + step).runs.commit({ workerId: holder.workerId, commits }));
+            return untilAnswered(() => pick(stores, i + step).runs.commit({ commits }));
           }),
         );
         expect(results.every(({ outcomes }) => outcomes[0]?.outcome === "written")).toBe(true);

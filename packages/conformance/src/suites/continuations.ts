@@ -94,13 +94,13 @@ export const continuations: Suite = {
       const next = t.newRun({ id: "a" });
       const commit = { ...holder.draft(continueAs(next)), epoch: holder.epoch + 1 };
       expect(await holder.send(commit)).toMatchObject({ outcome: "lost" });
-      expect(await t.store.runs.read({ runs: [{ runId: next.runId }] })).toEqual([null]);
+      expect(await t.store.runs.read({ runs: [t.ref(next.runId)] })).toEqual([null]);
     },
 
     "the successor's inbox is the carried and then the unconsumed messages": async (t) => {
       const holder = await t.held({ id: "a" });
       for (const name of ["one", "two", "three", "four"])
-        await t.deliver({ runId: holder.runId }, { name, messageId: `id ${name}`, payload: bytes(`"${name}"`) });
+        await t.deliver(t.ref(holder.runId), { name, messageId: `id ${name}`, payload: bytes(`"${name}"`) });
       await t.advance(5);
       const next = t.newRun({ id: "a" });
       const carried = [carry("two"), carry("one")];
@@ -126,7 +126,7 @@ export const continuations: Suite = {
 
     "the successor goes on numbering behind what it has inherited": async (t) => {
       const { next } = await continued(t, {}, ["one", "two"]);
-      await t.deliver({ runId: next.runId }, { name: "three" });
+      await t.deliver(t.ref(next.runId), { name: "three" });
       expect((await t.inbox(next.runId)).map(({ number, name }) => [number, name])).toEqual([
         [1, "one"],
         [2, "two"],
@@ -143,18 +143,14 @@ export const continuations: Suite = {
 
     "what is inherited counts towards the limit of the inbox": async (t) => {
       const { next } = await continued(t, {}, ["one", "two"]);
-      expect(await t.deliver({ runId: next.runId }, {}, 2)).toMatchObject({ outcome: "full" });
-      expect(await t.deliver({ runId: next.runId }, {}, 3)).toMatchObject({ outcome: "delivered" });
+      expect(await t.deliver(t.ref(next.runId), {}, 2)).toMatchObject({ outcome: "full" });
+      expect(await t.deliver(t.ref(next.runId), {}, 3)).toMatchObject({ outcome: "delivered" });
     },
 
     "a message follows a run that has continued, by run id and by id": async (t) => {
       const first = await continued(t);
       const second = await continueAgain(t, first.next);
-      for (const to of [
-        { runId: first.holder.runId },
-        { runId: first.next.runId },
-        { namespace: "default", id: "a" },
-      ]) {
+      for (const to of [t.ref(first.holder.runId), t.ref(first.next.runId), { namespace: "default", id: "a" }]) {
         expect(await t.deliver(to)).toEqual({ outcome: "delivered", runId: second.runId, status: "pending" });
       }
       expect(await t.inbox(second.runId)).toHaveLength(3);
@@ -162,12 +158,12 @@ export const continuations: Suite = {
 
     "a message id is remembered by the whole chain": async (t) => {
       const holder = await t.held({ id: "a" });
-      await t.deliver({ runId: holder.runId }, { messageId: "consumed" });
-      await t.deliver({ runId: holder.runId }, { messageId: "inherited" });
+      await t.deliver(t.ref(holder.runId), { messageId: "consumed" });
+      await t.deliver(t.ref(holder.runId), { messageId: "inherited" });
       const next = t.newRun({ id: "a" });
       await holder.commit(continueAs(next), { consumed: 1, events: 1 });
       for (const messageId of ["consumed", "inherited"]) {
-        for (const to of [{ runId: holder.runId }, { runId: next.runId }, { namespace: "default", id: "a" }]) {
+        for (const to of [t.ref(holder.runId), t.ref(next.runId), { namespace: "default", id: "a" }]) {
           expect(await t.deliver(to, { messageId })).toEqual({
             outcome: "duplicate",
             runId: next.runId,
@@ -177,19 +173,19 @@ export const continuations: Suite = {
       }
       expect(await t.run(next.runId)).toMatchObject({ delivered: 1 });
       const last = await continueAgain(t, next);
-      expect(await t.deliver({ runId: last.runId }, { messageId: "consumed" })).toMatchObject({ outcome: "duplicate" });
+      expect(await t.deliver(t.ref(last.runId), { messageId: "consumed" })).toMatchObject({ outcome: "duplicate" });
       expect(await t.run(last.runId)).toMatchObject({ firstRunId: holder.runId });
     },
 
     "a new run of the same id is another chain and remembers nothing": async (t) => {
       const { next } = await continued(t);
-      await t.deliver({ runId: next.runId }, { messageId: "m" });
+      await t.deliver(t.ref(next.runId), { messageId: "m" });
       const holder = await t.claimOne(await t.worker());
       await holder.commit(end(), { consumed: 1 });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
       expect(run.firstRunId).toBe(run.runId);
-      expect(await t.deliver({ runId: run.runId }, { messageId: "m" })).toMatchObject({ outcome: "delivered" });
-      expect(await t.deliver({ runId: next.runId }, { messageId: "n" })).toMatchObject({
+      expect(await t.deliver(t.ref(run.runId), { messageId: "m" })).toMatchObject({ outcome: "delivered" });
+      expect(await t.deliver(t.ref(next.runId), { messageId: "n" })).toMatchObject({
         outcome: "closed",
         runId: next.runId,
       });
@@ -197,17 +193,17 @@ export const continuations: Suite = {
 
     "a message to a chain that has closed is closed, unless it is a duplicate": async (t) => {
       const { holder, next } = await continued(t);
-      await t.deliver({ runId: next.runId }, { messageId: "m" });
+      await t.deliver(t.ref(next.runId), { messageId: "m" });
       await t.store.runs.terminate({
-        runs: [{ runId: next.runId }],
+        runs: [t.ref(next.runId)],
         error: { name: "E", message: "", kind: "Unknown" },
       });
-      expect(await t.deliver({ runId: holder.runId }, { messageId: "new" })).toEqual({
+      expect(await t.deliver(t.ref(holder.runId), { messageId: "new" })).toEqual({
         outcome: "closed",
         runId: next.runId,
         status: "terminated",
       });
-      expect(await t.deliver({ runId: holder.runId }, { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
+      expect(await t.deliver(t.ref(holder.runId), { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
     },
 
     "the histories of a chain stay apart": async (t) => {
@@ -231,7 +227,7 @@ function carry(name: string): CarriedMessage {
 /** A run with the id `a` that has continued, with unconsumed messages of these names. */
 async function continued(t: Fixture, fields: Partial<NewRun> = {}, names: readonly string[] = []) {
   const holder = await t.held({ id: "a" });
-  for (const name of names) await t.deliver({ runId: holder.runId }, { name });
+  for (const name of names) await t.deliver(t.ref(holder.runId), { name });
   const next = t.newRun({ id: "a", ...fields });
   await holder.commit(continueAs(next), { events: 1 });
   return { holder, next };

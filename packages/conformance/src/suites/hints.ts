@@ -21,9 +21,11 @@ export const hints: Suite = {
       const again = await claim();
       await expectHints(t, [due("q")], () => again.commit(suspend(0)));
       const { runId, epoch } = await claim();
-      await expectHints(t, [due("q")], () => t.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] }));
+      await expectHints(t, [due("q")], () =>
+        t.store.runs.releaseIfHeld({ namespace: "default", workerId, runs: [{ runId, epoch }] }),
+      );
       await claim();
-      await expectHints(t, [due("q")], () => t.store.workers.stop({ workerId }));
+      await expectHints(t, [due("q")], () => t.store.workers.stop({ namespace: "default", workerId }));
     },
 
     "a run that is to start later is hinted with its time, the earliest of each queue": async (t) => {
@@ -58,24 +60,24 @@ export const hints: Suite = {
     "a run that is resumed or reopened is hinted as due": async (t) => {
       const parked = await t.held({ queue: "q" });
       await parked.commit(park("odd"));
-      await expectHints(t, [due("q")], () => t.store.runs.resumeIfParked({ runId: parked.runId }));
+      await expectHints(t, [due("q")], () => t.store.runs.resumeIfParked(t.ref(parked.runId)));
       const failed = await t.held({ queue: "r" });
       await failed.commit(end({ status: "failed", output: null }));
       const event = { type: "run_retried", op: null } as const;
       await expectHints(t, [due("r")], () =>
-        t.store.runs.reopenIfFailed({ run: { runId: failed.runId }, eventCount: 0, event }),
+        t.store.runs.reopenIfFailed({ run: t.ref(failed.runId), eventCount: 0, event }),
       );
     },
 
     "a message to a run that nobody holds is hinted as due": async (t) => {
       const holder = await t.held({ queue: "q" });
       await holder.commit(suspend(null));
-      await expectHints(t, [due("q")], () => t.deliver({ runId: holder.runId }));
+      await expectHints(t, [due("q")], () => t.deliver(t.ref(holder.runId)));
     },
 
     "a message to a held run is hinted to its worker": async (t) => {
       const { runId, workerId } = await t.held();
-      await expectHints(t, [{ type: "inbox", runId, workerId }], () => t.deliver({ runId }));
+      await expectHints(t, [{ type: "inbox", runId, workerId }], () => t.deliver(t.ref(runId)));
     },
 
     "an end is hinted, however it came": async (t) => {
@@ -83,7 +85,7 @@ export const hints: Suite = {
       await expectHints(t, [ended(holder.runId)], () => holder.commit(end()));
       const { run } = await t.start();
       await expectHints(t, [ended(run.runId)], () =>
-        t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("x") }),
+        t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("x") }),
       );
     },
 
@@ -95,7 +97,7 @@ export const hints: Suite = {
         workerId,
       });
       await expectHints(t, [takenFrom(one), ended(one.runId)], () =>
-        t.store.runs.terminate({ runs: [{ runId: one.runId }], error: REPLACED }),
+        t.store.runs.terminate({ runs: [t.ref(one.runId)], error: REPLACED }),
       );
       await expectHints(t, [takenFrom(two), ended(two.runId)], () => t.start({ id: "two" }, { ifRunning: "replace" }));
     },
@@ -148,7 +150,7 @@ export const hints: Suite = {
       const later = due("q", t.now + 4_000);
       await expectHints(t, [later], () => t.start({ queue: "q", startDelayMs: 4_000 }), second.notifier);
       const { runId, workerId } = await t.held();
-      const deliver = () => second.store.inbox.deliver({ messages: [t.newMessage({ runId })], inboxMax: 10 });
+      const deliver = () => second.store.inbox.deliver({ messages: [t.newMessage(t.ref(runId))], inboxMax: 10 });
       await expectHints(t, [{ type: "inbox", runId, workerId }], deliver);
     },
   },

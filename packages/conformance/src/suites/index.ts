@@ -7,6 +7,7 @@ import { hints } from "./hints.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
 import { listing } from "./listing.ts";
+import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
 import { payloads } from "./payloads.ts";
@@ -30,6 +31,7 @@ export const SUITES: readonly Suite[] = [
   transactions,
   leases,
   sweeps,
+  namespaces,
   operators,
   parkedRuns,
   retention,

@@ -37,7 +37,7 @@ export const leases: Suite = {
       const workerId = await t.worker();
       await t.advance(1_234);
       expect(await t.store.readClock()).toEqual({ now: t.now });
-      await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining: false });
+      await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: LEASE_MS, draining: false });
       const { now } = await t.store.readClock();
       expect(await t.store.workers.list({ namespace: "default" })).toMatchObject([{ heartbeatAt: now }]);
     },
@@ -46,7 +46,7 @@ export const leases: Suite = {
       const here = { name: "orders", host: "höst-1", pid: 4_194_304 };
       const first = await t.worker(here);
       const [stopped, died] = [await t.worker({ ...here, pid: 2 }), await t.worker({ ...here, pid: 3, leaseMs: 100 })];
-      await t.store.workers.stop({ workerId: stopped });
+      await t.store.workers.stop({ namespace: "default", workerId: stopped });
       await t.advance(100);
       await t.sweep();
       await t.worker({ ...here, host: "höst-2" });
@@ -88,7 +88,7 @@ export const leases: Suite = {
     "a dead or stopped id cannot be registered again": async (t) => {
       const params = { namespace: "default", name: "w", queues: [], workflows: [], labels: {}, leaseMs: 100 };
       const [stopped, died] = [await t.worker(), await t.worker({ leaseMs: 100 })];
-      await t.store.workers.stop({ workerId: stopped });
+      await t.store.workers.stop({ namespace: "default", workerId: stopped });
       await t.advance(100);
       await t.sweep();
       for (const workerId of [stopped, died]) {
@@ -101,7 +101,9 @@ export const leases: Suite = {
     "a heartbeat extends the lease from the store's now": async (t) => {
       const workerId = await t.worker();
       await t.advance(700);
-      expect(await t.store.workers.heartbeat({ workerId, leaseMs: 3_000, draining: false })).toEqual({
+      expect(
+        await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: 3_000, draining: false }),
+      ).toEqual({
         live: true,
         now: t.now,
         heldCount: 0,
@@ -115,7 +117,7 @@ export const leases: Suite = {
     "a heartbeat says whether the worker is draining": async (t) => {
       const workerId = await t.worker();
       for (const draining of [true, false]) {
-        await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining });
+        await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: LEASE_MS, draining });
         const [worker] = await t.store.workers.list({ namespace: "default" });
         expect(worker?.status).toBe(draining ? "draining" : "online");
       }
@@ -125,17 +127,27 @@ export const leases: Suite = {
       const workerId = await t.worker();
       const [a, b, c] = [await t.held({}, workerId), await t.held({}, workerId), await t.held({}, workerId)];
       await t.held();
-      for (const holder of [a, b]) await t.deliver({ runId: holder.runId });
+      for (const holder of [a, b]) await t.deliver(t.ref(holder.runId));
       await a.commit(HOLD, { consumed: 1 });
       await c.commit(suspend(null));
-      const result = await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining: false });
+      const result = await t.store.workers.heartbeat({
+        namespace: "default",
+        workerId,
+        leaseMs: LEASE_MS,
+        draining: false,
+      });
       expect(result).toMatchObject({ heldCount: 2, behind: [b.runId] });
       const workers = await t.store.workers.list({ namespace: "default" });
       expect(workers.map((worker) => worker.activeRuns).sort()).toEqual([1, 2]);
     },
 
     "a heartbeat of an unknown worker is not live": async (t) => {
-      const result = await t.store.workers.heartbeat({ workerId: t.newId(), leaseMs: LEASE_MS, draining: false });
+      const result = await t.store.workers.heartbeat({
+        namespace: "default",
+        workerId: t.newId(),
+        leaseMs: LEASE_MS,
+        draining: false,
+      });
       expect(result).toMatchObject({ live: false });
       expect(await t.store.workers.list({ namespace: "default" })).toEqual([]);
     },
@@ -143,7 +155,9 @@ export const leases: Suite = {
     "a late heartbeat keeps a worker that no sweep has noticed": async (t) => {
       const workerId = await t.worker();
       await t.advance(LEASE_MS * 3);
-      expect(await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining: false })).toMatchObject({
+      expect(
+        await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: LEASE_MS, draining: false }),
+      ).toMatchObject({
         live: true,
       });
       expect(await t.sweep()).toMatchObject({ dead: 0, nextExpiryAt: t.now + LEASE_MS });
@@ -154,7 +168,9 @@ export const leases: Suite = {
       await t.advance(LEASE_MS);
       await t.sweep();
       const [before] = await t.store.workers.list({ namespace: "default" });
-      expect(await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining: false })).toMatchObject({
+      expect(
+        await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: LEASE_MS, draining: false }),
+      ).toMatchObject({
         live: false,
       });
       expect(await t.store.workers.list({ namespace: "default" })).toEqual([before]);
@@ -167,19 +183,21 @@ export const leases: Suite = {
       await t.held();
       await b.commit({ type: "release" });
       const again = await t.claimOne(workerId);
-      const held = await t.store.workers.readHeld({ workerId });
+      const held = await t.store.workers.readHeld({ namespace: "default", workerId });
       expect([...held].sort((x, y) => (x.runId < y.runId ? -1 : 1))).toEqual([
         { runId: a.runId, epoch: 1 },
         { runId: again.runId, epoch: 2 },
       ]);
-      expect(await t.store.workers.readHeld({ workerId: t.newId() })).toEqual([]);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: t.newId() })).toEqual([]);
     },
 
     "released runs are due at once, and no death is counted": async (t) => {
       const holder = await t.held();
       await t.advance(25);
       const { workerId, runId, epoch } = holder;
-      expect(await t.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] })).toEqual({ released: 1 });
+      expect(await t.store.runs.releaseIfHeld({ namespace: "default", workerId, runs: [{ runId, epoch }] })).toEqual({
+        released: 1,
+      });
       expect(await t.run(runId)).toMatchObject({
         status: "running",
         heldBy: null,
@@ -195,7 +213,7 @@ export const leases: Suite = {
       const holder = await t.held();
       const { workerId, runId, epoch } = holder;
       const release = (by: string, at: number) =>
-        t.store.runs.releaseIfHeld({ workerId: by, runs: [{ runId, epoch: at }] });
+        t.store.runs.releaseIfHeld({ namespace: "default", workerId: by, runs: [{ runId, epoch: at }] });
       expect(await release(workerId, epoch - 1)).toEqual({ released: 0 });
       expect(await release(workerId, epoch + 1)).toEqual({ released: 0 });
       expect(await release(await t.worker(), epoch)).toEqual({ released: 0 });
@@ -211,15 +229,15 @@ export const leases: Suite = {
       const [a, b] = [await t.held({}, workerId), await t.held({}, workerId)];
       const other = await t.held();
       const runs = [a, other, b].map(({ runId, epoch }) => ({ runId, epoch }));
-      expect(await t.store.runs.releaseIfHeld({ workerId, runs })).toEqual({ released: 2 });
-      expect(await t.store.workers.readHeld({ workerId })).toEqual([]);
-      expect(await t.store.workers.readHeld({ workerId: other.workerId })).toHaveLength(1);
+      expect(await t.store.runs.releaseIfHeld({ namespace: "default", workerId, runs })).toEqual({ released: 2 });
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId })).toEqual([]);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: other.workerId })).toHaveLength(1);
     },
 
     "a release past the deadline makes the run due now": async (t) => {
       const { workerId, runId, epoch } = await t.held({ timeoutMs: 100 });
       await t.advance(300);
-      await t.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] });
+      await t.store.runs.releaseIfHeld({ namespace: "default", workerId, runs: [{ runId, epoch }] });
       expect(await t.run(runId)).toMatchObject({ availableAt: t.now });
     },
 
@@ -228,7 +246,7 @@ export const leases: Suite = {
       const [a, b] = [await t.held({}, workerId), await t.held({}, workerId)];
       await b.commit({ type: "hold", status: "compensating" });
       await t.advance(10);
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       const given = { heldBy: null, claimId: null, availableAt: t.now, deaths: 0, aloneDeaths: 0 };
       expect(await t.run(a.runId)).toMatchObject({ ...given, status: "running" });
       expect(await t.run(b.runId)).toMatchObject({ ...given, status: "compensating" });
@@ -236,19 +254,21 @@ export const leases: Suite = {
         { status: "offline", died: false, stoppedAt: t.now },
       ]);
       expect(await a.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
-      expect(await t.store.workers.heartbeat({ workerId, leaseMs: LEASE_MS, draining: false })).toMatchObject({
+      expect(
+        await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: LEASE_MS, draining: false }),
+      ).toMatchObject({
         live: false,
       });
     },
 
     "a repeated stop changes nothing": async (t) => {
       const { workerId, runId } = await t.held();
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       const before = [await t.run(runId), await t.store.workers.list({ namespace: "default" })];
       await t.advance(10);
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       expect([await t.run(runId), await t.store.workers.list({ namespace: "default" })]).toEqual(before);
-      await t.store.workers.stop({ workerId: t.newId() });
+      await t.store.workers.stop({ namespace: "default", workerId: t.newId() });
     },
 
     "to stop after having died is to have died": async (t) => {
@@ -257,7 +277,7 @@ export const leases: Suite = {
       await t.sweep();
       const [before] = await t.store.workers.list({ namespace: "default" });
       await t.advance(10);
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       expect(await t.store.workers.list({ namespace: "default" })).toEqual([before]);
       expect(await t.run(runId)).toMatchObject({ deaths: 1 });
     },

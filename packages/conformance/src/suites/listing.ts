@@ -239,7 +239,7 @@ async function oneOfEach(t: Fixture) {
   const continued = await t.held({ id: "c" }, workerId);
   const next = t.newRun({ id: "c" });
   await continued.commit({ type: "continue", next, carried: [] });
-  await t.store.runs.terminate({ runs: [{ runId: next.runId }], error: errorRecord("x") });
+  await t.store.runs.terminate({ runs: [t.ref(next.runId)], error: errorRecord("x") });
   byStatus.set("continued", continued.runId).set("terminated", next.runId);
   return byStatus;
 }

@@ -15,7 +15,7 @@ export const operators: Suite = {
     "terminate ends a run that nobody holds": async (t) => {
       const { run } = await t.start({ id: "a" });
       await t.advance(5);
-      expect(await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: STOPPED })).toEqual([
+      expect(await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: STOPPED })).toEqual([
         { outcome: "terminated", runId: run.runId, status: "terminated" },
       ]);
       expect(await t.run(run.runId)).toMatchObject({
@@ -34,7 +34,7 @@ export const operators: Suite = {
     "terminate ends a run whoever holds it, and the holder's next write is refused": async (t) => {
       const holder = await t.held();
       await holder.commit(HOLD, { events: 1 });
-      await t.store.runs.terminate({ runs: [{ runId: holder.runId }], error: STOPPED });
+      await t.store.runs.terminate({ runs: [t.ref(holder.runId)], error: STOPPED });
       expect(await t.run(holder.runId)).toMatchObject({
         status: "terminated",
         epoch: holder.epoch + 1,
@@ -44,14 +44,14 @@ export const operators: Suite = {
       });
       expect(await holder.commit(end(), { events: 1 })).toMatchObject({ outcome: "lost", held: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "terminated", eventCount: 1 });
-      expect(await t.store.workers.readHeld({ workerId: holder.workerId })).toEqual([]);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: holder.workerId })).toEqual([]);
     },
 
     "terminate ends waiting, sleeping and parked runs": async (t) => {
       for (const transition of [suspend(null), suspend(t.now + 1_000), park("odd")]) {
         const holder = await t.held();
         await holder.commit(transition);
-        await t.store.runs.terminate({ runs: [{ runId: holder.runId }], error: STOPPED });
+        await t.store.runs.terminate({ runs: [t.ref(holder.runId)], error: STOPPED });
         expect(await t.run(holder.runId)).toMatchObject({
           status: "terminated",
           error: STOPPED,
@@ -66,16 +66,16 @@ export const operators: Suite = {
       await holder.commit(end());
       const before = await t.run(holder.runId);
       const closed = [{ outcome: "closed", runId: holder.runId, status: "completed" }];
-      expect(await t.store.runs.terminate({ runs: [{ runId: holder.runId }], error: STOPPED })).toEqual(closed);
+      expect(await t.store.runs.terminate({ runs: [t.ref(holder.runId)], error: STOPPED })).toEqual(closed);
       expect(await t.run(holder.runId)).toEqual(before);
     },
 
     "a repeated terminate changes nothing": async (t) => {
       const { run } = await t.start();
-      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: STOPPED });
+      await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: STOPPED });
       const before = await t.run(run.runId);
       await t.advance(5);
-      expect(await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("again") })).toEqual([
+      expect(await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("again") })).toEqual([
         { outcome: "closed", runId: run.runId, status: "terminated" },
       ]);
       expect(await t.run(run.runId)).toEqual(before);
@@ -95,7 +95,7 @@ export const operators: Suite = {
       const holder = await t.held({ id: "a" });
       const next = t.newRun({ id: "a" });
       await holder.commit({ type: "continue", next, carried: [] });
-      expect(await t.store.runs.terminate({ runs: [{ runId: holder.runId }], error: STOPPED })).toEqual([
+      expect(await t.store.runs.terminate({ runs: [t.ref(holder.runId)], error: STOPPED })).toEqual([
         { outcome: "closed", runId: holder.runId, status: "continued" },
       ]);
       expect(await t.run(next.runId)).toMatchObject({ status: "pending" });
@@ -107,11 +107,11 @@ export const operators: Suite = {
       const [a, b] = [await t.start(), await t.start({ id: "b" })];
       const outcomes = await t.store.runs.terminate({
         runs: [
-          { runId: t.newId() },
-          { runId: closed.runId },
+          t.ref(t.newId()),
+          t.ref(closed.runId),
           { namespace: "default", id: "b" },
           { namespace: "elsewhere", id: "b" },
-          { runId: a.run.runId },
+          t.ref(a.run.runId),
         ],
         error: STOPPED,
       });
@@ -128,7 +128,7 @@ export const operators: Suite = {
       const runId = await crashLoop(t);
       await t.advance(5);
       const parked = await t.run(runId);
-      expect(await t.store.runs.resumeIfParked({ runId })).toEqual({ status: "running" });
+      expect(await t.store.runs.resumeIfParked(t.ref(runId))).toEqual({ status: "running" });
       expect(await t.run(runId)).toMatchObject({
         status: "running",
         epoch: parked.epoch + 1,
@@ -146,10 +146,10 @@ export const operators: Suite = {
     "a repeated resume changes nothing": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.store.runs.resumeIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked(t.ref(holder.runId));
       const before = await t.run(holder.runId);
       await t.advance(5);
-      expect(await t.store.runs.resumeIfParked({ runId: holder.runId })).toEqual({ status: "running" });
+      expect(await t.store.runs.resumeIfParked(t.ref(holder.runId))).toEqual({ status: "running" });
       expect(await t.run(holder.runId)).toEqual(before);
     },
 
@@ -159,10 +159,10 @@ export const operators: Suite = {
       await done.commit(end());
       const { run } = await t.start({ id: "a", startDelayMs: 1_000 });
       const before = await Promise.all([running.runId, done.runId, run.runId].map((runId) => t.run(runId)));
-      expect(await t.store.runs.resumeIfParked({ runId: running.runId })).toEqual({ status: "running" });
-      expect(await t.store.runs.resumeIfParked({ runId: done.runId })).toEqual({ status: "completed" });
+      expect(await t.store.runs.resumeIfParked(t.ref(running.runId))).toEqual({ status: "running" });
+      expect(await t.store.runs.resumeIfParked(t.ref(done.runId))).toEqual({ status: "completed" });
       expect(await t.store.runs.resumeIfParked({ namespace: "default", id: "a" })).toEqual({ status: "pending" });
-      expect(await t.store.runs.resumeIfParked({ runId: t.newId() })).toEqual({ status: null });
+      expect(await t.store.runs.resumeIfParked(t.ref(t.newId()))).toEqual({ status: null });
       expect(await Promise.all(before.map(({ runId }) => t.run(runId)))).toEqual(before);
     },
 
@@ -171,7 +171,7 @@ export const operators: Suite = {
       const commit = holder.draft(park("odd"));
       await holder.send(commit);
       expect(await holder.send(commit)).toMatchObject({ outcome: "written", held: false });
-      await t.store.runs.resumeIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked(t.ref(holder.runId));
       expect(await holder.send(commit)).toMatchObject({ outcome: "lost", held: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "running" });
     },
@@ -179,8 +179,8 @@ export const operators: Suite = {
     "messages that came while a run was parked are there when it is claimed": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.deliver({ runId: holder.runId }, { name: "late" });
-      await t.store.runs.resumeIfParked({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId), { name: "late" });
+      await t.store.runs.resumeIfParked(t.ref(holder.runId));
       expect((await t.claim(await t.worker())).messages).toMatchObject([{ name: "late", number: 1 }]);
     },
 
@@ -233,7 +233,7 @@ export const operators: Suite = {
       const open = await t.held();
       await open.commit(HOLD, { events: 2 });
       expect(await reopen(t, open)).toEqual({ outcome: "not_failed", status: "running" });
-      expect(await t.store.runs.reopenIfFailed({ run: { runId: t.newId() }, eventCount: 0, event: RETRIED })).toEqual({
+      expect(await t.store.runs.reopenIfFailed({ run: t.ref(t.newId()), eventCount: 0, event: RETRIED })).toEqual({
         outcome: "not_found",
         status: null,
       });
@@ -245,16 +245,16 @@ export const operators: Suite = {
       const holder = await failed(t, { id: "a" });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
       expect(await reopen(t, holder)).toEqual({ outcome: "superseded", status: "failed" });
-      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: STOPPED });
+      await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: STOPPED });
       expect(await reopen(t, holder)).toEqual({ outcome: "superseded", status: "failed" });
     },
 
     "a reopened run is open: its id is taken, its deadline counts, messages reach it": async (t) => {
       const holder = await failed(t, { id: "a", timeoutMs: 1_000 });
-      await t.deliver({ runId: holder.runId }, { messageId: "refused" });
+      await t.deliver(t.ref(holder.runId), { messageId: "refused" });
       await reopen(t, holder);
       expect(await t.start({ id: "a" }, { ifClosed: "start" })).toMatchObject({ outcome: "exists" });
-      expect(await t.deliver({ runId: holder.runId }, { messageId: "refused" })).toMatchObject({
+      expect(await t.deliver(t.ref(holder.runId), { messageId: "refused" })).toMatchObject({
         outcome: "delivered",
       });
       expect(await t.run(holder.runId)).toMatchObject({ deadlineAt: t.now + 1_000 });
@@ -270,7 +270,7 @@ async function failed(t: Fixture, fields: Parameters<Fixture["held"]>[0] = {}): 
 }
 
 function reopen(t: Fixture, holder: Holder, eventCount: number = holder.eventCount) {
-  return t.store.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount, event: RETRIED });
+  return t.store.runs.reopenIfFailed({ run: t.ref(holder.runId), eventCount, event: RETRIED });
 }
 
 /** A run that is parked because its workers died. */

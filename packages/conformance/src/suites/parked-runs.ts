@@ -16,7 +16,7 @@ export const parkedRuns: Suite = {
       t,
     ) => {
       const holder = await parkedBy(t, OLD);
-      await t.deliver({ runId: holder.runId }, { name: "late" });
+      await t.deliver(t.ref(holder.runId), { name: "late" });
       await t.advance(5);
       const parked = await t.run(holder.runId);
       const [workerId, claimId] = [await t.worker(), t.newId()];
@@ -56,7 +56,7 @@ export const parkedRuns: Suite = {
     "a worker that is offline or unknown gets nothing": async (t) => {
       const holder = await parkedBy(t, OLD);
       const workerId = await t.worker();
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       for (const id of [workerId, t.newId()])
         expect(await t.store.runs.holdIfParkedByOtherCode(paramsOf(NEW, { workerId: id, claimId: t.newId() }))).toEqual(
           {
@@ -75,7 +75,7 @@ export const parkedRuns: Suite = {
       await waiting.commit(suspend(null));
       const ended = await parkedBy(t, OLD);
       await t.store.runs.terminate({
-        runs: [{ runId: ended.runId }],
+        runs: [t.ref(ended.runId)],
         error: { name: "E", message: "m", kind: "Unknown" },
       });
       const held = await t.held();
@@ -86,14 +86,14 @@ export const parkedRuns: Suite = {
     },
 
     "only runs of the worker's namespace, queues and versions are taken": async (t) => {
-      const others: string[] = [];
+      const others: Holder[] = [];
       for (const fields of [{ namespace: "other" }, { version: "2" }, { workflow: "refund" }])
-        others.push((await parkedBy(t, OLD, fields)).runId);
+        others.push(await parkedBy(t, OLD, fields));
       await parkedBy(t, OLD, { queue: "slow" });
       await parkedBy(t, OLD);
       expect(await takeUp(t, NEW)).toMatchObject({ taken: 1 });
       expect(await takeUp(t, NEW, { queues: ["default", "slow"] })).toMatchObject({ taken: 1 });
-      for (const runId of others) expect((await t.run(runId)).status).toBe("parked");
+      for (const { namespace, runId } of others) expect((await t.run({ namespace, runId })).status).toBe("parked");
     },
 
     "each version is judged by its own code": async (t) => {
@@ -133,7 +133,7 @@ export const parkedRuns: Suite = {
     "after a resume by a person every code gets a new chance": async (t) => {
       const holder = await parkedBy(t, OLD);
       await takeAndPark(t, holder, NEW);
-      await t.store.runs.resumeIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked(t.ref(holder.runId));
       await (await t.claimOne(await t.worker())).commit(park("a bug", NEW));
       expect(await takeUp(t, OLD)).toMatchObject({ taken: 1 });
     },
@@ -166,7 +166,7 @@ export const parkedRuns: Suite = {
       const next = await taken(t, holder, NEW);
       await next.commit(end({ status: "failed", output: null }));
       const event = { type: "run_retried", op: null, meta: { forgets: [] } } as const;
-      await t.store.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: next.eventCount, event });
+      await t.store.runs.reopenIfFailed({ run: t.ref(holder.runId), eventCount: next.eventCount, event });
       await (await t.claimOne(await t.worker())).commit(park("a bug", NEW));
       expect(await takeUp(t, OLD)).toMatchObject({ taken: 1 });
     },
@@ -194,7 +194,7 @@ export const parkedRuns: Suite = {
         takeUp(t, NEW),
         second.runs.holdIfParkedByOtherCode(other),
         // If another transaction has locked the row, the store says so; the client then asks again.
-        t.store.runs.resumeIfParked({ runId: runIds[0] as string }).catch(() => undefined),
+        t.store.runs.resumeIfParked(t.ref(runIds[0] as string)).catch(() => undefined),
       ]);
       const rest = await takeUp(t, NEW);
       const held = (await Promise.all(runIds.map((runId) => t.run(runId)))).filter((run) => run.heldBy !== null);

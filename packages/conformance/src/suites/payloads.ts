@@ -49,7 +49,10 @@ export const payloads: Suite = {
       expect(await t.run(holder.runId)).toMatchObject({ eventCount: 10_000, commit: 4 });
       const events: HistoryEvent[] = [];
       for (let afterSeq = 0; afterSeq < 10_000; afterSeq += 2_500) {
-        const [page] = await t.store.histories.read({ runs: [{ runId: holder.runId, afterSeq }], limitPerRun: 2_500 });
+        const [page] = await t.store.histories.read({
+          runs: [{ namespace: "default", runId: holder.runId, afterSeq }],
+          limitPerRun: 2_500,
+        });
         events.push(...(page ?? []));
       }
       expect(events.length).toBe(10_000);
@@ -64,16 +67,16 @@ export const payloads: Suite = {
       await t.startMany(runs);
       const claimed = (await t.claim(workerId, { limit: 500 })).runs;
       expect(claimed).toHaveLength(500);
-      const messages = runs.map(({ runId }) => t.newMessage({ runId }));
+      const messages = runs.map(({ runId }) => t.newMessage(t.ref(runId)));
       const delivered = await t.store.inbox.deliver({ messages, inboxMax: 10 });
       expect(delivered.outcomes.every(({ outcome }) => outcome === "delivered")).toBe(true);
       const commits = claimed.map((run, i) =>
         new Holder(t.store, workerId, run).draft(end(), { events: (i % 3) + 1, consumed: 1 }),
       );
-      const { outcomes } = await t.store.runs.commit({ workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ commits });
       expect(outcomes.every(({ outcome, held }) => outcome === "written" && !held)).toBe(true);
       expect(await t.store.runs.count({ namespace: "default", statuses: ["completed"], atMost: null })).toBe(500);
-      const asked = claimed.map(({ runId }) => ({ runId, afterSeq: 0 }));
+      const asked = claimed.map(({ namespace, runId }) => ({ namespace, runId, afterSeq: 0 }));
       const histories = await t.store.histories.read({ runs: asked, limitPerRun: 10 });
       expect(histories.map((events) => events.length)).toEqual(claimed.map((_, i) => (i % 3) + 1));
     },
@@ -123,7 +126,7 @@ export const payloads: Suite = {
       await parked.commit({ type: "park", error });
       expect((await t.run(parked.runId)).error).toEqual(error);
       const { run } = await t.start();
-      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error });
+      await t.store.runs.terminate({ runs: [t.ref(run.runId)], error });
       expect((await t.run(run.runId)).error).toEqual(error);
     },
 
@@ -146,7 +149,7 @@ export const payloads: Suite = {
     "a parked run's error is gone when it ends well": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.store.runs.resumeIfParked({ runId: holder.runId });
+      await t.store.runs.resumeIfParked(t.ref(holder.runId));
       const next = await t.claimOne(await t.worker());
       await next.commit(end());
       expect(await t.run(holder.runId)).toMatchObject({ status: "completed", error: null, output: bytes('"done"') });
@@ -164,7 +167,7 @@ async function expectSurvives(t: Fixture, payload: Payload): Promise<void> {
   const holder = await t.held({ id: `payload ${t.newId()}`, input: payload });
   const { id } = await t.run(holder.runId);
   same((await t.run(holder.runId)).input, "input");
-  await t.deliver({ runId: holder.runId }, { payload, messageId: "sent" });
+  await t.deliver(t.ref(holder.runId), { payload, messageId: "sent" });
   same((await t.inbox(holder.runId))[0]?.payload, "message");
   const [event] = someEvents(0, 1);
   await holder.commit(HOLD, { events: [{ ...event, payload } as HistoryEvent], consumed: 1 });

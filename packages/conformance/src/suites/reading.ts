@@ -13,10 +13,10 @@ export const reading: Suite = {
       const runs = await t.store.runs.read({
         runs: [
           { namespace: "default", id: "b" },
-          { runId: t.newId() },
-          { runId: a.run.runId },
+          t.ref(t.newId()),
+          t.ref(a.run.runId),
           { namespace: "elsewhere", id: "a" },
-          { runId: b.run.runId },
+          t.ref(b.run.runId),
         ],
       });
       expect(runs.map((run) => run?.id ?? null)).toEqual(["b", null, "a", null, "b"]);
@@ -41,7 +41,7 @@ export const reading: Suite = {
       await b.commit(HOLD, { events: 2 });
       const read = (limitPerRun: number, afterSeq: number) =>
         t.store.histories.read({
-          runs: [b, { runId: t.newId() }, empty, a].map(({ runId }) => ({ runId, afterSeq })),
+          runs: [b, { runId: t.newId() }, empty, a].map(({ runId }) => ({ namespace: "default", runId, afterSeq })),
           limitPerRun,
         });
       expect(seqs(await read(100, 0))).toEqual([[1, 2], [], [], [1, 2, 3, 4, 5]]);
@@ -56,8 +56,8 @@ export const reading: Suite = {
       await a.commit(HOLD, { events: 3 });
       await b.commit(HOLD, { events: 3 });
       const runs = [
-        { runId: a.runId, afterSeq: 2 },
-        { runId: b.runId, afterSeq: 1 },
+        { namespace: "default", runId: a.runId, afterSeq: 2 },
+        { namespace: "default", runId: b.runId, afterSeq: 1 },
       ];
       expect(seqs(await t.store.histories.read({ runs, limitPerRun: 1 }))).toEqual([[3], [2]]);
     },
@@ -101,9 +101,9 @@ export const reading: Suite = {
     "what another connection has written is read": async (t) => {
       const second = await t.second();
       const { run } = await t.start({ id: "a" });
-      const [seen] = await second.runs.read({ runs: [{ runId: run.runId }] });
+      const [seen] = await second.runs.read({ runs: [t.ref(run.runId)] });
       expect(seen).toEqual(await t.run(run.runId));
-      await second.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("x") });
+      await second.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("x") });
       expect(await t.run(run.runId)).toMatchObject({ status: "terminated" });
     },
   },

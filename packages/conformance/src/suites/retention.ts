@@ -39,7 +39,7 @@ export const retention: Suite = {
     "purge leaves a failed run that was reopened": async (t) => {
       const holder = await ended(t, {}, "failed");
       const event = { type: "run_retried", op: null } as const;
-      await t.store.runs.reopenIfFailed({ run: { runId: holder.runId }, eventCount: holder.eventCount, event });
+      await t.store.runs.reopenIfFailed({ run: t.ref(holder.runId), eventCount: holder.eventCount, event });
       expect(await purge(t)).toEqual({ purged: 0, more: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "running" });
     },
@@ -49,7 +49,7 @@ export const retention: Suite = {
       const runIds: string[] = [];
       for (const status of statuses) runIds.push((await ended(t, {}, status)).runId);
       const { run } = await t.start();
-      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("stop") });
       runIds.push(run.runId);
       expect(await purge(t, { statuses: [] })).toEqual({ purged: 0, more: false });
       expect(await purge(t, { statuses: ["failed", "timed_out", "continued"] })).toEqual({ purged: 2, more: false });
@@ -80,20 +80,20 @@ export const retention: Suite = {
       const gone = await t.held({ id: "a", attributes: { team: "x" } });
       const kept = await t.held({ id: "b", attributes: { team: "x" } });
       for (const holder of [gone, kept]) {
-        await t.deliver({ runId: holder.runId }, { messageId: "m" });
+        await t.deliver(t.ref(holder.runId), { messageId: "m" });
         await holder.commit(HOLD, { events: 2, consumed: 1 });
       }
       await gone.commit(end(), { events: 1 });
       expect(await purge(t)).toEqual({ purged: 1, more: false });
       expect(await t.history(gone.runId)).toEqual([]);
       expect(await t.inbox(gone.runId)).toEqual([]);
-      expect(await t.deliver({ runId: gone.runId })).toEqual({ outcome: "not_found", runId: null, status: null });
+      expect(await t.deliver(t.ref(gone.runId))).toEqual({ outcome: "not_found", runId: null, status: null });
       const rows = await t.store.runs.list({ namespace: "default", attributes: { team: "x" }, limit: 10 });
       expect(rows.map(({ runId }) => runId)).toEqual([kept.runId]);
       expect(await t.store.runs.count({ namespace: "default", atMost: null })).toBe(1);
       expect(await t.history(kept.runId)).toEqual(someEvents(0, 2));
       expect(await t.inbox(kept.runId)).toHaveLength(1);
-      expect(await t.deliver({ runId: kept.runId }, { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
+      expect(await t.deliver(t.ref(kept.runId), { messageId: "m" })).toMatchObject({ outcome: "duplicate" });
     },
 
     "a late commit of a purged run is lost": async (t) => {
@@ -107,7 +107,7 @@ export const retention: Suite = {
 
     "the id of a purged run can be started anew, and remembers nothing": async (t) => {
       const old = await t.held({ id: "a" });
-      await t.deliver({ runId: old.runId }, { messageId: "m" });
+      await t.deliver(t.ref(old.runId), { messageId: "m" });
       await old.commit(end(), { events: 1, consumed: 1 });
       await purge(t);
       expect(await t.store.runs.read({ runs: [{ namespace: "default", id: "a" }] })).toEqual([null]);
@@ -115,14 +115,24 @@ export const retention: Suite = {
       expect(outcome).toBe("created");
       expect(await t.inbox(run.runId)).toEqual([]);
       expect(await t.history(run.runId)).toEqual([]);
-      expect(await t.deliver({ runId: run.runId }, { messageId: "m" })).toMatchObject({ outcome: "delivered" });
+      expect(await t.deliver(t.ref(run.runId), { messageId: "m" })).toMatchObject({ outcome: "delivered" });
       expect(await t.inbox(run.runId)).toHaveLength(1);
+    },
+
+    "the run id of a purged run can be started anew, and remembers nothing": async (t) => {
+      const old = await t.held({ id: "a" });
+      await t.deliver(t.ref(old.runId), { messageId: "m" });
+      await old.commit(end(), { events: 2, consumed: 1 });
+      await purge(t);
+      expect(await t.start({ runId: old.runId, id: "b" })).toMatchObject({ outcome: "created", run: { id: "b" } });
+      expect(await t.history(old.runId)).toEqual([]);
+      expect(await t.inbox(old.runId)).toEqual([]);
     },
 
     "an older run of an id is its newest again once the newer one is purged": async (t) => {
       const first = await ended(t, { id: "a" });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
-      await t.store.runs.terminate({ runs: [{ runId: run.runId }], error: errorRecord("stop") });
+      await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("stop") });
       // A run of the same id is created at least a millisecond later, and does not end before that.
       await t.advance(1);
       expect(await purge(t, { statuses: ["terminated"] })).toEqual({ purged: 1, more: false });
@@ -134,7 +144,8 @@ export const retention: Suite = {
       const there = await ended(t, { id: "a", namespace: "other" });
       expect(await purge(t, { namespace: "nowhere" })).toEqual({ purged: 0, more: false });
       expect(await purge(t)).toEqual({ purged: 1, more: false });
-      expect(await exist(t, [here.runId, there.runId])).toEqual([false, true]);
+      expect(await exist(t, [here.runId])).toEqual([false]);
+      expect(await t.run({ namespace: "other", runId: there.runId })).toMatchObject({ status: "completed" });
     },
 
     "a chain remembers its messages while one of its runs is there": async (t) => {
@@ -144,8 +155,8 @@ export const retention: Suite = {
       expect(await exist(t, runIds)).toEqual([false, false, true]);
       for (const runId of runIds.slice(0, 2)) expect(await t.inbox(runId)).toEqual([]);
       for (const messageId of ["m1", "m2"])
-        expect(await t.deliver({ runId: last.runId }, { messageId })).toMatchObject({ outcome: "duplicate" });
-      expect(await t.deliver({ runId: last.runId }, { messageId: "m3" })).toMatchObject({ outcome: "delivered" });
+        expect(await t.deliver(t.ref(last.runId), { messageId })).toMatchObject({ outcome: "duplicate" });
+      expect(await t.deliver(t.ref(last.runId), { messageId: "m3" })).toMatchObject({ outcome: "delivered" });
       expect(await t.inbox(last.runId)).toMatchObject([{ messageId: "m3", number: 1 }]);
       expect(await t.run(last.runId)).toMatchObject({ firstRunId: runIds[0], continuedFrom: runIds[1] });
     },
@@ -157,7 +168,7 @@ export const retention: Suite = {
       await last.commit({ type: "continue", next, carried: [] });
       expect(await t.run(next.runId)).toMatchObject({ firstRunId: runIds[0], continuedFrom: last.runId });
       const outcome = { outcome: "duplicate", runId: next.runId, status: "pending" };
-      expect(await t.deliver({ runId: last.runId }, { messageId: "m1" })).toEqual(outcome);
+      expect(await t.deliver(t.ref(last.runId), { messageId: "m1" })).toEqual(outcome);
     },
 
     "with its last run a chain forgets its messages": async (t) => {
@@ -168,7 +179,7 @@ export const retention: Suite = {
       // Reuses the run id, which no client would do: anything left behind under it would show.
       const { run } = await t.start({ id: "a", runId: runIds[0] as string });
       for (const messageId of ["m1", "m2"])
-        expect(await t.deliver({ runId: run.runId }, { messageId })).toMatchObject({ outcome: "delivered" });
+        expect(await t.deliver(t.ref(run.runId), { messageId })).toMatchObject({ outcome: "delivered" });
     },
 
     "a message to a run whose continuation is gone finds nobody": async (t) => {
@@ -178,7 +189,7 @@ export const retention: Suite = {
       expect(await exist(t, runIds)).toEqual([true, true, false]);
       const { run: another } = await t.start({ id: "b" });
       expect(await t.inbox(another.runId)).toEqual([]);
-      for (const to of [{ runId: runIds[0] as string }, { namespace: "default", id: "a" }])
+      for (const to of [t.ref(runIds[0] as string), { namespace: "default", id: "a" }])
         for (const messageId of ["m1", "m9"])
           expect(await t.deliver(to, { messageId })).toEqual({ outcome: "not_found", runId: null, status: null });
       expect(await t.start({ id: "a" }, { ifClosed: "start" })).toMatchObject({ outcome: "created" });
@@ -200,7 +211,7 @@ function purge(t: Fixture, fields: Partial<PurgeRunsParams> = {}): Promise<Purge
 }
 
 async function exist(t: Fixture, runIds: readonly string[]): Promise<boolean[]> {
-  return (await t.store.runs.read({ runs: runIds.map((runId) => ({ runId })) })).map((run) => run !== null);
+  return (await t.store.runs.read({ runs: runIds.map((runId) => t.ref(runId)) })).map((run) => run !== null);
 }
 
 type EndStatus = Extract<RunStatus, "completed" | "failed" | "canceled" | "timed_out">;
@@ -220,7 +231,7 @@ async function chain(t: Fixture): Promise<{ runIds: readonly string[]; last: Hol
   let last = await t.held({ id: "a" });
   const runIds = [last.runId];
   for (const messageId of ["m1", "m2"]) {
-    await t.deliver({ runId: last.runId }, { messageId });
+    await t.deliver(t.ref(last.runId), { messageId });
     const next = t.newRun({ id: "a" });
     await t.advance(1);
     await last.commit({ type: "continue", next, carried: [] }, { events: 1, consumed: 1 });

@@ -198,7 +198,9 @@ export const starts: Suite = {
         startedAt: t.now,
         alone: false,
       });
-      expect(await t.store.workers.readHeld({ workerId: holdBy.workerId })).toEqual([{ runId: run.runId, epoch: 1 }]);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: holdBy.workerId })).toEqual([
+        { runId: run.runId, epoch: 1 },
+      ]);
     },
 
     "a repeated start-and-hold does not claim twice": async (t) => {
@@ -210,7 +212,7 @@ export const starts: Suite = {
 
     "start-and-hold holds nothing for a worker that is offline or unknown": async (t) => {
       const workerId = await t.worker();
-      await t.store.workers.stop({ workerId });
+      await t.store.workers.stop({ namespace: "default", workerId });
       for (const id of [workerId, t.newId()]) {
         const { outcome, run } = await t.start({}, { holdBy: { workerId: id, claimId: t.newId() } });
         expect(outcome).toBe("created");
@@ -236,7 +238,7 @@ export const starts: Suite = {
 
     "a draining worker is not offline: it may start and hold": async (t) => {
       const workerId = await t.worker();
-      await t.store.workers.heartbeat({ workerId, leaseMs: 10_000, draining: true });
+      await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: 10_000, draining: true });
       const { run } = await t.start({}, { holdBy: { workerId, claimId: t.newId() } });
       expect(run.heldBy).toBe(workerId);
     },

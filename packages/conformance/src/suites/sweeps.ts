@@ -11,7 +11,7 @@ export const sweeps: Suite = {
       await t.worker({ leaseMs: 5_000 });
       await t.worker({ leaseMs: 3_000, namespace: "other" });
       const stopped = await t.worker({ leaseMs: 1_000 });
-      await t.store.workers.stop({ workerId: stopped });
+      await t.store.workers.stop({ namespace: "default", workerId: stopped });
       expect(await t.sweep()).toEqual({
         now: t.now,
         dead: 0,
@@ -37,7 +37,7 @@ export const sweeps: Suite = {
 
     "a draining worker dies as well": async (t) => {
       const workerId = await t.worker();
-      await t.store.workers.heartbeat({ workerId, leaseMs: 100, draining: true });
+      await t.store.workers.heartbeat({ namespace: "default", workerId, leaseMs: 100, draining: true });
       await t.advance(100);
       expect(await t.sweep()).toMatchObject({ dead: 1 });
     },
@@ -79,7 +79,7 @@ export const sweeps: Suite = {
 
     "a worker that stopped did not die": async (t) => {
       const holder = await t.held();
-      await t.store.workers.stop({ workerId: holder.workerId });
+      await t.store.workers.stop({ namespace: "default", workerId: holder.workerId });
       await t.advance(LEASE_MS * 2);
       expect(await t.sweep()).toMatchObject({ dead: 0, parked: 0 });
       expect(await t.run(holder.runId)).toMatchObject({ deaths: 0, suspect: false, heldBy: null });
@@ -153,9 +153,10 @@ export const sweeps: Suite = {
       const statusOf = (workerId: string) => rows.find((row) => row.workerId === workerId)?.status;
       expect([gone, late, alive].map(statusOf)).toEqual(["offline", "online", "online"]);
       expect(rows.find((row) => row.workerId === gone)).toMatchObject({ died: true, stoppedAt: t.now });
-      expect((await t.store.workers.heartbeat({ workerId: gone, leaseMs: LEASE_MS, draining: false })).live).toBe(
-        false,
-      );
+      expect(
+        (await t.store.workers.heartbeat({ namespace: "default", workerId: gone, leaseMs: LEASE_MS, draining: false }))
+          .live,
+      ).toBe(false);
       expect(await t.sweep({ gone: [gone] })).toMatchObject({ dead: 0, returned: 0 });
     },
 
@@ -183,9 +184,9 @@ export const sweeps: Suite = {
       for (let i = 0; i < 2; i++) await dieWith(t);
       for (let i = 0; i < 3; i++) {
         const holder = await t.claimOne(await t.worker(), { solo: true });
-        if (i === 0) await t.store.workers.stop({ workerId: holder.workerId });
+        if (i === 0) await t.store.workers.stop({ namespace: "default", workerId: holder.workerId });
         else if (i === 1) await holder.commit({ type: "release" });
-        else await t.store.runs.releaseIfHeld({ workerId: holder.workerId, runs: [holder] });
+        else await t.store.runs.releaseIfHeld({ namespace: "default", workerId: holder.workerId, runs: [holder] });
         expect(await t.run(run.runId)).toMatchObject({ deaths: 2, aloneDeaths: 0, suspect: true, alone: false });
       }
     },
@@ -211,7 +212,12 @@ export const sweeps: Suite = {
 
     "a run that is given back past its deadline is due, and is not ended by a sweep however late": async (t) => {
       const holder = await t.held({ timeoutMs: 500 });
-      await t.store.workers.heartbeat({ workerId: holder.workerId, leaseMs: 1_000, draining: false });
+      await t.store.workers.heartbeat({
+        namespace: "default",
+        workerId: holder.workerId,
+        leaseMs: 1_000,
+        draining: false,
+      });
       await t.advance(5_000);
       expect(await t.sweep({ timeoutGraceMs: 1_000 })).toMatchObject({ returned: 1, timedOut: 0 });
       expect(await t.run(holder.runId)).toMatchObject({ status: "running", availableAt: t.now });

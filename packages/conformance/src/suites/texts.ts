@@ -72,12 +72,12 @@ export const texts: Suite = {
 
     "messages keep their names and ids": async (t) => {
       const { run } = await t.start();
-      for (const text of TEXTS) await t.deliver({ runId: run.runId }, { name: text, messageId: text });
+      for (const text of TEXTS) await t.deliver(t.ref(run.runId), { name: text, messageId: text });
       const inbox = await t.inbox(run.runId);
       expect(inbox.map(({ name }) => name)).toEqual(TEXTS);
       expect(inbox.map(({ messageId }) => messageId)).toEqual(TEXTS);
       for (const messageId of TEXTS) {
-        expect(await t.deliver({ runId: run.runId }, { messageId })).toMatchObject({ outcome: "duplicate" });
+        expect(await t.deliver(t.ref(run.runId), { messageId })).toMatchObject({ outcome: "duplicate" });
       }
     },
 
@@ -120,8 +120,8 @@ export const texts: Suite = {
     },
 
     "namespaces, queues, workflows and versions that only look alike are different": async (t) => {
-      const workerId = await t.worker();
       for (const [one, other] of PAIRS) {
+        const workerId = await t.worker({ namespace: one });
         const mine = { namespace: one, queue: one, workflow: one, version: one };
         for (const field of ["namespace", "queue", "workflow", "version"] as const)
           await t.start({ ...mine, [field]: other });
@@ -135,7 +135,7 @@ export const texts: Suite = {
       for (const pair of PAIRS) {
         const { run } = await t.start();
         for (const messageId of pair)
-          expect(await t.deliver({ runId: run.runId }, { messageId })).toMatchObject({ outcome: "delivered" });
+          expect(await t.deliver(t.ref(run.runId), { messageId })).toMatchObject({ outcome: "delivered" });
       }
     },
 
@@ -145,7 +145,7 @@ export const texts: Suite = {
         const { run } = await t.start({ namespace, attributes: { [one]: one, [other]: other } });
         const find = (name: string, value: string) =>
           t.store.runs.count({ namespace, attributes: { [name]: value }, atMost: null });
-        expect((await t.run(run.runId)).attributes).toEqual({ [one]: one, [other]: other });
+        expect((await t.run({ namespace, runId: run.runId })).attributes).toEqual({ [one]: one, [other]: other });
         expect([await find(one, one), await find(one, other), await find(other, other)]).toEqual([1, 0, 1]);
       }
     },
@@ -167,7 +167,7 @@ export const texts: Suite = {
       expect(await t.deliver({ namespace: name, id }, { name, messageId: id })).toMatchObject({ outcome: "duplicate" });
       const event = { seq: 1, type: "step_completed", op: `${name}#12345`, at: t.now } as const;
       await holder.commit(HOLD, { events: [event], consumed: 1 });
-      expect(await t.history(holder.runId)).toEqual([event]);
+      expect(await t.history(holder.runId, name)).toEqual([event]);
       await holder.commit(end());
       expect(await t.start(t.newRun({ namespace: name, id }), { ifClosed: "return" })).toMatchObject({
         outcome: "returned",

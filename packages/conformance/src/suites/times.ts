@@ -29,7 +29,7 @@ export const times: Suite = {
       const { run } = await t.start();
       await t.advance(-HOUR_MS);
       // Its due time is unchanged: it is not claimed before the clock reaches it, except for a cancel.
-      await t.deliver({ runId: run.runId }, { kind: "cancel" });
+      await t.deliver(t.ref(run.runId), { kind: "cancel" });
       const claimed = await t.claimOne(await t.worker());
       expect(await t.run(claimed.runId)).toMatchObject({ createdAt: run.createdAt, startedAt: run.createdAt });
     },
@@ -73,7 +73,7 @@ export const times: Suite = {
 
     "a run that is terminated or replaced does not end before its last event, or its creation": async (t) => {
       const ways: ((id: string, runId: string) => Promise<unknown>)[] = [
-        (_id, runId) => t.store.runs.terminate({ runs: [{ runId }], error: STOPPED }),
+        (_id, runId) => t.store.runs.terminate({ runs: [t.ref(runId)], error: STOPPED }),
         (id) => t.start({ id }, { ifRunning: "replace" }),
       ];
       for (const [i, way] of ways.entries()) {
@@ -100,7 +100,7 @@ export const times: Suite = {
         [empty, 0],
         [full, 1],
       ] as const)
-        await t.store.runs.reopenIfFailed({ run: { runId: run.runId }, eventCount, event: RETRIED });
+        await t.store.runs.reopenIfFailed({ run: t.ref(run.runId), eventCount, event: RETRIED });
       expect((await t.history(empty.runId)).at(-1)).toMatchObject({ type: "run_retried", at: startedAt });
       expect((await t.history(full.runId)).at(-1)).toMatchObject({ type: "run_retried", at });
     },

@@ -41,7 +41,7 @@ export const transactions: Suite = {
 
     "nothing happens for a worker that has lost the run": async (t) => {
       const holder = await t.held();
-      await t.store.runs.releaseIfHeld({ workerId: holder.workerId, runs: [holder] });
+      await t.store.runs.releaseIfHeld({ namespace: "default", workerId: holder.workerId, runs: [holder] });
       expect(await t.transact(holder)).toEqual({ outcome: "lost" });
       const next = await t.claimOne(await t.worker());
       for (const fence of [holder, { ...next, workerId: holder.workerId }, { ...next, epoch: holder.epoch }]) {
@@ -58,7 +58,7 @@ export const transactions: Suite = {
       const [ended, terminated] = [await t.held(), await t.held()];
       await ended.commit(end());
       const error = { name: "Error", message: "enough", kind: "Unknown" } as const;
-      await t.store.runs.terminate({ runs: [{ runId: terminated.runId }], error });
+      await t.store.runs.terminate({ runs: [t.ref(terminated.runId)], error });
       for (const holder of [ended, terminated]) expect(await t.transact(holder)).toEqual({ outcome: "lost" });
       const runId = t.newId();
       expect(await t.transact(ended, { runId, messageId: outcomeMessageId(runId, "move") })).toEqual({
@@ -82,7 +82,7 @@ export const transactions: Suite = {
       const first = await t.transact(holder, { text: "first" });
       await holder.commit(HOLD, { consumed: 1, events: 1 });
       expect(await t.transact(holder, { text: "second" })).toEqual(first);
-      await t.store.runs.releaseIfHeld({ workerId: holder.workerId, runs: [holder] });
+      await t.store.runs.releaseIfHeld({ namespace: "default", workerId: holder.workerId, runs: [holder] });
       const next = await t.claimOne(await t.worker());
       for (const again of [false, true]) {
         expect(await t.transact(next, { again, text: "third" })).toEqual(first);
@@ -138,9 +138,9 @@ export const transactions: Suite = {
 
     "result messages are numbered among the other messages": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId }, { name: "a" });
+      await t.deliver(t.ref(holder.runId), { name: "a" });
       expect(await t.transact(holder)).toMatchObject({ message: { number: 2 } });
-      await t.deliver({ runId: holder.runId }, { name: "b" });
+      await t.deliver(t.ref(holder.runId), { name: "b" });
       const inbox = await t.inbox(holder.runId);
       expect(inbox.map(({ number, kind, name }) => [number, kind, name])).toEqual([
         [1, "signal", "a"],
@@ -164,7 +164,7 @@ export const transactions: Suite = {
     "a result message that was not consumed comes with the next claim": async (t) => {
       const holder = await t.held();
       const first = await t.transact(holder);
-      await t.store.workers.stop({ workerId: holder.workerId });
+      await t.store.workers.stop({ namespace: "default", workerId: holder.workerId });
       const { runs, messages } = await t.claim(await t.worker());
       expect(runs.map(({ runId }) => runId)).toEqual([holder.runId]);
       expect([{ outcome: "recorded", message: messages[0] }]).toEqual([first]);
@@ -244,7 +244,7 @@ export const transactions: Suite = {
       const steps = Array.from({ length: 12 }, (_, i) => `step ${i}`);
       const results = await Promise.all([
         ...steps.map((op, i) => t.transact(holder, { op }, i % 2 ? second : t.store)),
-        ...steps.map((messageId) => untilAnswered(() => t.deliver({ runId: holder.runId }, { messageId }))),
+        ...steps.map((messageId) => untilAnswered(() => t.deliver(t.ref(holder.runId), { messageId }))),
       ]);
       expect(results.slice(0, 12).map(({ outcome }) => outcome)).toEqual(Array(12).fill("recorded"));
       const inbox = await t.inbox(holder.runId);

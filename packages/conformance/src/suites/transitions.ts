@@ -16,7 +16,7 @@ export const transitions: Suite = {
 
     "hold is never left out, however many messages wait": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       expect(await holder.commit({ type: "hold", status: "compensating" })).toEqual({
         outcome: "written",
         held: true,
@@ -43,7 +43,7 @@ export const transitions: Suite = {
         commit: 1,
         endedAt: null,
       });
-      expect(await t.store.workers.readHeld({ workerId: holder.workerId })).toEqual([]);
+      expect(await t.store.workers.readHeld({ namespace: "default", workerId: holder.workerId })).toEqual([]);
     },
 
     "suspend without a time waits for a message": async (t) => {
@@ -61,7 +61,7 @@ export const transitions: Suite = {
     "suspend is left out when the holder is behind, and everything else of the commit is written": async (t) => {
       const holder = await t.held();
       const messageId = t.newId();
-      await t.deliver({ runId: holder.runId }, { messageId });
+      await t.deliver(t.ref(holder.runId), { messageId });
       const commit = holder.draft(suspend(t.now + 50), { events: 2, attributes: { a: 1 } });
       const { outcomes, messages } = await holder.answerTo(commit);
       expect(outcomes).toEqual([{ outcome: "written", held: true, delivered: 1 }]);
@@ -81,7 +81,7 @@ export const transitions: Suite = {
 
     "a repeated suspend that was left out stays left out": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       const commit = holder.draft(suspend(null));
       await holder.send(commit);
       expect(await holder.send(commit)).toEqual({ outcome: "written", held: true, delivered: 1 });
@@ -90,8 +90,8 @@ export const transitions: Suite = {
 
     "suspend that consumes the last message lets the run go": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
+      await t.deliver(t.ref(holder.runId));
       expect(await holder.commit(suspend(null), { consumed: 2, events: 2 })).toMatchObject({
         held: false,
         delivered: 2,
@@ -123,7 +123,7 @@ export const transitions: Suite = {
 
     "release lets the run go, due at once, whatever messages wait": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       await t.advance(10);
       expect(await holder.commit(RELEASE, { events: 1 })).toMatchObject({ outcome: "written", held: false });
       expect(await t.run(holder.runId)).toMatchObject({
@@ -185,7 +185,7 @@ export const transitions: Suite = {
       t,
     ) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       const before = await t.run(holder.runId);
       const transition = end({ unlessBehind: true });
       const refused = holder.draft(transition, { events: 2, attributes: { a: 1 }, clearDeadline: true });
@@ -208,11 +208,11 @@ export const transitions: Suite = {
     "an end that is behind spoils nothing for the others in its call": async (t) => {
       const behind = await t.held();
       const others = [await t.held({}, behind.workerId), await t.held({}, behind.workerId)];
-      const sent = await t.deliver({ runId: behind.runId });
+      const sent = await t.deliver(t.ref(behind.runId));
       expect(sent).toMatchObject({ outcome: "delivered" });
       const [first, last] = others.map((holder) => holder.draft(end({ unlessBehind: true }), { events: 1 }));
       const commits = [first, behind.draft(end({ unlessBehind: true }), { events: 1 }), last] as RunCommit[];
-      const { outcomes } = await t.store.runs.commit({ workerId: behind.workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ commits });
       expect(outcomes.map(({ outcome, held }) => [outcome, held])).toEqual([
         ["written", false],
         ["behind", true],
@@ -224,14 +224,14 @@ export const transitions: Suite = {
 
     "end without unlessBehind closes the run, whatever messages wait": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       expect(await holder.commit(end({ unlessBehind: false }))).toMatchObject({ outcome: "written", held: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "completed", delivered: 1, consumed: 0 });
     },
 
     "park lets the run go with an error, and it is not due, whatever messages wait": async (t) => {
       const holder = await t.held();
-      await t.deliver({ runId: holder.runId });
+      await t.deliver(t.ref(holder.runId));
       expect(await holder.commit(park("diverged"), { events: 1 })).toMatchObject({ outcome: "written", held: false });
       expect(await t.run(holder.runId)).toMatchObject({
         status: "parked",
@@ -259,7 +259,7 @@ export const transitions: Suite = {
       for (let i = 0; i < 5; i++) holders.push(await t.held({ id: `run ${i}` }, workerId));
       const wanted = [suspend(t.now + 9), end({ output: bytes("7") }), HOLD, park("odd"), RELEASE];
       const commits = holders.map((holder, i) => holder.draft(wanted[i] ?? HOLD, { events: i }));
-      const { outcomes } = await t.store.runs.commit({ workerId, commits });
+      const { outcomes } = await t.store.runs.commit({ commits });
       expect(outcomes.map(({ held }) => held)).toEqual([false, false, true, false, false]);
       const runs = await Promise.all(holders.map((holder) => t.run(holder.runId)));
       expect(runs.map((run) => run.status)).toEqual(["sleeping", "completed", "running", "parked", "running"]);

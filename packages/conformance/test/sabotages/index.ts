@@ -1,5 +1,6 @@
 /** Memory stores that are broken in one way each: the suites must notice every one of them. */
 import { DUE_RUNS } from "./due-runs.ts";
+import { FOREIGN_RUNS } from "./foreign-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
@@ -16,4 +17,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...PARKED_RUNS,
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
+  ...FOREIGN_RUNS,
 ];

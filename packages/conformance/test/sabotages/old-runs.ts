@@ -35,6 +35,7 @@ export const OLD_RUNS: readonly Sabotage[] = [
   {
     it: "leaves the histories of purged runs",
     noun: "retention",
+    rare: true,
     breaks: (it) => ({
       "runs.purge": async (params: PurgeRunsParams) => {
         const before = [...it.state.events];

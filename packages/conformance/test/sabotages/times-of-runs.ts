@@ -19,7 +19,7 @@ export const TIMES_OF_RUNS: readonly Sabotage[] = [
     noun: "times",
     breaks: (it) => ({
       "runs.terminate": async (params: TerminateRunsParams) => {
-        const { now } = await it.runs.commit({ workerId: "", commits: [] });
+        const { now } = await it.runs.commit({ commits: [] });
         const outcomes = await it.runs.terminate(params);
         for (const { outcome, runId } of outcomes)
           if (outcome === "terminated" && runId !== null) it.row(runId).endedAt = now;

@@ -9,6 +9,7 @@ import {
   type StartRunsParams,
   type SweepParams,
   type TerminateRunsParams,
+  type WorkerRef,
 } from "holdfast/adapter";
 import type { Sabotage } from "./saboteur.ts";
 
@@ -38,7 +39,7 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
     it: "counts a death when a worker signs off",
     noun: "sweeps",
     breaks: (it) => ({
-      "workers.stop": async (params: { workerId: string }) => {
+      "workers.stop": async (params: WorkerRef) => {
         const held = it.rows().filter((row) => row.heldBy === params.workerId);
         await it.workers.stop(params);
         for (const row of held) row.deaths += 1;

@@ -7,7 +7,7 @@ import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { uuidV7 } from "../model/ids.ts";
+import { newRunId, uuidV7 } from "../model/ids.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
@@ -149,12 +149,19 @@ export class ClientCore {
       });
       if (outcome.status !== "continued" || outcome.runId === null) return outcome;
       const { runId } = outcome;
-      const [row] = await this.call((store) => store.runs.read({ runs: [{ runId }] }));
+      const { namespace } = this;
+      const [row] = await this.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
       if (!row?.continuedAs) return outcome;
-      ref = { runId: row.continuedAs };
+      ref = { namespace, runId: row.continuedAs };
     }
   }
 
+  /** The id of a new run; `id`: the user's own, if it has one. */
+  newRunId(id: string | undefined): string {
+    return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));
+  }
+
+  /** The id of anything but a run. */
   newId(): string {
     return uuidV7(this.ports.clock.now(), this.ports.random.bytes(16));
   }

@@ -2,12 +2,12 @@ import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
-import type { StartArguments, StartedMany, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { RunHandle, wantedRun } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
+import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
 /** The calls that join the transaction; every other call goes to the store as usual. */
 export interface JoinedCalls {

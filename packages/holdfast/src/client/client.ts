@@ -1,4 +1,5 @@
-import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
+import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { originalStore } from "../engine/answering-store.ts";
 import { Lifetime } from "../engine/lifetime.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { RunEnds } from "../engine/run-ends.ts";
@@ -20,6 +21,7 @@ import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { startMany } from "./start-many.ts";
+import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -27,31 +29,6 @@ import { Workers } from "./workers.ts";
 
 /** How often to look for the results that callers wait for, in case no hint announced an end. */
 export const RESULT_LOOK_MS = 2_000;
-
-/**
- * The arguments of `hf.start` after the workflow. Input may be omitted if the workflow takes none; a workflow given by
- * name accepts any input.
- */
-export type StartArguments<D, S extends string = string> = [D] extends [string]
-  ? [input?: unknown, options?: StartOptions<S>]
-  : undefined extends InputOf<D>
-    ? [input?: InputOf<D>, options?: StartOptions<S>]
-    : [input: InputOf<D>, options?: StartOptions<S>];
-
-/** One start of `startMany`. A workflow given by name accepts any input. */
-export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, S extends string = string> = {
-  readonly workflow: D;
-  readonly options?: StartOptions<S>;
-} & (D extends AnyWorkflow
-  ? undefined extends InputOf<D>
-    ? { readonly input?: InputOf<D> }
-    : { readonly input: InputOf<D> }
-  : { readonly input?: unknown });
-
-/** The handles of `startMany`, in the order of the requests. */
-export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
-  -readonly [K in keyof T]: RunHandle<OutputOf<T[K]>>;
-};
 
 /** A page of `hf.list`. */
 export interface RunPage {
@@ -88,7 +65,7 @@ export class Client {
   ) {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
-    const waiter = new ResultWaiter({ ...ports, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
     this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
       for (const worker of this.#workers) {
         const live = worker.look(runId);
@@ -234,6 +211,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      onSignaled: () => this.#core.waiter.leave(),
     });
     this.#workers.push(worker);
     return worker;
@@ -270,7 +248,7 @@ export class Client {
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#life.assertOpen();
     const { ports, namespace, waiter, life } = client.#core;
-    const store = joinedStore(ports.store, join(ports.store));
+    const store = joinedStore(ports.store, join(originalStore(ports.store)));
     const core = new ClientCore({ ...ports, store }, namespace, waiter, life);
     return new ClientInTransaction(core, client.#known);
   }

@@ -1,6 +1,7 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
+import { answeringStore } from "../engine/answering-store.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../engine/observer-options.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
@@ -77,7 +78,9 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
   };
-  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, storeOptions, options.adapters);
+  const opened = await openByUrl(url, storeOptions, options.adapters);
+  const { notifier, place, commitsInFlightMax, callLimitMs } = opened;
+  const store = answeringStore(opened.store, { clock: systemClock, callLimitMs });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };

@@ -65,7 +65,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
   const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
   const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
-  const runId = core.newId();
+  const runId = core.newRunId(options.id);
   const id = options.id ?? runId;
   const attributes = options.attributes ?? {};
   const priority = options.priority ?? definition?.priority ?? 0;

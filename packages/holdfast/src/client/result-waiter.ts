@@ -4,6 +4,7 @@
  */
 import type { Lifetime } from "../engine/lifetime.ts";
 import type { RunEnd, RunEnds, RunParking } from "../engine/run-ends.ts";
+import { onIdleProcess } from "../engine/shutdown-signals.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
@@ -30,6 +31,7 @@ export interface ResultWaiterParams {
   readonly store: Store;
   readonly log: Logger;
   readonly notifier: Notifier;
+  readonly namespace: string;
   readonly ends: RunEnds;
   /** Whether a worker of this process holds the run: then its end arrives from there, without polling. */
   readonly isHeldHere: (runId: string) => boolean;
@@ -45,6 +47,8 @@ export class ResultWaiter {
   readonly #hinted = new Set<string>();
   #looking = false;
   #timer: Timer | undefined;
+  /** The process is about to end: the waits no longer keep it alive. */
+  #leaving = false;
 
   constructor(params: ResultWaiterParams) {
     this.#params = params;
@@ -60,8 +64,8 @@ export class ResultWaiter {
   }
 
   /**
-   * Resolves when the run has ended or, unless `patient`, when it is parked for any reason but a person's pause. Polls
-   * once at once, because either may already have happened.
+   * Resolves when the run has ended or, unless `patient`, when it is parked for any reason but a person's pause. The
+   * first poll is immediate, because either may already have happened.
    */
   wait(runId: string, patient: boolean): { readonly fate: Promise<RunFate>; cancel(): void } {
     this.#params.life.assertOpen();
@@ -71,7 +75,7 @@ export class ResultWaiter {
       const waiters = this.#waiters.get(runId);
       if (waiters) waiters.add(waiter);
       else this.#waiters.set(runId, new Set([waiter]));
-      if (this.#waiters.size === 1) this.#timer?.ref?.();
+      if (this.#waiters.size === 1 && !this.#leaving) this.#timer?.ref?.();
     });
     if (!this.#params.isHeldHere(runId)) {
       this.#hinted.add(runId);
@@ -81,13 +85,29 @@ export class ResultWaiter {
     return { fate, cancel: () => this.#forget(runId, waiter as Waiter) };
   }
 
+  /**
+   * A signal has stopped the workers of this process, which is about to end as well. Waits for results continue as long
+   * as something else keeps the process alive, and are refused once nothing does: they would never settle otherwise.
+   */
+  leave(): void {
+    if (this.#leaving || this.#params.life.over) return;
+    this.#leaving = true;
+    this.#timer?.unref?.();
+    this.#unsubscribe.push(
+      onIdleProcess(() =>
+        this.#refuse("The process is ending on a signal, and nothing was left but this wait for a result."),
+      ),
+    );
+  }
+
   #close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#timer?.cancel();
-    const error = new HoldfastError(
-      "client_closed",
-      "The client was closed while a result was awaited. The run itself continues.",
-    );
+    this.#refuse("The client was closed while a result was awaited.");
+  }
+
+  #refuse(why: string): void {
+    const error = new HoldfastError("client_closed", `${why} The run itself continues.`);
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
     this.#waiters.clear();
   }
@@ -113,6 +133,7 @@ export class ResultWaiter {
       if (this.#hinted.size > 0) this.#look();
       this.#schedule();
     });
+    if (this.#leaving) this.#timer.unref?.();
   }
 
   #look(): void {
@@ -128,7 +149,8 @@ export class ResultWaiter {
       const wanted = runIds.filter((runId) => this.#waiters.has(runId));
       if (wanted.length === 0) continue;
       try {
-        const runs = await this.#params.store.runs.read({ runs: wanted.map((runId) => ({ runId })) });
+        const { store, namespace } = this.#params;
+        const runs = await store.runs.read({ runs: wanted.map((runId) => ({ namespace, runId })) });
         runs.forEach((run, i) => {
           if (!run) this.#giveUp(wanted[i] as string);
           else if (isClosed(run.status)) this.#settle(endOf(run));

@@ -1,8 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { EventDraft, HistoryEvent } from "../model/event.ts";
+import { COMPENSATE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
-
-const COMPENSATION = "compensate:";
 
 /** The event that reopens a failed run, with the failures that it clears. */
 export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraft {
@@ -13,7 +12,7 @@ export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraf
   const failed = opsOf(events.filter(({ type, meta }) => type === "step_failed" && !meta?.neverBegan));
   const forgets =
     run.compensation === "compensation_failed"
-      ? failed.filter((op) => op.startsWith(COMPENSATION))
+      ? failed.filter((op) => op.startsWith(COMPENSATE_PREFIX))
       : [...new Set([...culprits(run, failed), ...givenUp(run, events)])];
   return { type: "run_retried", op: null, meta: { forgets, ...(run.error ? { error: run.error } : {}) } };
 }

@@ -30,7 +30,7 @@ import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
-import type { SignalDefinition } from "../replay/context.ts";
+import type { SignalDefinition } from "../replay/context/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
@@ -229,7 +229,8 @@ export class RunHandle<T = unknown> {
     // An open run that has more events than were read counts as reopened by an earlier send of this call.
     if (run.status !== "failed") throw this.#notRetried(run.status, `it is ${run.status}, not failed`);
     const event = retryEvent(run, events);
-    const params = { run: { runId: run.runId }, eventCount: run.eventCount, event };
+    const { namespace, runId } = run;
+    const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
     let sends = 0;
     const { outcome, status } = await this.#core.untilNotBusy((store) => {
       sends += 1;
@@ -282,14 +283,13 @@ export class RunHandle<T = unknown> {
   }
 
   #ref(): RunRef {
-    return this.#knownRunId === undefined
-      ? { namespace: this.#core.namespace, id: this.id }
-      : { runId: this.#knownRunId };
+    const { namespace } = this.#core;
+    return this.#knownRunId === undefined ? { namespace, id: this.id } : { namespace, runId: this.#knownRunId };
   }
 
   async #read(): Promise<Run> {
     const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
-    if (!run || run.namespace !== this.#core.namespace) throw this.#notFound();
+    if (!run) throw this.#notFound();
     this.#workflow = run.workflow;
     this.#compareWorkflow();
     return run;

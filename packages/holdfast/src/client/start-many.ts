@@ -6,9 +6,9 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, invalidOption, isList, type OptionChecks } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import type { NewRun } from "../model/run.ts";
-import type { StartRequest } from "./client.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
+import type { StartRequest } from "./start-request.ts";
 
 /** The outcome of one request, in the error of a `startMany` that was incomplete. */
 export type StartManyOutcome =

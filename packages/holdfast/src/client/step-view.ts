@@ -1,10 +1,9 @@
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { HistoryEvent } from "../model/event.ts";
-import { opId } from "../model/ids.ts";
+import { type EventCategory, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
+import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
-import { RECEIVE_PREFIX } from "../replay/ask.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView {
@@ -21,6 +20,13 @@ export interface StepView {
   readonly endedAt?: Date;
   readonly dueAt?: Date;
 }
+
+/** The kind by what its events are about. */
+const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
+  timer: "timer",
+  signal: "signal",
+  side_effect: "side_effect",
+};
 
 export interface FoldParams {
   readonly run: RunRow;
@@ -39,11 +45,10 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   const steps = new Map<string, StepView>();
   const receivers = new Receivers(events);
   for (const event of events) {
-    if (event.op === null || event.type === "patched") continue;
+    if (event.op === null || shownStatus(event.type) === undefined) continue;
     const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
     if (event.type === "timer_created") receivers.asked(op);
-    const step = foldStep(steps.get(op), op, event, codec);
-    if (step) steps.set(op, step);
+    steps.set(op, foldStep(steps.get(op), op, event, codec));
   }
   const pending = pendingOps(run, events, live);
   const wanted = new Set(pending?.ops);
@@ -140,53 +145,27 @@ class Receivers {
   }
 }
 
-function foldStep(
-  before: StepView | undefined,
-  op: string,
-  event: HistoryEvent,
-  codec: Codec | null,
-): StepView | undefined {
-  const at = new Date(event.at);
-  const attempts = event.meta?.attempt ?? Math.max(1, before?.attempts ?? 0);
-  const output = event.payload === undefined || codec === null ? {} : { output: codec.decode(event.payload) };
-  const error = event.meta?.error === undefined ? {} : { error: event.meta.error };
-  const startedAt = firstStart(before, event);
-  const step: StepView = { ...before, startedAt, op, kind: "step", attempts, status: "running" };
-  const timerKind = op.startsWith(RECEIVE_PREFIX) ? "signal" : "timer";
-  switch (event.type) {
-    case "step_started": {
-      const { dueAt: _dueAt, ...running } = step;
-      return running;
-    }
-    case "step_attempt_failed":
-      return {
-        ...step,
-        ...error,
-        status: "retrying",
-        ...(event.meta?.retryAt === undefined ? {} : { dueAt: new Date(event.meta.retryAt) }),
-      };
-    case "step_completed":
-      return { ...step, ...output, status: "completed", endedAt: at };
-    case "step_failed":
-      return { ...step, ...error, status: "failed", endedAt: at };
-    case "timer_created":
-      return { ...step, kind: timerKind, status: "waiting", dueAt: new Date(event.meta?.fireAt ?? event.at) };
-    case "timer_fired":
-      return { ...step, kind: timerKind, status: "completed", endedAt: at };
-    case "signal_received":
-      return { ...step, ...output, kind: "signal", status: "completed", endedAt: at };
-    case "side_effect":
-      return {
-        ...step,
-        ...output,
-        ...error,
-        kind: "side_effect",
-        status: event.meta?.error ? "failed" : "completed",
-        endedAt: at,
-      };
-    default:
-      return before;
-  }
+/** What the step looks like after the event; the table of events says which status that is. */
+function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
+  const { type, payload, meta } = event;
+  const shown = shownStatus(type) ?? "running";
+  // A side effect that threw has no type of its own.
+  const status = shown === "completed" && meta?.error ? "failed" : shown;
+  const dueAt = meta?.fireAt ?? meta?.retryAt;
+  const { dueAt: formerlyDueAt, ...former } = before ?? {};
+  return {
+    ...former,
+    ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),
+    startedAt: firstStart(before, event),
+    op,
+    kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : (KINDS[eventCategory(type)] ?? "step"),
+    attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
+    status,
+    ...(payload === undefined || codec === null ? {} : { output: codec.decode(payload) }),
+    ...(meta?.error === undefined ? {} : { error: meta.error }),
+    ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
+    ...(status === "completed" || status === "failed" ? { endedAt: new Date(event.at) } : {}),
+  };
 }
 
 /** The event may have been written after the attempt had been running for a while, or when it ended. */

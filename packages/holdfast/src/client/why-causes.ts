@@ -1,9 +1,9 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
+import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
-import { RECEIVE_PREFIX } from "../replay/ask.ts";
 import type { StepView } from "./step-view.ts";
 
 /** The code of a run that a person has paused. */

@@ -48,13 +48,13 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
 /** The first cancel counts. A cancel in the inbox has not been received yet. */
 async function pendingCancel(
   core: ClientCore,
-  { runId, delivered, consumed }: Run,
+  { namespace, runId, delivered, consumed }: Run,
   events: readonly HistoryEvent[],
 ): Promise<PendingCancel | undefined> {
   const event = events.find(({ type }) => type === "cancel_requested");
   if (event) return { at: new Date(event.at), reason: event.meta?.reason ?? null, takenIn: true };
   if (delivered <= consumed) return undefined;
-  const messages = await core.call((store) => store.inbox.read({ runs: [{ runId, after: consumed }] }));
+  const messages = await core.call((store) => store.inbox.read({ runs: [{ namespace, runId, after: consumed }] }));
   const message = messages.find(({ kind }) => kind === "cancel");
   return message && { at: new Date(message.at), reason: message.name === "" ? null : message.name, takenIn: false };
 }

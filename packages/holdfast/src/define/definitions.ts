@@ -17,10 +17,10 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { RetryPolicy } from "../model/retry-policy.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
-import { callSite } from "../replay/call-site.ts";
-import type { Context, SignalDefinition } from "../replay/context.ts";
-import type { OnBug } from "../replay/machine-params.ts";
-import { type RetryOption, resolveRetry } from "../replay/step-options.ts";
+import { callSite } from "../replay/code/call-site.ts";
+import type { Context, SignalDefinition } from "../replay/context/context.ts";
+import { type RetryOption, resolveRetry } from "../replay/ops/step-options.ts";
+import type { OnBug } from "../replay/run-code.ts";
 
 /**
  * The code of a workflow. It is called again from the top after a crash, so everything that could come out differently

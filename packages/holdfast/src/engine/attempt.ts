@@ -6,10 +6,10 @@ import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger, RunLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { runLogger } from "../replay/context/run-logger.ts";
 import type { DrivenOp } from "../replay/op.ts";
-import { runLogger } from "../replay/run-logger.ts";
-import type { StepFunction, StepInfo } from "../replay/step-options.ts";
-import type { StepWork } from "../replay/step-work.ts";
+import type { StepFunction, StepInfo } from "../replay/ops/step-options.ts";
+import type { StepWork } from "../replay/ops/step-work.ts";
 import { aboutRun, stepName } from "./failure-lines.ts";
 import { isPromiseLike } from "./transaction.ts";
 

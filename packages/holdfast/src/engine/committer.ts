@@ -37,7 +37,6 @@ export interface CommitterParams extends StorePatience {
   readonly clock: Clock;
   readonly store: Store;
   readonly storeTime: StoreTime;
-  readonly workerId: () => string;
   readonly flushesInFlightMax: number;
   readonly runsPerFlushMax: number;
   readonly eventsPerFlushMax: number;
@@ -47,8 +46,6 @@ export interface CommitterParams extends StorePatience {
 interface Entry {
   readonly target: Committable;
   readonly commit: RunCommit;
-  /** Who holds the run: a worker that is declared dead signs on under another id while batches are on their way. */
-  readonly workerId: string;
   /** How often its row was found locked, since when a batch may take it along again, and when it is sent in any case. */
   readonly busy: number;
   readonly mayGoAt: number;
@@ -106,20 +103,18 @@ export class Committer {
   readonly #gather = (): void => {
     this.#scheduled = false;
     const { eventsPerFlushMax } = this.#params;
-    const workerId = this.#params.workerId();
     const runsPerFlushMax = this.#share();
     const batch = this.#takeAgain(runsPerFlushMax);
     let events = 0;
     let bytes = 0;
     for (const target of this.#dirty) {
       if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax || bytes >= BYTES_PER_FLUSH_MAX) break;
-      if (batch[0] && batch[0].workerId !== workerId) break;
       this.#dirty.delete(target);
       const commit = target.takeCommit();
       if (!commit) continue;
       events += commit.events.length;
       for (const { payload } of commit.events) if (payload) bytes += payload.length;
-      batch.push({ target, commit, workerId, busy: 0, mayGoAt: 0, mustGoAt: 0 });
+      batch.push({ target, commit, busy: 0, mayGoAt: 0, mustGoAt: 0 });
     }
     if (batch.length > 0) void this.#flush(batch);
     else this.#settleIdle();
@@ -141,8 +136,7 @@ export class Committer {
   /** Runs that were locked go along with a batch, whatever brings it about. */
   #takeAgain(runsMax: number): Entry[] {
     const now = this.#params.clock.monotonic();
-    const ready = this.#again.filter((entry) => entry.mayGoAt <= now);
-    const batch = ready.filter((entry) => entry.workerId === ready[0]?.workerId).slice(0, runsMax);
+    const batch = this.#again.filter((entry) => entry.mayGoAt <= now).slice(0, runsMax);
     const taken = new Set(batch);
     this.#again = this.#again.filter((entry) => !taken.has(entry));
     return batch;
@@ -162,7 +156,7 @@ export class Committer {
   async #send(batch: readonly Entry[], abandoned: number, again = false): Promise<void> {
     const { store, storeTime, clock } = this.#params;
     if (this.#abandoned !== abandoned) return;
-    const params = { workerId: batch[0]?.workerId ?? "", commits: batch.map((entry) => entry.commit) };
+    const params = { commits: batch.map((entry) => entry.commit) };
     let result: CommitRunsResult | undefined;
     for (let failures = 0; !result; ) {
       const sentAt = clock.monotonic();

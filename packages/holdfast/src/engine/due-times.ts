@@ -4,7 +4,7 @@ import type { Timer } from "../ports/clock.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import type { RunExecutor } from "./run-executor.ts";
+import type { HeldRun } from "./held-run.ts";
 import type { StoreTime } from "./store-time.ts";
 
 const NOTHING: readonly EventDraft[] = [];
@@ -39,14 +39,14 @@ export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, 
 /** While a run is held, its timers are ours to watch; once it is suspended they are the store's. */
 export function wakeTimer(
   { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
-  executor: RunExecutor,
+  held: Pick<HeldRun, "machine" | "run" | "poke">,
   idle: Iterable<DrivenOp>,
 ): Timer | undefined {
-  const { machine, run } = executor;
+  const { machine, run } = held;
   if (nextDueAt(machine, run, idle, 0) === null) return undefined;
   const now = storeTime.now();
   const dueAt = nextDueAt(machine, run, idle, now);
-  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => executor.poke());
+  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => held.poke());
 }
 
 function earlier(dueAt: number | null, at: number | null | undefined, after: number): number | null {

@@ -13,11 +13,11 @@ import type { Telemetry } from "../ports/telemetry.ts";
 import type { Driver, MachineParams } from "../replay/machine.ts";
 import { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
+import type { HeldRun } from "./held-run.ts";
 import type { InboxReader } from "./inbox-reader.ts";
 import type { Lease } from "./lease.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import type { RepeatedLines } from "./repeated-lines.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { StepWatch } from "./step-watch.ts";
 import type { StoreTime } from "./store-time.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
@@ -49,9 +49,9 @@ export interface ExecutorHost {
   readonly eventsPerHoldMax: number;
   draining(): boolean;
   /** Events of the run became durable. */
-  progressed(executor: RunExecutor): void;
+  progressed(executor: HeldRun): void;
   /** The executor no longer holds its run. */
-  left(executor: RunExecutor, leaving: Leaving): void;
+  left(executor: HeldRun, leaving: Leaving): void;
 }
 
 export type Leaving =

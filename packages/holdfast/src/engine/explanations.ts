@@ -1,6 +1,7 @@
 /** Why a run is parked, and where in its code to look. Slow: each takes a second replay, one that looks who asks for what. */
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
+import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { Machine } from "../replay/machine.ts";
 import { explainDivergence, replayHistory } from "../replay/replayer.ts";
 import type { ExecutorHost } from "./executor-host.ts";
@@ -50,7 +51,7 @@ interface Place {
 async function placeOf(parked: Parked, host: Host): Promise<Place> {
   const { machine, looking, unwritten, definedAt } = parked;
   const [written = []] = await host.store.histories.read({
-    runs: [{ runId: machine.run.runId, afterSeq: 0 }],
+    runs: [{ namespace: machine.run.namespace, runId: machine.run.runId, afterSeq: 0 }],
     limitPerRun: EVENTS_MAX,
   });
   const events = [...written.filter(({ seq }) => seq < (unwritten[0]?.seq ?? Number.POSITIVE_INFINITY)), ...unwritten];
@@ -60,7 +61,7 @@ async function placeOf(parked: Parked, host: Host): Promise<Place> {
     return { text, location: definedAt };
   }
   if (last.op === null) return { text: `after ${last.type}`, location: undefined };
-  const op = last.type === "signal_received" ? `receive:${last.op}` : last.op;
+  const op = last.type === "signal_received" ? `${RECEIVE_PREFIX}${last.op}` : last.op;
   const location = await askedAt(looking, host, op, events.slice(0, events.indexOf(last)));
   return { text: `after ${JSON.stringify(op)}${location ? ` at ${location}` : ""}`, location };
 }

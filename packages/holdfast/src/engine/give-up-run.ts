@@ -1,7 +1,7 @@
 import { toErrorRecord } from "../errors/error-record.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Run } from "../model/run.ts";
-import type { Transition } from "../ports/store.ts";
+import type { RunCommit, Transition } from "../ports/store.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { backoff, untilAnswered } from "./store-retry.ts";
 
@@ -10,21 +10,23 @@ import { backoff, untilAnswered } from "./store-retry.ts";
  * any other reason it is given back after a pause.
  */
 export async function giveUpRun(ports: PortsBundle, workerId: string, run: Run, error: unknown): Promise<void> {
-  const { runId, epoch } = run;
+  const { namespace, runId, epoch } = run;
   const damaged = isHoldfastError(error, "invariant_broken");
   const what = damaged ? "parking it" : "giving it back";
   ports.log.error({ runId, error: String(error) }, `could not read the history of a claimed run; ${what}`);
-  const release = (): Promise<unknown> => ports.store.runs.releaseIfHeld({ workerId, runs: [{ runId, epoch }] });
+  const release = (): Promise<unknown> =>
+    ports.store.runs.releaseIfHeld({ namespace, workerId, runs: [{ runId, epoch }] });
   if (!damaged) await backoff(ports, 5);
   // If this fails as well, the next heartbeats show that the store thinks we hold it, and it is given back then.
-  await (damaged ? ports.store.runs.commit({ workerId, commits: [parkCommit(run, error)] }) : release()).catch(
+  await (damaged ? ports.store.runs.commit({ commits: [parkCommit(run, workerId, error)] }) : release()).catch(
     () => {},
   );
 }
 
 /** A run that the store has given us and that we cannot run. */
 export async function giveBackRun(ports: PortsBundle, workerId: string, run: Run): Promise<void> {
-  const params = { workerId, runs: [{ runId: run.runId, epoch: run.epoch }] };
+  const { namespace, runId, epoch } = run;
+  const params = { namespace, workerId, runs: [{ runId, epoch }] };
   // If it fails, the next heartbeats show the difference, and the run is given back then.
   await untilAnswered(
     ports,
@@ -33,8 +35,9 @@ export async function giveBackRun(ports: PortsBundle, workerId: string, run: Run
   ).catch(() => {});
 }
 
-function parkCommit(run: Run, error: unknown) {
-  const { runId, epoch, commit, consumed } = run;
+function parkCommit(run: Run, workerId: string, error: unknown): RunCommit {
+  const { namespace, runId, epoch, commit, consumed } = run;
   const transition: Transition = { type: "park", error: toErrorRecord(error) };
-  return { runId, epoch, commit, events: [], consumed, attributes: null, clearDeadline: false, transition };
+  const nothing = { events: [], consumed, attributes: null, clearDeadline: false };
+  return { namespace, runId, workerId, epoch, commit, ...nothing, transition };
 }

@@ -7,6 +7,7 @@ import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { giveUpRun } from "./give-up-run.ts";
+import type { HeldRun } from "./held-run.ts";
 import { HistoryReader } from "./history-reader.ts";
 import { LiveCache } from "./live-cache.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
@@ -100,11 +101,12 @@ export class HeldRuns {
     if (this.#loading.delete(runId)) this.#afterLeaving(runId);
   }
 
-  /** The executor has let its run go. */
-  left(executor: RunExecutor): void {
-    this.#live.delete(executor.runId);
-    if (executor.suspended) this.#cache.put(executor);
-    this.#afterLeaving(executor.runId);
+  /** The executor of that run has let it go. */
+  left({ runId }: HeldRun): void {
+    const executor = this.#live.get(runId);
+    this.#live.delete(runId);
+    if (executor?.suspended) this.#cache.put(executor);
+    this.#afterLeaving(runId);
   }
 
   /** Everything that is held belongs to others now. */

@@ -12,6 +12,7 @@ const RUNS_PER_CALL = 100;
 const CALLS_IN_FLIGHT_MAX = 4;
 
 interface Page {
+  readonly namespace: string;
   readonly runId: string;
   readonly afterSeq: number;
 }
@@ -40,7 +41,7 @@ export class HistoryReader {
 /** The events of one run. */
 export function readWholeHistory(
   ports: StorePatience & { readonly store: Store },
-  run: Pick<Run, "runId" | "eventCount">,
+  run: Pick<Run, "namespace" | "runId" | "eventCount">,
   giveUp: () => boolean = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
   return allEvents(run, async (page) => {
@@ -51,13 +52,13 @@ export function readWholeHistory(
 
 /** Page by page, and checked to be without a gap. */
 async function allEvents(
-  run: Pick<Run, "runId" | "eventCount">,
+  run: Pick<Run, "namespace" | "runId" | "eventCount">,
   read: (page: Page) => Promise<readonly HistoryEvent[]>,
 ): Promise<HistoryEvent[]> {
   const events: HistoryEvent[] = [];
   while (events.length < run.eventCount) {
     const before = events.length;
-    for (const event of await read({ runId: run.runId, afterSeq: before })) {
+    for (const event of await read({ namespace: run.namespace, runId: run.runId, afterSeq: before })) {
       // The run may have gone on since its row was read: what is newer than the row is left for the next reader.
       if (event.seq !== events.length + 1 || events.length === run.eventCount) break;
       events.push(event);

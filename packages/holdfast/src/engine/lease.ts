@@ -19,6 +19,7 @@ export interface LeaseParams {
   readonly store: Store;
   readonly storeTime: StoreTime;
   readonly log: Logger;
+  readonly namespace: string;
   readonly leaseMs: number;
   readonly draining: () => boolean;
   readonly onHeartbeat: (result: HeartbeatResult) => void;
@@ -103,7 +104,7 @@ export class Lease {
   }
 
   async #beat(): Promise<boolean> {
-    const { clock, store, storeTime, leaseMs } = this.#params;
+    const { clock, store, storeTime, namespace, leaseMs } = this.#params;
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
@@ -112,7 +113,7 @@ export class Lease {
     if (this.#waiting) this.#params.onOutage();
     this.#waiting = true;
     try {
-      const result = await store.workers.heartbeat({ workerId, leaseMs, draining: this.#params.draining() });
+      const result = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining: this.#params.draining() });
       if (this.#workerId !== workerId) return false;
       storeTime.observe(result.now, sentMonotonic);
       if (!result.live) {

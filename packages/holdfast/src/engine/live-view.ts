@@ -18,7 +18,7 @@ export function liveView(
   return {
     running: steps.underWay(),
     attemptsMax: new Map(ops.flatMap(({ id, step }) => (step ? [[id, step.options.retry.attempts]] : []))),
-    pending: settled ? new Set(ops.filter(({ kind }) => kind !== "retired").map(({ id }) => id)) : null,
+    pending: settled ? new Set(ops.filter(({ module }) => module.wakes).map(({ id }) => id)) : null,
     durableSeq,
   };
 }

@@ -17,6 +17,7 @@ export interface ReconcilerParams {
   readonly store: Store;
   readonly log: Logger;
   readonly held: HeldRuns;
+  readonly namespace: string;
   readonly workerId: () => string;
   /** Since when the oldest call has been on its way that may bring us a run; undefined when there is none. */
   readonly askingSince: () => number | undefined;
@@ -49,9 +50,9 @@ export class Reconciler {
   }
 
   async #compare(workerId: string): Promise<void> {
-    const { held, store } = this.#params;
+    const { held, store, namespace } = this.#params;
     const before = held.all().map((executor) => ({ executor, epoch: executor.run.epoch }));
-    const listed = await store.workers.readHeld({ workerId });
+    const listed = await store.workers.readHeld({ namespace, workerId });
     if (this.#params.workerId() !== workerId) return this.#strangers.clear();
     const epochs = new Map(listed.map(({ runId, epoch }) => [runId, epoch]));
     for (const { executor, epoch } of before) {
@@ -76,9 +77,10 @@ export class Reconciler {
 
   async #giveBack(workerId: string, strangers: readonly Stranger[]): Promise<void> {
     if (strangers.length === 0) return;
-    const { log, store } = this.#params;
+    const { log, store, namespace } = this.#params;
     log.warn({ workerId, runs: strangers.length }, "giving back runs that this worker does not know");
-    await store.runs.releaseIfHeld({ workerId, runs: strangers.map(({ runId, epoch }) => ({ runId, epoch })) });
+    const runs = strangers.map(({ runId, epoch }) => ({ runId, epoch }));
+    await store.runs.releaseIfHeld({ namespace, workerId, runs });
     for (const { runId } of strangers) this.#strangers.delete(runId);
   }
 }

@@ -27,14 +27,18 @@ export interface Resumption {
 
 /** Takes back the last turns of one live run: finds what the run was before them. May happen several times. */
 export class Rewind {
-  readonly #runId: string;
+  readonly #run: Pick<Run, "namespace" | "runId">;
   readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
   readonly #machineFor: (history: readonly HistoryEvent[]) => Machine;
   /** Its durable history, once that was needed: it may be needed again. */
   #durable: HistoryEvent[] | undefined;
 
-  constructor(runId: string, host: ExecutorHost, machineFor: (history: readonly HistoryEvent[]) => Machine) {
-    this.#runId = runId;
+  constructor(
+    run: Pick<Run, "namespace" | "runId">,
+    host: ExecutorHost,
+    machineFor: (history: readonly HistoryEvent[]) => Machine,
+  ) {
+    this.#run = run;
     this.#host = host;
     this.#machineFor = machineFor;
   }
@@ -42,7 +46,8 @@ export class Rewind {
   /** The turns from this look on are taken back; undefined when that cannot be done, or nobody wants it any more. */
   async read(look: Look, before: Machine, durableSeq: number, giveUp: () => boolean): Promise<Resumption | undefined> {
     const { kept, results } = takeBack(before.fresh, look);
-    const known = { runId: this.#runId, eventCount: durableSeq, history: this.#durable };
+    const { namespace, runId } = this.#run;
+    const known = { namespace, runId, eventCount: durableSeq, history: this.#durable };
     try {
       const { history, messages } = await readBack(this.#host, known, look.consumed, giveUp);
       if (giveUp()) return undefined;
@@ -53,7 +58,7 @@ export class Rewind {
     } catch (error) {
       if (giveUp()) return undefined;
       this.#host.log.error(
-        { runId: this.#runId, error: describeValue(error) },
+        { runId: this.#run.runId, error: describeValue(error) },
         "could not read a run again; giving it up",
       );
       return undefined;
@@ -77,11 +82,12 @@ function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
 /** The durable part of a run that is held here: its history, unless that is known, and the messages after that many. */
 async function readBack(
   host: Pick<ExecutorHost, "clock" | "random" | "store">,
-  run: Pick<Run, "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
+  run: Pick<Run, "namespace" | "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
   after: number,
   giveUp: () => boolean,
 ): Promise<{ readonly history: HistoryEvent[]; readonly messages: readonly Message[] }> {
-  const inbox = (): Promise<readonly Message[]> => host.store.inbox.read({ runs: [{ runId: run.runId, after }] });
+  const { namespace, runId } = run;
+  const inbox = (): Promise<readonly Message[]> => host.store.inbox.read({ runs: [{ namespace, runId, after }] });
   const [history, messages] = await Promise.all([
     run.history ?? readWholeHistory(host, run, giveUp),
     untilAnswered(host, inbox, giveUp),

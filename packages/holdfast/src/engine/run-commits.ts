@@ -51,7 +51,10 @@ export class RunCommits {
     const attributes = set && { ...run.attributes, ...set };
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
     const commit: RunCommit = {
+      namespace: run.namespace,
       runId: run.runId,
+      // Not the worker's id of now: one that was declared dead signs on under another, and does not hold this run by that.
+      workerId: run.heldBy as string,
       epoch: run.epoch,
       commit: this.#commit,
       events,

@@ -1,7 +1,7 @@
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import { readProperty } from "../errors/safe-read.ts";
 import type { Attributes } from "../model/event.ts";
-import { uuidV7 } from "../model/ids.ts";
+import { newRunId } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
 import { WAITING_FOR_MAX } from "../model/run.ts";
 import type { Transition } from "../ports/store.ts";
@@ -111,8 +111,8 @@ function isCancellation(error: unknown): boolean {
 /** `attributes` are those in the store: they may have changed since the machine was made. */
 function continueTransition(machine: Machine, input: Payload, attributes: Attributes, host: EndHost): Transition {
   const { run } = machine;
-  const runId = uuidV7(host.storeTime.now(), host.random.bytes(16));
   const { namespace, id, workflow, version, queue, priority } = run;
+  const runId = newRunId(namespace, id, host.storeTime.now(), host.random.bytes(16));
   const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
   return {
     type: "continue",
@@ -137,7 +137,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
 function retryTransition(machine: Machine, outcome: RetriedOutcome, code: WorkflowCode, host: EndHost): Transition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
-  const delayMs = code.retryDelayMs(attempt, () => host.random.next());
+  const delayMs = code.retryDelayMs(outcome.error, attempt, () => host.random.next());
   const retryAt = now + delayMs;
   const error = host.record(outcome.error);
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };
@@ -146,10 +146,18 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }
 
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
+
+/** The run stays with its worker. */
+export function holding({ compensating }: Machine): Transition {
+  return compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
+}
+
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
 export function suspension(machine: Machine, availableAt: number | null): Transition {
-  const ops = machine.pendingOps().filter((op) => op.kind !== "retired");
-  const idle = ops.some((op) => op.kind === "receive") ? "waiting" : "sleeping";
+  const ops = machine.pendingOps().filter((op) => op.module.wakes);
+  const idle = ops.some((op) => op.module.rest === "waiting") ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
   return { type: "suspend", status, availableAt, waitingFor: ops.slice(0, WAITING_FOR_MAX).map((op) => op.id) };
 }

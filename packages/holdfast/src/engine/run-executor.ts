@@ -37,16 +37,12 @@ import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts"
 import { type Parkable, Parking } from "./parking.ts";
 import { Rewind } from "./rewind.ts";
 import { RunCommits } from "./run-commits.ts";
-import { hasEnded, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
+import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
 import { RunPhase } from "./run-phase.ts";
-import { StepBoard } from "./step-board.ts";
-import type { Fence } from "./transaction.ts";
+import { StepBoard, type StepOwner } from "./step-board.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
-const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
-const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
-
-export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
+export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, StepOwner {
   readonly runId: string;
   /** For the turn loop alone. */
   inLine = false;
@@ -273,11 +269,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
     return op.gate <= this.#commits.durableSeq;
   }
 
-  /** Who may write to the run: this worker, under this epoch. */
-  fence(): Fence {
-    return { workerId: this.#run.heldBy as string, runId: this.runId, epoch: this.#run.epoch };
-  }
-
   hasConsumed(message: Message): boolean {
     return message.number <= this.#queue.consumed;
   }
@@ -303,7 +294,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
     const { outcome } = machine;
     const error = this.#phase.parkedWith;
     if (error) return this.#parking.transition(error);
-    const hold = machine.compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
+    const hold = holding(machine);
     const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
     if (machine.inTurn || machine.replaying || !machine.started || this.#phase.inTrouble || undelivered) return hold;
     if (outcome?.type === "retried" && (this.#steps.running > 0 || this.#steps.hasPrepared())) return hold;
@@ -355,10 +346,9 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable {
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
     this.#queue.restart(look.consumed);
-    this.#rewind ??= new Rewind(this.runId, this.#host, (history) => this.machineFor(history));
+    this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
     this.#phase.rewind();
-    const giveUp = (): boolean => !this.here;
-    const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, giveUp);
+    const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
     if (!this.here) return;
     if (!resumption) return this.drop();
     this.#machine = resumption.machine;

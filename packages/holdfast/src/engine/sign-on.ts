@@ -1,5 +1,5 @@
 import { uuidV7 } from "../model/ids.ts";
-import type { RegisterWorkerParams } from "../ports/store.ts";
+import type { RegisterWorkerParams, WorkerRef } from "../ports/store.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { isLasting, type StorePatience, untilAnswered } from "./store-retry.ts";
 
@@ -32,6 +32,7 @@ export async function signOn(
 ): Promise<SignedOn | undefined> {
   const { clock, random, store, environment } = ports;
   const place = environment && { host: environment.host, pid: environment.pid };
+  const { namespace } = row;
   let { name } = row;
   for (;;) {
     const workerId = uuidV7(clock.now(), random.bytes(16));
@@ -50,7 +51,7 @@ export async function signOn(
     });
     if (unwanted()) {
       // Should it not get through, the row runs out by itself: it holds nothing.
-      if (answer) await store.workers.stop({ workerId }).catch(() => {});
+      if (answer) await store.workers.stop({ namespace, workerId }).catch(() => {});
       return undefined;
     }
     // The answer to the first try was so late that the lease has run out since: that id is dead for good.
@@ -64,7 +65,7 @@ export async function signOn(
       return { workerId, name, gone: gone.map((one) => one.workerId), sentMonotonic, sentWall, now, askedAt, tries };
     }
     name = nextName(name);
-    await store.workers.stop({ workerId }).catch(() => {});
+    await store.workers.stop({ namespace, workerId }).catch(() => {});
   }
 }
 
@@ -75,12 +76,12 @@ function nextName(name: string): string {
 }
 
 /** Takes a worker offline, if the store can be reached; an id that it does not have needs no signing off. */
-export async function signOff(ports: PortsBundle, workerId: string): Promise<void> {
+export async function signOff(ports: PortsBundle, { namespace, workerId }: WorkerRef): Promise<void> {
   if (workerId === "") return;
   ports.environment?.workerIds.delete(workerId);
   await untilAnswered(
     ports,
-    () => ports.store.workers.stop({ workerId }),
+    () => ports.store.workers.stop({ namespace, workerId }),
     (failures) => failures >= 3,
   ).catch((error) => {
     ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");

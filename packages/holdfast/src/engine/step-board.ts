@@ -10,17 +10,30 @@ import type { EventDraft, EventMeta } from "../model/event.ts";
 import type { LiveStep } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
-import { backoffMs } from "../model/retry-policy.ts";
+import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import { appended, NONE } from "../model/short-list.ts";
 import type { Machine } from "../replay/machine.ts";
 import type { DrivenOp } from "../replay/op.ts";
-import type { StepWork } from "../replay/step-work.ts";
+import type { StepWork } from "../replay/ops/step-work.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeFailedAttempt } from "./failure-lines.ts";
+import type { HeldRun } from "./held-run.ts";
 import { attemptMeta } from "./message-draft.ts";
-import type { RunExecutor } from "./run-executor.ts";
-import { LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+import { fenceOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+
+/** The live run whose steps these are. */
+export interface StepOwner extends HeldRun {
+  /** Something has happened that is to be delivered. */
+  push(draft: EventDraft): void;
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: DrivenOp): boolean;
+  hasConsumed(message: Message): boolean;
+  /** No new attempt is to start here. */
+  yielding(): boolean;
+  /** The run belongs to another worker now. */
+  drop(): void;
+}
 
 /** What is known of a step that has failed for good. */
 interface FailureFacts {
@@ -36,7 +49,7 @@ export class StepBoard implements AttemptOwner {
   #attempts: Attempt[] = [];
   readonly #host: ExecutorHost;
   #machine: Machine;
-  readonly #run: RunExecutor;
+  readonly #run: StepOwner;
   /** Attempts that ended after the code had. */
   #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
   /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
@@ -44,7 +57,7 @@ export class StepBoard implements AttemptOwner {
   /** Those of them that had never begun, although the start of one of their attempts was written down. */
   #unbegun: ReadonlySet<string> | undefined;
 
-  constructor(host: ExecutorHost, machine: Machine, run: RunExecutor) {
+  constructor(host: ExecutorHost, machine: Machine, run: StepOwner) {
     this.#host = host;
     this.#machine = machine;
     this.#run = run;
@@ -189,7 +202,7 @@ export class StepBoard implements AttemptOwner {
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     const execute =
-      typeof fn === "function" ? fn : () => runTransaction(this.#host, this.#run.fence(), op.id, fn, attempt);
+      typeof fn === "function" ? fn : () => runTransaction(this.#host, fenceOf(this.#run.run), op.id, fn, attempt);
     attempt.run(execute);
     if (!attempt.open) return;
     attempt.place = this.#attempts.length;
@@ -240,15 +253,13 @@ export class StepBoard implements AttemptOwner {
     const now = this.#host.storeTime.now();
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;
-    if (work.closing || attempt >= retry.attempts || !shouldRetry(retryIf, error, { kind, attempt })) {
+    const failed = { attempt, retryAfterMs };
+    if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }))) {
       // An attempt that ran out of time may still take effect: nobody knows.
       const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
       return this.#fail(op, attempt, error, { unknown, ms });
     }
-    const delayMs = Math.max(
-      retryAfterMs ?? 0,
-      backoffMs(retry, attempt, () => this.#host.random.next()),
-    );
+    const delayMs = tryAgainInMs(retry, failed, () => this.#host.random.next());
     const record = this.#host.record(error, { kind });
     const about = { attempt, error: record, retryAt: now + delayMs };
     const meta = ms < 1 ? about : { ...about, ms };

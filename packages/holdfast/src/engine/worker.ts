@@ -10,6 +10,7 @@ import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "./executor-host.ts";
+import type { HeldRun } from "./held-run.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
@@ -18,11 +19,10 @@ import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Registration } from "./registration.ts";
-import { guardRejections } from "./rejection-guard.ts";
+import { Guard } from "./rejection-guard.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
 import { signOff } from "./sign-on.ts";
 import type { SlotReservation } from "./slot-reservation.ts";
@@ -40,6 +40,8 @@ export interface WorkerParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
+  /** It has drained on a signal, and the process is to end. */
+  readonly onSignaled?: () => void;
 }
 
 /** Runs workflows in this process. Made by `hf.worker`. */
@@ -65,10 +67,11 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
+  #guard: Guard | undefined;
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
-    const { ports, options, storeTime } = params;
+    const { ports, namespace, options, storeTime } = params;
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.name = options.name;
@@ -101,6 +104,7 @@ export class Worker {
       store,
       storeTime,
       log,
+      namespace,
       leaseMs,
       draining: () => this.#isDraining(),
       onHeartbeat: (result) => this.#onHeartbeat(result),
@@ -116,7 +120,6 @@ export class Worker {
       random,
       store,
       storeTime,
-      workerId: () => this.#lease.workerId,
       flushesInFlightMax: Math.min(flushesInFlightMax, ports.commitsInFlightMax ?? flushesInFlightMax),
       runsPerFlushMax,
       eventsPerFlushMax,
@@ -127,7 +130,7 @@ export class Worker {
     this.#slots = new Slots({ ports, concurrency: options.concurrency, registry, held, lease, claimer, solo });
     const workerId = (): string => this.#lease.workerId;
     const askingSince = (): number | undefined => this.#slots.askingSince;
-    this.#reconciler = new Reconciler({ clock, store, log, held, workerId, askingSince });
+    this.#reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
     this.#host = this.#makeHost();
   }
 
@@ -176,6 +179,11 @@ export class Worker {
     return this.#windDown(0);
   }
 
+  /** @internal It has drained on a signal. */
+  leave(): void {
+    this.#params.onSignaled?.();
+  }
+
   async #start(): Promise<void> {
     const { ports, namespace, options, life } = this.#params;
     life.assertOpen();
@@ -190,7 +198,9 @@ export class Worker {
       if (unwanted) return;
       throw error;
     }
-    this.#cleanups.push(guardRejections(ports.log));
+    const guard = new Guard(ports.log);
+    this.#guard = guard;
+    this.#cleanups.push(() => guard.end());
     this.#cleanups.push(ports.notifier.subscribe((hint) => this.#onHint(hint)));
     if (options.handleSignals) this.#cleanups.push(drainOnSignals(this, ports));
     if (this.#isDraining()) return this.#shutDown();
@@ -239,7 +249,7 @@ export class Worker {
     this.#held.clearCache();
     this.#solo.reset();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
-    await signOff(ports, workerId);
+    await signOff(ports, { namespace: this.#params.namespace, workerId });
     this.#state = "stopped";
     this.#lines.flush(true);
     this.#tell("worker stopped", {});
@@ -310,7 +320,7 @@ export class Worker {
     this.#claimer.noteDueAt(storeAt);
   }
 
-  #left(executor: RunExecutor, leaving: Leaving): void {
+  #left(executor: HeldRun, leaving: Leaving): void {
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: that needs no hint here.
@@ -337,6 +347,7 @@ export class Worker {
 
   #onHeartbeat(result: HeartbeatResult): void {
     this.#lines.flush();
+    this.#guard?.report();
     for (const runId of result.behind) this.#held.pull(runId);
     void this.#reconciler.compare(result.heldCount);
   }

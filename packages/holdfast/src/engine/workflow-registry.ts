@@ -3,10 +3,10 @@ import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { classifyError } from "../errors/classify.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
-import { backoffMs } from "../model/retry-policy.ts";
+import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import type { Environment } from "../ports/environment.ts";
 import type { Machine, MachineParams } from "../replay/machine.ts";
-import type { RunCode, WorkflowBody } from "../replay/machine-params.ts";
+import type { RunCode, WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 import { codeIdentity } from "./code-identity.ts";
 
@@ -56,7 +56,7 @@ export interface WorkflowCode {
   readonly definedAt: string | undefined;
   /** Tells this code from that of other deployments. */
   readonly identity: string;
-  readonly retryDelayMs: (failures: number, random: () => number) => number;
+  readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
 }
 
 function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
@@ -64,15 +64,18 @@ function codeOf(definition: AnyWorkflow, environment: Environment | undefined): 
   const fn = definition.fn as WorkflowBody;
   const body = definition.outputSchema ? checkedBody(definition, fn) : fn;
   const retryRun = retry
-    ? (error: unknown, failures: number): boolean =>
-        failures < retry.attempts && shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt: failures })
+    ? (error: unknown, attempt: number): boolean =>
+        mayTryAgain(retry, { attempt }, () => shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }))
     : undefined;
   const code: RunCode = { body, onBug, retryRun };
   return {
     definedAt: definition.definedAt,
     machine: (params) => new RunMachine(params, code),
     identity: codeIdentity(definition, environment),
-    retryDelayMs: (failures, random) => (retry ? backoffMs(retry, failures, random) : 0),
+    retryDelayMs: (error, attempt, random) => {
+      const { retryAfterMs } = classifyError(error);
+      return retry ? tryAgainInMs(retry, { attempt, retryAfterMs }, random) : 0;
+    },
   };
 }
 

@@ -111,12 +111,18 @@ function kindOfFetchFailure(error: unknown): ErrorKind | undefined {
 }
 
 function withRetryAfter(kind: ErrorKind, error: object, nowMs: number | undefined): Classification {
-  const retryAfterMs = isHoldfastError(error, "retryable")
-    ? positiveMs(readProperty(error, "afterMs"))
+  const retryAfterMs = isRetryable(error)
+    ? positiveMs(readProperty(readProperty(error, "data"), "afterMs"))
     : isRetryableKind(kind)
       ? retryAfterOf(error, nowMs)
       : undefined;
   return retryAfterMs === undefined ? { kind } : { kind, retryAfterMs };
+}
+
+/** A RetryableError, thrown here or read back from history: what it asks for is in its data either way. */
+function isRetryable(error: object): boolean {
+  if (!isHoldfastError(error)) return false;
+  return error.code === "retryable" || readProperty(error, "recordedCode") === "retryable";
 }
 
 function retryAfterOf(error: object, nowMs: number | undefined): number | undefined {

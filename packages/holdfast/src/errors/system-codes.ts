@@ -57,7 +57,8 @@ export const SYSTEM_CODES = {
     group: "configuration",
     caller: "unavailable",
     kind: "ServiceUnavailable",
-    summary: "The client was used after hf.close(), or closed while a call or a result was awaited.",
+    summary:
+      "The client was used after hf.close(), or closed while a call or a result was awaited; or the process ends on a signal while nothing is left but the wait for a result.",
     advice: "Close the client last, or connect again. A call that was in flight may have taken effect.",
   },
   codec_failed: {

@@ -6,7 +6,7 @@ import { isLive } from "./starts.ts";
 import { hold, type MemoryState, type RunRecord } from "./state.ts";
 
 export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: number): ClaimRunsResult {
-  if (!isLive(state, params.workerId)) {
+  if (!isLive(state, params)) {
     return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
   }
   const already = params.again ? takenUnder(state, params) : [];
@@ -38,7 +38,7 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
 
 export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpParams, now: number): TakeUpResult {
   const { namespace, queues, handlers, limit } = params;
-  if (!isLive(state, params.workerId)) return { live: false, taken: 0, more: false };
+  if (!isLive(state, params)) return { live: false, taken: 0, more: false };
   let taken = 0;
   for (const [runId, parkedBy] of state.parkedBy) {
     const row = state.runs.get(runId) as RunRecord;

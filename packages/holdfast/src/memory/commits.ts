@@ -2,10 +2,10 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { withParker } from "../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../ports/store.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
-import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
-  const outcomes = params.commits.map((commit) => commitRun(state, params.workerId, commit, now));
+  const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
   const messages = params.commits.flatMap(({ runId, transition, consumed }, i) =>
     transition.type !== "hold" && outcomes[i]?.held ? unconsumed(state, runId, consumed) : [],
   );
@@ -14,8 +14,9 @@ export function commitRuns(state: MemoryState, params: CommitRunsParams, now: nu
 
 const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 
-function commitRun(state: MemoryState, workerId: string, commit: RunCommit, now: number): CommitOutcome {
-  const row = state.runs.get(commit.runId);
+function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOutcome {
+  const { workerId } = commit;
+  const row = runIn(state, commit.namespace, commit.runId);
   if (!row || row.epoch !== commit.epoch) return LOST;
   if (row.commit === commit.commit + 1) return written(row, workerId);
   if (row.commit !== commit.commit || row.heldBy !== workerId) return LOST;

@@ -9,7 +9,7 @@ import type {
   ReadInboxParams,
   RunRef,
 } from "../ports/store.ts";
-import { addTo, findRun, idKey, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { addTo, findRun, idKey, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
   return { outcomes: params.messages.map((message) => deliver(state, message, params.inboxMax, now)) };
@@ -61,5 +61,7 @@ export function unconsumed(state: MemoryState, runId: string, after: number): Me
 }
 
 export function readInbox(state: MemoryState, params: ReadInboxParams): Message[] {
-  return params.runs.flatMap(({ runId, after }) => unconsumed(state, runId, after));
+  return params.runs.flatMap(({ namespace, runId, after }) =>
+    runIn(state, namespace, runId) ? unconsumed(state, runId, after) : [],
+  );
 }

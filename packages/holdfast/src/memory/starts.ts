@@ -1,6 +1,7 @@
 import { isClosed } from "../model/run.ts";
-import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../ports/store.ts";
-import { endRun, findRun, hold, insertRun, leanRow, type MemoryState } from "./state.ts";
+import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult, WorkerRef } from "../ports/store.ts";
+import { takenRunId } from "../ports/taken-run-id.ts";
+import { endRun, findRun, hold, insertRun, leanRow, type MemoryState, workerIn } from "./state.ts";
 import { pickVersion } from "./versions.ts";
 
 export function startRuns(state: MemoryState, params: StartRunsParams, now: number): StartRunsResult {
@@ -10,6 +11,7 @@ export function startRuns(state: MemoryState, params: StartRunsParams, now: numb
 function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, now: number): StartOutcome {
   const { run, ifRunning, ifClosed } = start;
   const mine = state.runs.get(run.runId);
+  if (mine && mine.namespace !== run.namespace) throw takenRunId(run.runId);
   if (mine) return { outcome: "created", run: leanRow(mine) };
   const other = findRun(state, { namespace: run.namespace, id: run.id });
   if (other) {
@@ -27,7 +29,7 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
   const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null);
   const dueNow = row.availableAt !== null && row.availableAt <= now;
   const { holdBy } = params;
-  if (start.hold && holdBy && dueNow && isLive(state, holdBy.workerId)) {
+  if (start.hold && holdBy && dueNow && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId })) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);
     // Nobody needs to come for it.
     state.hints.length = hintsBefore;
@@ -36,7 +38,7 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
 }
 
 /** Not offline. A lease that has run out counts only once a sweep has noticed it. */
-export function isLive(state: MemoryState, workerId: string): boolean {
-  const worker = state.workers.get(workerId);
+export function isLive(state: MemoryState, ref: WorkerRef): boolean {
+  const worker = workerIn(state, ref);
   return worker !== undefined && worker.status !== "offline";
 }

@@ -4,7 +4,7 @@ import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow,
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
-import type { RunRef } from "../ports/store.ts";
+import type { RunRef, WorkerRef } from "../ports/store.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
 export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
@@ -55,8 +55,20 @@ export function idKey(namespace: string, id: string): string {
   return `${namespace}\n${id}`;
 }
 
+/** The run of that id, if it is of that namespace. */
+export function runIn(state: MemoryState, namespace: string, runId: string): RunRecord | undefined {
+  const row = state.runs.get(runId);
+  return row?.namespace === namespace ? row : undefined;
+}
+
+/** The worker of that id, if it is of that namespace. */
+export function workerIn(state: MemoryState, { namespace, workerId }: WorkerRef): WorkerState | undefined {
+  const worker = state.workers.get(workerId);
+  return worker?.namespace === namespace ? worker : undefined;
+}
+
 export function findRun(state: MemoryState, ref: RunRef): RunRecord | undefined {
-  if ("runId" in ref) return state.runs.get(ref.runId);
+  if ("runId" in ref) return runIn(state, ref.namespace, ref.runId);
   const newest = state.byId.get(idKey(ref.namespace, ref.id))?.at(-1);
   return newest === undefined ? undefined : state.runs.get(newest);
 }
@@ -178,7 +190,7 @@ export function leanRow(run: RunRecord): RunRow {
   return row;
 }
 
-export function openRun(state: MemoryState, runId: string): RunRecord | undefined {
-  const row = state.runs.get(runId);
+export function openRun(state: MemoryState, namespace: string, runId: string): RunRecord | undefined {
+  const row = runIn(state, namespace, runId);
   return row && !isClosed(row.status) ? row : undefined;
 }

@@ -2,7 +2,7 @@ import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { TransactParams, TransactResult } from "../ports/store.ts";
 import { appendMessage } from "./inbox.ts";
-import type { MemoryState } from "./state.ts";
+import { type MemoryState, runIn } from "./state.ts";
 
 /** What a transaction on the memory store is handed: there is no database, but there is a moment at which it commits. */
 export class MemoryTransaction {
@@ -18,7 +18,9 @@ export class MemoryTransaction {
   }
 }
 
-export function recordedOutcome(state: MemoryState, { runId, messageId }: TransactParams): Message | undefined {
+export function recordedOutcome(state: MemoryState, params: TransactParams): Message | undefined {
+  const { namespace, runId, messageId } = params;
+  if (!runIn(state, namespace, runId)) return undefined;
   return state.inbox.get(runId)?.find((message) => message.messageId === messageId);
 }
 
@@ -29,8 +31,8 @@ export function recordOutcome(
   payload: Payload,
   now: number,
 ): TransactResult {
-  const { runId, epoch, workerId, op, messageId } = params;
-  const row = state.runs.get(runId);
+  const { namespace, runId, epoch, workerId, op, messageId } = params;
+  const row = runIn(state, namespace, runId);
   const earlier = recordedOutcome(state, params);
   if (earlier) return { outcome: "recorded", message: earlier };
   if (!row || row.epoch !== epoch || row.heldBy !== workerId) return { outcome: "lost" };

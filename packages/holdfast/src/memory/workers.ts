@@ -12,12 +12,14 @@ import type {
   SweepResult,
   TerminateOutcome,
   TerminateRunsParams,
+  WorkerRef,
 } from "../ports/store.ts";
-import { endRun, findRun, letGo, type MemoryState, openRun, type RunRecord, setAvailable } from "./state.ts";
+import { isLive } from "./starts.ts";
+import { endRun, findRun, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
-  if (existing) return { live: existing.status !== "offline", now, ...namesakesOf(state, params) };
+  if (existing) return { live: isLive(state, params), now, ...namesakesOf(state, params) };
   state.workers.set(params.workerId, {
     ...params,
     activeRuns: 0,
@@ -41,7 +43,7 @@ function namesakesOf(state: MemoryState, { workerId, namespace, host, name }: Re
 }
 
 export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now: number): HeartbeatResult {
-  const worker = state.workers.get(params.workerId);
+  const worker = workerIn(state, params);
   if (!worker || worker.status === "offline") return { live: false, now, heldCount: 0, behind: [] };
   worker.heartbeatAt = now;
   worker.leaseMs = params.leaseMs;
@@ -56,7 +58,8 @@ function heldRows(state: MemoryState, workerId: string): RunRecord[] {
   return [...(state.held.get(workerId) ?? [])].map((runId) => state.runs.get(runId) as RunRecord);
 }
 
-export function readHeld(state: MemoryState, params: { workerId: string }): HeldRun[] {
+export function readHeld(state: MemoryState, params: WorkerRef): HeldRun[] {
+  if (!workerIn(state, params)) return [];
   return heldRows(state, params.workerId).map((row) => ({ runId: row.runId, epoch: row.epoch }));
 }
 
@@ -69,7 +72,7 @@ export function listWorkers(state: MemoryState, params: { namespace: string }): 
 export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams, now: number): { released: number } {
   let released = 0;
   for (const { runId, epoch } of params.runs) {
-    const row = openRun(state, runId);
+    const row = openRun(state, params.namespace, runId);
     if (!row || row.heldBy !== params.workerId || row.epoch !== epoch) continue;
     giveBack(state, row, now);
     released += 1;
@@ -84,8 +87,8 @@ function giveBack(state: MemoryState, row: RunRecord, now: number): void {
   setAvailable(state, row, now, now);
 }
 
-export function stopWorker(state: MemoryState, params: { workerId: string }, now: number): void {
-  const worker = state.workers.get(params.workerId);
+export function stopWorker(state: MemoryState, params: WorkerRef, now: number): void {
+  const worker = workerIn(state, params);
   if (!worker) return;
   if (worker.status !== "offline") {
     worker.status = "offline";

@@ -1,17 +1,62 @@
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
-  let time = Math.floor(nowMs);
-  for (let i = 5; i >= 0; i--) {
-    print(i, time % 256);
-    time = Math.floor(time / 256);
-  }
-  return printed(random, 7);
+  printV7(nowMs, random);
+  return printed();
 }
 
 /** Sixteen bytes as a UUID, with version and variant stamped in. */
 export function formatUuid(bytes: Uint8Array, version: number): string {
   for (let i = 0; i < 6; i++) print(i, bytes[i] ?? 0);
-  return printed(bytes, version);
+  printRest(bytes, version);
+  return printed();
+}
+
+/**
+ * The id of a new run: a UUID of version 7 whose last three hexadecimal digits are the bucket of the run. Without an id of the
+ * user's own they are random: the run id is the id then, and says its bucket by itself.
+ */
+export function newRunId(namespace: string, id: string | undefined, nowMs: number, random: Uint8Array): string {
+  printV7(nowMs, random);
+  if (id !== undefined) printBucket(bucketOf(namespace, id));
+  return printed();
+}
+
+export const BUCKETS = 4_096;
+
+/**
+ * The bucket of all runs of an id, by which a store may divide its data: the last three digits of an id that is a UUID, else a
+ * hash. It is written into run ids for good: it never changes. FNV-1a of the UTF-8 bytes of namespace, line feed and id, 32 bits
+ * folded to 12.
+ */
+export function bucketOf(namespace: string, id: string): number {
+  if (isUuid(id)) return Number.parseInt(id.slice(-3), 16);
+  const hash = fnv1a(fnv1a(FNV_OFFSET, `${namespace}\n`), id);
+  return ((hash >>> 12) ^ hash) & (BUCKETS - 1);
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+function fnv1a(start: number, text: string): number {
+  let hash = start;
+  const mix = (byte: number): void => {
+    hash = Math.imul(hash ^ byte, FNV_PRIME);
+  };
+  for (let i = 0; i < text.length; i++) {
+    const code = text.codePointAt(i) as number;
+    if (code < 0x80) {
+      mix(code);
+      continue;
+    }
+    if (code >= 0x10000) {
+      mix(0xf0 | (code >> 18));
+      mix(0x80 | ((code >> 12) & 0x3f));
+      i += 1;
+    } else if (code >= 0x800) mix(0xe0 | (code >> 12));
+    mix(code < 0x800 ? 0xc0 | (code >> 6) : 0x80 | ((code >> 6) & 0x3f));
+    mix(0x80 | (code & 0x3f));
+  }
+  return hash;
 }
 
 // The characters of the UUID that is being printed. Pieces of text put together would be five times its size in garbage.
@@ -19,19 +64,42 @@ const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const characters = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (character) => character.charCodeAt(0));
 
+function printV7(nowMs: number, random: Uint8Array): void {
+  let time = Math.floor(nowMs);
+  for (let i = 5; i >= 0; i--) {
+    print(i, time % 256);
+    time = Math.floor(time / 256);
+  }
+  printRest(random, 7);
+}
+
 function print(position: number, byte: number): void {
   const place = PLACES[position] as number;
   characters[place] = DIGITS[byte >> 4] as number;
   characters[place + 1] = DIGITS[byte & 0x0f] as number;
 }
 
-/** Adds what comes behind the first six bytes. */
-function printed(bytes: Uint8Array, version: number): string {
+/** What comes behind the first six bytes. */
+function printRest(bytes: Uint8Array, version: number): void {
   for (let i = 7; i < 16; i++) print(i, bytes[i] ?? 0);
   print(6, ((bytes[6] ?? 0) & 0x0f) | (version << 4));
   print(8, ((bytes[8] ?? 0) & 0x3f) | 0x80);
+}
+
+function printBucket(bucket: number): void {
+  characters[33] = DIGITS[bucket >> 8] as number;
+  print(15, bucket & 0xff);
+}
+
+function printed(): string {
   return String.fromCharCode(...characters);
 }
+
+/** The op of a receive is called by its signal, behind this. */
+export const RECEIVE_PREFIX = "receive:";
+
+/** That of a compensation, by what it undoes. */
+export const COMPENSATE_PREFIX = "compensate:";
 
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {

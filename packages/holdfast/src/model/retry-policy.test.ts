@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { backoffMs, DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "./retry-policy.ts";
+import { backoffMs, DEFAULT_RETRY, mayTryAgain, NO_RETRY, type RetryPolicy, tryAgainInMs } from "./retry-policy.ts";
 
 const middle = () => 0.5;
 const lowest = () => 0;
@@ -59,5 +59,27 @@ describe("backoffMs", () => {
         expect(delay).toBeLessThanOrEqual(Math.ceil(policy.maxMs * (1 + policy.jitter)));
       }),
     );
+  });
+});
+
+describe("another execution", () => {
+  const policy = { ...DEFAULT_RETRY, attempts: 3, initialMs: 1_000, jitter: 0 };
+
+  it("is there while attempts are left and the rule allows it, and the rule is not asked for the last", () => {
+    let asked = 0;
+    const allows = (answer: boolean) => () => {
+      asked += 1;
+      return answer;
+    };
+    expect(mayTryAgain(policy, { attempt: 2 }, allows(true))).toBe(true);
+    expect(mayTryAgain(policy, { attempt: 1 }, allows(false))).toBe(false);
+    expect(mayTryAgain(policy, { attempt: 3 }, allows(true))).toBe(false);
+    expect(asked).toBe(2);
+  });
+
+  it("comes when the policy says, but not before the time that was asked for", () => {
+    expect(tryAgainInMs(policy, { attempt: 2 }, () => 0.5)).toBe(2_000);
+    expect(tryAgainInMs(policy, { attempt: 2, retryAfterMs: 500 }, () => 0.5)).toBe(2_000);
+    expect(tryAgainInMs(policy, { attempt: 2, retryAfterMs: 90_000 }, () => 0.5)).toBe(90_000);
   });
 });

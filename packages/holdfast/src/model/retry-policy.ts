@@ -24,6 +24,24 @@ export const DEFAULT_RETRY: RetryPolicy = Object.freeze({
 
 export const NO_RETRY: RetryPolicy = Object.freeze({ attempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 });
 
+/** What is known of an execution that has failed: of a step, or of a whole run. */
+export interface FailedAttempt {
+  /** Executions so far, this one included. */
+  readonly attempt: number;
+  /** How long whoever failed asks to be left alone. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Whether there is another execution, of a step or of a whole run; `allows` is asked only where the policy leaves one. */
+export function mayTryAgain(policy: RetryPolicy, { attempt }: FailedAttempt, allows: () => boolean): boolean {
+  return attempt < policy.attempts && allows();
+}
+
+/** In how long: as the policy says, but not before the time that was asked for. */
+export function tryAgainInMs(policy: RetryPolicy, failed: FailedAttempt, random: () => number): number {
+  return Math.max(failed.retryAfterMs ?? 0, backoffMs(policy, failed.attempt, random));
+}
+
 /**
  * How long to wait after `failedAttempts` executions have failed: `initial × factor^(failedAttempts − 1)`, capped at
  * `maxMs`, then spread by jitter.

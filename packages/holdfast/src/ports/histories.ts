@@ -7,6 +7,6 @@ export interface HistoryStore {
 }
 
 export interface ReadHistoriesParams {
-  readonly runs: readonly { readonly runId: string; readonly afterSeq: number }[];
+  readonly runs: readonly { readonly namespace: string; readonly runId: string; readonly afterSeq: number }[];
   readonly limitPerRun: number;
 }

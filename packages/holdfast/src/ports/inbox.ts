@@ -43,5 +43,5 @@ export interface DeliverMessagesResult {
 }
 
 export interface ReadInboxParams {
-  readonly runs: readonly { readonly runId: string; readonly after: number }[];
+  readonly runs: readonly { readonly namespace: string; readonly runId: string; readonly after: number }[];
 }

@@ -9,22 +9,23 @@ export interface RunStore {
   /**
    * Creates runs, or finds the runs that already have their ids.
    * Precondition: names and ids are valid. Atomic per run; `replace` ends the old run and creates the new one together.
-   * Idempotence key: `runId`. A start with `hold` is claimed in the same step by `holdBy`, if that worker is not offline and
-   * the run is due at once. The run is due at the later of `startAt` and the delay, but never after its deadline.
+   * Idempotence key: `runId`. A start with `hold` is claimed in the same step by `holdBy`, if that worker is of the run's
+   * namespace and not offline, and the run is due at once. A runId that a run of another namespace has is refused. The run is due at the later of `startAt` and the delay, but never after its deadline.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
   /**
    * Takes due runs for a worker: epoch + 1, held by it, `running` (or still `compensating`), `startedAt` set if it was null.
    * Skips rows that somebody else has locked. Higher priority first, and within one workflow version and priority the
-   * longest due first. Precondition: the worker is not offline, else nothing is claimed and `live` is false.
+   * longest due first. Precondition: the worker is of this namespace and not offline, else nothing is claimed and
+   * `live` is false.
    * Idempotence key: `claimId`; with `again`, runs already taken under this id are returned instead of claiming more.
    */
   claim(params: ClaimRunsParams): Promise<ClaimRunsResult>;
 
   /**
    * Appends events and moves runs on: the one way in which a holder writes.
-   * Precondition per run: the row carries exactly (epoch, commit) and is held by this worker; the row then has commit + 1.
+   * Precondition per run: the row carries exactly (epoch, commit) and is held by the worker that the commit names; the row then has commit + 1.
    * A row that carries (epoch, commit + 1) has taken this very flush before and counts as written. Any other pair: `lost`,
    * and nothing of that run is written now (an earlier try of a commit that let the run go may have been).
    * When messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; and of a
@@ -83,7 +84,9 @@ export interface RunStore {
 }
 
 /** A run by its own id, or the newest run of a user's id. */
-export type RunRef = { readonly runId: string } | { readonly namespace: string; readonly id: string };
+export type RunRef =
+  | { readonly namespace: string; readonly runId: string }
+  | { readonly namespace: string; readonly id: string };
 
 export interface StartRun {
   readonly run: NewRun;
@@ -178,7 +181,10 @@ export interface CarriedMessage {
 }
 
 export interface RunCommit {
+  readonly namespace: string;
   readonly runId: string;
+  /** Who holds it. Those of one call may be of different workers. */
+  readonly workerId: string;
   readonly epoch: number;
   readonly commit: number;
   /** Consecutive from eventCount + 1. Events reset the death count: they are progress. */
@@ -193,7 +199,6 @@ export interface RunCommit {
 }
 
 export interface CommitRunsParams {
-  readonly workerId: string;
   readonly commits: readonly RunCommit[];
 }
 
@@ -221,6 +226,7 @@ export interface HeldRun {
 }
 
 export interface ReleaseRunsParams {
+  readonly namespace: string;
   readonly workerId: string;
   readonly runs: readonly HeldRun[];
 }

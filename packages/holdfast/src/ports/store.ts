@@ -15,6 +15,9 @@
  * 5. Ids of runs, workers and claims are lower-case UUIDs; run ids are time-ordered (version 7). Payloads, error records and
  *    event metadata are opaque to the store.
  * 6. After a commit the store publishes hints through its notifier; nobody may depend on them.
+ * 7. Each call names the namespace of every run and every worker that it is about. A run or a worker of another namespace is as
+ *    good as not there, whoever knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only `workers.sweep` is
+ *    for all of them.
  */
 import type { StoreCapabilities } from "./capabilities.ts";
 import type { HistoryStore } from "./histories.ts";

@@ -5,6 +5,7 @@ import type { Payload } from "../model/payload.ts";
 export type TransactionKind = "memory" | "sqlite" | "postgres";
 
 export interface TransactParams {
+  readonly namespace: string;
   readonly workerId: string;
   readonly runId: string;
   readonly epoch: number;

@@ -4,17 +4,17 @@ import type { WorkerRow } from "../model/worker-row.ts";
 import type { HeldRun } from "./runs.ts";
 
 export interface WorkerStore {
-  /** Idempotence key: workerId; registering a dead id answers `live: false`. */
+  /** Idempotence key: workerId; registering a dead id, or one of another namespace, answers `live: false`. */
   register(params: RegisterWorkerParams): Promise<RegisterWorkerResult>;
 
   /** Extends the lease if the row is live; says how many runs the store thinks the worker holds, and which are behind. */
   heartbeat(params: HeartbeatParams): Promise<HeartbeatResult>;
 
   /** Which runs the store thinks a worker holds. Read only. */
-  readHeld(params: { readonly workerId: string }): Promise<readonly HeldRun[]>;
+  readHeld(params: WorkerRef): Promise<readonly HeldRun[]>;
 
   /** Takes the worker offline for good and releases what it still holds. Idempotent. */
-  stop(params: { readonly workerId: string }): Promise<void>;
+  stop(params: WorkerRef): Promise<void>;
 
   /**
    * Marks workers whose lease has expired, or instead those of `gone`, as offline and returns the runs of every offline worker: epoch + 1, due now, and
@@ -28,9 +28,12 @@ export interface WorkerStore {
   list(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
 }
 
-export interface RegisterWorkerParams {
-  readonly workerId: string;
+export interface WorkerRef {
   readonly namespace: string;
+  readonly workerId: string;
+}
+
+export interface RegisterWorkerParams extends WorkerRef {
   readonly name: string;
   /** The machine and the process, for those who come after it. */
   readonly host?: string;
@@ -48,8 +51,7 @@ export interface RegisterWorkerResult {
   readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
 }
 
-export interface HeartbeatParams {
-  readonly workerId: string;
+export interface HeartbeatParams extends WorkerRef {
   readonly leaseMs: number;
   readonly draining: boolean;
 }

@@ -4,11 +4,11 @@ import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { Divergence } from "./divergence.ts";
+import type { Divergence } from "./history/divergence.ts";
 import type { CancelCause, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
-import { SignalBuffer } from "./signal-buffer.ts";
+import { SignalBuffer } from "./ops/signal-buffer.ts";
 import { Unwritten } from "./unwritten.ts";
 
 /**

@@ -2,24 +2,21 @@ import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
-import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { AbortOnce } from "./abort-once.ts";
-import type { AskInit } from "./ask.ts";
-import type { Context } from "./context.ts";
-import type { Divergence } from "./divergence.ts";
+import type { AbortOnce } from "./context/abort-once.ts";
+import type { Context } from "./context/context.ts";
+import type { Scope } from "./context/scope.ts";
+import type { SeededRandom } from "./context/seeded-random.ts";
+import type { Divergence } from "./history/divergence.ts";
 import type { Outcome } from "./machine.ts";
-import type { Op, OpKind } from "./op.ts";
+import type { AskInit, Op, OpHost, OpModule } from "./op.ts";
 import type { OpTable } from "./op-table.ts";
-import type { Scope } from "./scope.ts";
-import type { SeededRandom } from "./seeded-random.ts";
-import type { SignalBuffer } from "./signal-buffer.ts";
-import type { Compensation } from "./step-options.ts";
+import type { SignalBuffer } from "./ops/signal-buffer.ts";
+import type { Compensation } from "./ops/step-options.ts";
 
 /** The run machine as its own parts see it: the context, the kinds of op, cancellation, the call of the workflow function. */
-export interface MachineInside {
+export interface MachineInside extends OpHost {
   readonly run: Run;
-  readonly codec: Codec;
   readonly log: Logger;
   readonly root: Scope;
   readonly ops: OpTable;
@@ -31,6 +28,8 @@ export interface MachineInside {
   readonly abort: AbortOnce;
   readonly random: SeededRandom;
   readonly retries: number;
+  /** What was recorded when the machine was made. */
+  readonly recorded: readonly HistoryEvent[];
 
   readonly outcome: Outcome | undefined;
   readonly divergence: Divergence | undefined;
@@ -45,6 +44,8 @@ export interface MachineInside {
   readonly seenSeq: number;
   readonly currentScope: Scope;
 
+  /** The scope that an op belongs to which the ctx of that scope asks for. */
+  ownerOf(scope: Scope): Scope;
   /** The ctx of a branch. */
   contextIn(scope: Scope): Context;
   /** Calls a function whose ops belong to that scope, as far as it does not say otherwise. */
@@ -52,12 +53,13 @@ export interface MachineInside {
   /** Refuses a ctx call at a moment at which it could not be replayed. */
   assertInTurn(method: string, name?: string): void;
   /** Registers an op; the promise never raises an unhandled rejection, whether or not anybody awaits it. */
-  ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown>;
+  ask(module: OpModule, name: string, scope: Scope, init: AskInit): Promise<unknown>;
   /**
    * Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it.
-   * What does not bind may stand in another turn than the one in which the code does it now.
+   * What does not bind may stand in another turn than the one in which the code does it now. `completed`: what to record, where
+   * that has to be found out first.
    */
-  command(draft: EventDraft, binds?: boolean): HistoryEvent | undefined;
+  command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
   /** Nobody waits for the op any more. */
   release(op: Op): void;

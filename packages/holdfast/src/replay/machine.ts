@@ -32,7 +32,7 @@ import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { Divergence } from "./divergence.ts";
+import type { Divergence } from "./history/divergence.ts";
 import type { DrivenOp } from "./op.ts";
 
 /** What a machine is made of, whichever it is. */

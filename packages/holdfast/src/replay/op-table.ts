@@ -3,8 +3,7 @@ import type { HistoryEvent } from "../model/event.ts";
 import { opId } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
 import { appended, NONE } from "../model/short-list.ts";
-import type { AskInit } from "./ask.ts";
-import { type Divergence, recordedNotAsked } from "./divergence.ts";
+import { type Divergence, recordedNotAsked } from "./history/divergence.ts";
 import type { Op } from "./op.ts";
 import { PendingOps } from "./pending-ops.ts";
 
@@ -29,7 +28,7 @@ export class OpTable {
   }
 
   /** The id of the next op of that name. Ops that Holdfast makes for something of that name have a prefix. */
-  nextId(name: string, { prefix = "", unlimited = false }: Pick<AskInit, "prefix" | "unlimited"> = {}): string {
+  nextId(name: string, prefix = "", unlimited = false): string {
     const fullName = prefix + name;
     const occurrence = (this.#occurrences.get(fullName) ?? 0) + 1;
     const fault = occurrence === 1 ? nameFault(name) : undefined;
@@ -123,7 +122,7 @@ export class OpTable {
   /** Both sides of a difference between the code and what was recorded from `event` on. */
   divergence(event: HistoryEvent, fault: string, history: readonly HistoryEvent[]): Divergence {
     const recorded = new Set(history.map((other) => other.op));
-    const asked = this.pending().filter((op) => op.kind !== "retired" && op.kind !== "receive" && !recorded.has(op.id));
+    const asked = this.pending().filter((op) => op.module.leavesRecord && !recorded.has(op.id));
     return {
       seq: event.seq,
       fault,

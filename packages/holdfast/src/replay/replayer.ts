@@ -1,5 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Divergence, describeDivergence } from "./divergence.ts";
+import { type Divergence, describeDivergence } from "./history/divergence.ts";
 import type { Machine } from "./machine.ts";
 import { TurnLoop } from "./turn-loop.ts";
 

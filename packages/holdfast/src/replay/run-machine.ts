@@ -15,34 +15,40 @@
  *      in passed-over.ts.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
-import { fromErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
+import type { HoldfastError } from "../errors/holdfast-error.ts";
+import {
+  type Attributes,
+  type EventDraft,
+  eventCategory,
+  eventRole,
+  type HistoryEvent,
+  isLenient,
+  isMessage,
+} from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
-import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, COMPENSATE_PREFIX, fits, isMessage, quiet } from "./ask.ts";
-import { callSite, outsideTurnError } from "./call-site.ts";
-import { cancelScope, givenUp } from "./cancellation.ts";
-import { Compensations } from "./compensations.ts";
-import type { Context } from "./context.ts";
-import { Cursor } from "./cursor.ts";
-import { notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
+import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
+import { callWorkflow, finish } from "./code/workflow-call.ts";
+import { AbortOnce } from "./context/abort-once.ts";
+import { cancellationError, cancelScope, givenUp } from "./context/cancellation.ts";
+import type { Context } from "./context/context.ts";
+import { cancelIgnoredError, Refusals } from "./context/refusals.ts";
+import { createContext } from "./context/run-context.ts";
+import { Scope } from "./context/scope.ts";
+import { SeededRandom } from "./context/seeded-random.ts";
 import { DrivenMachine, startOf } from "./driven-machine.ts";
+import { Cursor } from "./history/cursor.ts";
+import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { passOver } from "./history/passed-over.ts";
+import { applyRetry, endForRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
-import { cancelIgnoredError, cancellationError, runEndedError } from "./machine-errors.ts";
 import type { MachineInside } from "./machine-inside.ts";
-import type { RunCode } from "./machine-params.ts";
-import { applyNote, noteBegun } from "./notes.ts";
-import { type DrivenOp, newOp, type Op, type OpKind, rejectOp } from "./op.ts";
-import { endForRetry, passOver } from "./passed-over.ts";
-import { Patches } from "./patches.ts";
-import { Refusals } from "./refusals.ts";
-import { createContext } from "./run-context.ts";
-import { Scope } from "./scope.ts";
-import { SeededRandom } from "./seeded-random.ts";
-import { SideEffects } from "./side-effects.ts";
-import { callWorkflow, finish } from "./workflow-call.ts";
+import { type AskInit, type DrivenOp, newOp, type Op, type OpModule, quiet } from "./op.ts";
+import { Compensations } from "./ops/compensation.ts";
+import { Patches } from "./ops/patch.ts";
+import { SideEffects } from "./ops/side-effect.ts";
+import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
+import type { RunCode } from "./run-code.ts";
 
 export class RunMachine extends DrivenMachine implements Machine, MachineInside {
   readonly params: MachineParams;
@@ -184,26 +190,26 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
-    if (error.code === "outside_turn") this.violate(error);
+    if (error.code === "outside_turn") reportOutside(this, error);
     throw error;
   }
 
-  ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown> {
+  ask(module: OpModule, name: string, scope: Scope, init: AskInit): Promise<unknown> {
     if (this.divergence) return new Promise(() => {});
-    const id = this.ops.nextId(name, init);
-    if (init.prefix === COMPENSATE_PREFIX && this.#cursor.isUndone(id)) return Promise.resolve();
-    const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
+    const id = this.ops.nextId(name, module.prefix, module.unlimited);
+    if (module.isDone(id, this)) return Promise.resolve();
+    const owner = this.ownerOf(scope);
     const canceled = this.#undoScope && owner !== this.#undoScope ? givenUp(this) : owner.cancellation();
-    if (canceled && kind !== "retired") return this.#refuse(canceled);
-    const op = newOp(id, kind, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
+    if (canceled && !module.evenCanceled) return this.#refuse(canceled);
+    const op = newOp(id, module, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
-    noteBegun(op, this.#cursor);
-    if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
+    module.asked(op, name, init, this);
     op.gate = this.unwritten.nextSeq - 1;
-    if (kind === "step") this.ops.hand(op);
-    if (init.undo) this.compensations.addForStep(name, op, init.undo);
-    if (kind === "receive") this.signals.wait(op);
     return op.promise;
+  }
+
+  ownerOf(scope: Scope): Scope {
+    return (scope === this.root ? this.currentScope : scope).nearestOpen();
   }
 
   /** Nothing may be asked for here any more. */
@@ -213,21 +219,74 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return new Promise(() => {});
   }
 
-  command(draft: EventDraft, binds = true): HistoryEvent | undefined {
+  command(draft: EventDraft, binds = true, completed?: () => EventDraft): HistoryEvent | undefined {
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) {
       this.#cursor.leaveRest();
-      return this.divergence ? undefined : this.#append(draft, this.turnAt);
+      return this.divergence ? undefined : this.#append(completed?.() ?? draft, this.turnAt);
     }
     const loosely = this.#turnIsNew || !binds;
-    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, loosely, (op) => this.ops.isRetired(op));
-    if (event || Cursor.isLenient(draft.type)) return event;
+    const event = taken ?? this.#cursor.takeAhead(draft, loosely, (op) => this.ops.isRetired(op));
+    if (event) return event;
+    const anew = this.#cursor.anew && eventCategory(draft.type) !== "marker";
+    if (isLenient(draft.type) && !anew) return undefined;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (loosely) return this.unwritten.append(draft, this.turnAt);
+    if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
+  }
+
+  /**
+   * An op is retired. New code says so where it passes; that is how it is told from code that comes to where an earlier one had the
+   * op in flight. What this code does from there on is new, in turns that the earlier one has finished: it is recorded at the end,
+   * behind a mark, and found there by whoever replays it. Without the mark that would be a divergence.
+   */
+  retire(op: Op): void {
+    const draft: EventDraft = { type: "op_retired", op: op.id };
+    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    if (taken) this.seenSeq = taken.seq;
+    else if (!this.repeating) this.command(draft);
+    else if (this.#cursor.goOnWithout(op.id)) this.unwritten.append(draft, this.turnAt);
+  }
+
+  // For the kinds of op -----------------------------------------------------------------------------------------------
+
+  hand(op: Op): void {
+    this.ops.hand(op);
+  }
+
+  createTimer(op: Op, fireAt: number, binds: boolean): void {
+    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
+    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
+    // History keeps the time that was promised, whatever the code says now.
+    op.fireAt = event?.meta?.fireAt ?? fireAt;
+    this.ops.addTimer(op);
+  }
+
+  waitForSignal(op: Op): void {
+    this.signals.wait(op);
+  }
+
+  stopWaitingForSignal(op: Op): void {
+    this.signals.stopWaiting(op);
+  }
+
+  addUndo(name: string, op: Op, undo: Compensation<unknown>): void {
+    this.compensations.addForStep(name, op, undo);
+  }
+
+  learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void {
+    this.compensations.learned(op, outcome, result);
+  }
+
+  hasBegun(id: string): boolean {
+    return this.#cursor.hasBegun(id);
+  }
+
+  isUndone(id: string): boolean {
+    return this.#cursor.isUndone(id);
   }
 
   setAttributes(attributes: Attributes): void {
@@ -243,7 +302,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   release(op: Op): void {
     this.ops.release(op);
-    if (op.kind === "receive") this.signals.stopWaiting(op);
+    op.module.released(op, this);
   }
 
   beginUndo(): Scope {
@@ -291,57 +350,44 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #deliver(event: HistoryEvent): boolean {
     this.turnIsRecorded = event.seq <= this.#cursor.all().length;
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
-    switch (event.type) {
-      case "signal_received": {
-        const op = this.signals.receive(event, this);
-        this.#enter(op?.scope ?? this.root, event.at);
-        if (!op) this.#cursor.dropAside(event.op as string);
-        if (!op) return true;
-        this.release(op);
-        op.resolve(this.signals.take(event.op as string, this.codec, op.scope));
-        return true;
-      }
-      case "cancel_requested":
-      case "deadline_reached":
-        this.#enter(this.root, event.at);
-        this.#cancel(event);
-        return true;
-      default:
-        return this.#complete(event);
+    if (!isMessage(event)) return this.#complete(event);
+    if (event.op !== null) return this.#receive(event, event.op);
+    this.#enter(this.root, event.at);
+    this.#cancel(event);
+    return true;
+  }
+
+  /** A signal, for whichever receive of that name is first; else it is kept. */
+  #receive(event: HistoryEvent, name: string): true {
+    const op = this.signals.receive(event, this);
+    this.#enter(op?.scope ?? this.root, event.at);
+    if (!op) {
+      this.#cursor.dropAside(name);
+      return true;
     }
+    this.release(op);
+    op.resolve(this.signals.take(name, this.codec, op.scope));
+    return true;
   }
 
   #complete(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
     if (!op) return this.#diverge(event, notAskedFault(event));
-    if (!fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
+    if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
-    if (event.type === "step_completed") {
-      const result = event.payload === undefined ? undefined : this.codec.decode(event.payload);
-      this.compensations.settled(op, "completed", result);
-      op.resolve(result);
-    } else if (event.type === "step_failed") {
-      const record = event.meta?.error;
-      if (event.meta?.neverBegan) this.compensations.neverBegan(op);
-      else this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
-      rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
-    } else op.resolve(undefined);
+    op.module.settle(op, event, this);
     return true;
   }
 
+  /** Takes down what the engine has written about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
-    const fault = applyNote(this.ops, event);
-    return fault === undefined || this.#diverge(event, fault);
-  }
-
-  #createTimer(op: Op, fireAt: number): void {
-    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
-    const binds = op.kind !== "receive";
-    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
-    // History keeps the time that was promised, whatever the code says now.
-    op.fireAt = event?.meta?.fireAt ?? fireAt;
-    this.ops.addTimer(op);
+    if (event.op === null) {
+      applyRetry(this.ops, event);
+      return true;
+    }
+    const op = this.ops.get(event.op);
+    return op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
   }
 
   #diverge(event: HistoryEvent, fault: string): false {

@@ -4,9 +4,9 @@ import { systemClock } from "../engine/system-clock.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import { silentLogger } from "../ports/logger.ts";
-import { forgottenError } from "../replay/forgotten-ops.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import { forgottenError } from "../replay/code/forgotten-ops.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 
 /**

@@ -4,13 +4,13 @@ import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/defi
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
-import type { EventDraft, HistoryEvent, RunIdentity } from "../model/event.ts";
+import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
-import { describeDivergence } from "../replay/divergence.ts";
-import { cancellationError } from "../replay/machine-errors.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import { cancellationError } from "../replay/context/cancellation.ts";
+import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 
 /** The result of `handle.history()`, also after a round trip through JSON. */
@@ -44,7 +44,7 @@ export async function replay<D extends AnyWorkflow>(
     throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
   const events = history
     .slice(1)
-    .filter((event) => !ENDS.has(event.type))
+    .filter((event) => eventRole(event.type) !== "row")
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
   const end = endOfUncalled(history, events);
@@ -75,15 +75,6 @@ export async function replay<D extends AnyWorkflow>(
     return { output: jsonCodec.decode(jsonCodec.encode(outcome.value, "output")) as OutputOf<D> };
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
 }
-
-const ENDS: ReadonlySet<string> = new Set([
-  "run_completed",
-  "run_failed",
-  "run_canceled",
-  "run_terminated",
-  "run_timed_out",
-  "run_continued",
-]);
 
 /** The end of a run whose code was never called: calling it now would say nothing about that history. */
 function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]): EventDraft | undefined {

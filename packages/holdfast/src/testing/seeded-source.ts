@@ -1,5 +1,5 @@
 import type { Random } from "../ports/random.ts";
-import { SeededRandom } from "../replay/seeded-random.ts";
+import { SeededRandom } from "../replay/context/seeded-random.ts";
 
 /** Randomness for the engine, from a seed. */
 export class SeededSource implements Random {

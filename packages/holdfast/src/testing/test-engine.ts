@@ -1,7 +1,8 @@
-import { Client, type StartArguments } from "../client/client.ts";
+import { Client } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
 import { LIMIT_OPTIONS } from "../client/connect.ts";
 import { type ResultOptions, RunHandle, type StartedRun } from "../client/run-handle.ts";
+import type { StartArguments } from "../client/start-request.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";

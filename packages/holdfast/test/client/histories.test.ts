@@ -31,8 +31,10 @@ async function heldRun() {
   };
   const start = { run, ifRunning: "return", ifClosed: "return", hold: true, pick: null } as const;
   await store.runs.start({ starts: [start], holdBy: { workerId: FIRST, claimId: SECOND }, replaceError: ERROR });
-  const commit = (seq: number, fence: { epoch: number; commit: number }) => ({
+  const commit = (workerId: string, seq: number, fence: { epoch: number; commit: number }) => ({
+    namespace: "default",
     runId: RUN,
+    workerId,
     ...fence,
     events: [{ seq, type: "step_completed" as const, op: `step ${seq}`, at: 0 }],
     consumed: 0,
@@ -41,11 +43,14 @@ async function heldRun() {
     transition: { type: "hold" as const, status: "running" as const },
   });
   const send = async (workerId: string, seq: number, fence: { epoch: number; commit: number }) => {
-    const { outcomes } = await store.runs.commit({ workerId, commits: [commit(seq, fence)] });
+    const { outcomes } = await store.runs.commit({ commits: [commit(workerId, seq, fence)] });
     return outcomes[0]?.outcome;
   };
   const events = async () => {
-    const [page] = await store.histories.read({ runs: [{ runId: RUN, afterSeq: 0 }], limitPerRun: 100 });
+    const [page] = await store.histories.read({
+      runs: [{ namespace: "default", runId: RUN, afterSeq: 0 }],
+      limitPerRun: 100,
+    });
     return page?.map(({ seq }) => seq);
   };
   return { store, send, events };
@@ -82,7 +87,7 @@ describe("an append to a history", () => {
   test("at the same position by two holders succeeds once: after a take-over the old holder is told that it has lost", async () => {
     const { store, send, events } = await heldRun();
     await send(FIRST, 1, { epoch: 1, commit: 0 });
-    await store.workers.stop({ workerId: FIRST });
+    await store.workers.stop({ namespace: "default", workerId: FIRST });
     const claim = { namespace: "default", queues: ["default"], handlers: [{ workflow: "w", version: "1" }] };
     const { runs } = await store.runs.claim({
       ...claim,

@@ -1,7 +1,7 @@
 import { type Context, connect, signal, workflow } from "holdfast";
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { askTransaction } from "../../src/replay/run-context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 import { refusal } from "../lab/refusal.ts";
 

@@ -36,6 +36,36 @@ describe("start", () => {
     expect(await fleet.client().count()).toBe(1);
   });
 
+  test("gives all runs of an id run ids of one bucket, their continuations included", async () => {
+    const rounds = workflow("rounds", async (ctx, left: number) => {
+      await ctx.step("round", () => left);
+      if (left > 0) ctx.continueAsNew(left - 1);
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [rounds] });
+    const client = fleet.client();
+    const named = [];
+    for (let i = 0; i < 2; i++) {
+      named.push(await client.start(rounds, 2, { id: "order-1", ifClosed: "start" }));
+      await fleet.result(named[i] as (typeof named)[0]);
+    }
+    const [listed] = await client.startMany([
+      { workflow: rounds, input: 0, options: { id: "order-1", ifClosed: "start" } },
+    ]);
+    expect(listed).toMatchObject({ created: true });
+    const unnamed = await client.start(rounds, 2);
+    await fleet.result(unnamed);
+    const buckets = new Map<string, Set<string>>();
+    for (const { id, runId } of (await client.list()).runs)
+      buckets.set(id, (buckets.get(id) ?? new Set()).add(runId.slice(-3)));
+    expect(buckets).toEqual(
+      new Map([
+        ["order-1", new Set(["f55"])],
+        [unnamed.runId, new Set([unnamed.runId.slice(-3)])],
+      ]),
+    );
+  });
+
   describe("when the id is taken", () => {
     type Taken = Required<Pick<StartOptions, "ifRunning" | "ifClosed">>;
     const outcomes: [keyof Taken, string, "the same" | "a new one" | "an error"][] = [

@@ -1,4 +1,4 @@
-import { type CompensationInfo, workflow } from "holdfast";
+import { type CompensationInfo, NonRetryableError, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
@@ -12,6 +12,44 @@ function undoing(log: string[], name: string) {
 }
 
 describe("compensation", () => {
+  test("is tried ten times, after 1 s, 2 s … up to a minute, whatever it throws and whatever the step's own retry says", async () => {
+    const at: number[] = [];
+    const charge = workflow("charge", async (ctx) => {
+      await ctx.step("charge", () => "paid", {
+        retry: "none",
+        retryIf: "never",
+        compensate: () => {
+          at.push(t.clock.now());
+          throw new TypeError("bank gone");
+        },
+      });
+      throw new Error("address unknown");
+    });
+    const t = await openEngine(charge);
+    await t.run(charge).catch(() => {});
+    const delaysS = at.slice(1).map((ms, i) => (ms - (at[i] as number)) / 1_000);
+    const wanted = [1, 2, 4, 8, 16, 32, 60, 60, 60];
+    expect(delaysS).toHaveLength(wanted.length);
+    wanted.forEach((seconds, i) => {
+      expect(delaysS[i]).toBeGreaterThanOrEqual(seconds * 0.75);
+      expect(delaysS[i]).toBeLessThanOrEqual(seconds * 1.25);
+    });
+  });
+
+  test("gives up at once when it throws a NonRetryableError", async () => {
+    let attempts = 0;
+    const charge = workflow("charge", async (ctx) => {
+      ctx.compensate("refund", () => {
+        attempts += 1;
+        throw new NonRetryableError("the account is closed");
+      });
+      throw new Error("address unknown");
+    });
+    const t = await openEngine(charge);
+    await t.run(charge).catch(() => {});
+    expect(attempts).toBe(1);
+  });
+
   test("undoes in reverse order what was done, and the run keeps the original error and says compensated", async () => {
     const log: string[] = [];
     const saga = workflow("saga", async (ctx) => {

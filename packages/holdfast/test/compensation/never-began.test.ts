@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { workflow } from "../../src/define/definitions.ts";
-import type { Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
 import { replay, testEngine } from "../../src/testing/index.ts";
 import { openFleet } from "../lab/fleet.ts";
 import { Cluster } from "../lab/harness.ts";

@@ -1,4 +1,4 @@
-import { type Context, type RunHandle, type Worker, workflow } from "holdfast";
+import { type Context, type RunHandle, signal, type Worker, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { type Fleet, openEngine, openFleet } from "../lab/fleet.ts";
@@ -364,5 +364,107 @@ describe("ctx.retired", () => {
     };
     await fleet.worker({ workflows: [workflow("order", after)] });
     expect(await fleet.result(run)).toBe("new");
+  });
+});
+
+describe("ctx.retired for a step that was in flight when its code was replaced", () => {
+  const go = signal<string>("go");
+
+  /** A run whose step never ends gets a signal; then other code takes over, several times, and forgets everything in between. */
+  async function takenOver(after: Code, ...later: Code[]): Promise<{ fleet: Fleet; run: RunHandle }> {
+    const fleet = openFleet();
+    const before: Code = async (ctx) => {
+      await ctx.step("mail", () => new Promise(() => {}));
+      await ctx.sleep("never", "1h");
+    };
+    const first = await fleet.worker({ workflows: [workflow("order", before)] });
+    const run = await fleet.client().start("order");
+    await fleet.clock.settle();
+    await run.signal(go, "sent");
+    await fleet.clock.settle();
+    expect(await run.history()).toMatchObject([{ type: "run_started" }, { type: "signal_received" }]);
+    await fleet.clock.until(first.stop());
+    for (const code of [after, ...later]) {
+      const worker = await fleet.forgetful({ workflows: [workflow("order", code)] });
+      await fleet.clock.settle();
+      if (code !== [after, ...later].at(-1)) await fleet.clock.until(worker.stop());
+    }
+    return { fleet, run };
+  }
+
+  const retired: Code = async (ctx) => {
+    ctx.retired("mail");
+    const flag = ctx.sideEffect("flag", () => "computed");
+    ctx.set({ stage: "new" });
+    await ctx.sleep("nap", "1h");
+    const said = await ctx.receive(go);
+    await ctx.sleep("rest", "1h");
+    return [flag, said];
+  };
+
+  test("lets the run go on: history says where, and what the new code did in turns of the old one", async () => {
+    const { fleet, run } = await takenOver(retired, retired, retired);
+    expect(await fleet.result(run)).toEqual(["computed", "sent"]);
+    const history = await run.history();
+    expect(history.map(({ type, op }) => `${type} ${op}`)).toEqual([
+      "run_started null",
+      "signal_received go",
+      "op_retired mail",
+      "side_effect flag",
+      "attributes_set null",
+      "timer_created nap",
+      "timer_fired nap",
+      "timer_created rest",
+      "timer_fired rest",
+      "run_completed null",
+    ]);
+    expect(await run.describe()).toMatchObject({ attributes: { stage: "new" } });
+    expect(await replay(workflow("order", retired), history)).toEqual({ output: ["computed", "sent"] });
+  });
+
+  test("also where the new code goes on in the turn of the message itself", async () => {
+    const code: Code = async (ctx) => {
+      ctx.retired("mail");
+      const said = await ctx.receive(go);
+      await ctx.sleep("rest", "1h");
+      return said;
+    };
+    const { fleet, run } = await takenOver(code, code);
+    expect(await fleet.result(run)).toBe("sent");
+    const history = await run.history();
+    expect(history.slice(2, 4)).toMatchObject([{ type: "op_retired" }, { type: "timer_created", op: "rest" }]);
+    expect(await replay(workflow("order", code), history)).toEqual({ output: "sent" });
+  });
+
+  test("hides no divergence once that is written down", async () => {
+    const { fleet, run } = await takenOver(retired, async (ctx) => {
+      ctx.retired("mail");
+      await ctx.sleep("another", "1h");
+    });
+    await fleet.clock.advance("1 day");
+    expect(await run.describe()).toMatchObject({ status: "parked", error: { code: "replay_divergence" } });
+  });
+
+  test("may be taken out of the code again when no run needs it", async () => {
+    const fleet = openFleet();
+    const code: Code = async (ctx) => {
+      ctx.retired("mail");
+      await ctx.sleep("nap", "1h");
+      return "done";
+    };
+    const first = await fleet.worker({ workflows: [workflow("order", code)] });
+    const run = await fleet.client().start("order");
+    await fleet.clock.settle();
+    await fleet.clock.until(first.stop());
+    await fleet.worker({
+      workflows: [
+        workflow("order", async (ctx) => {
+          await ctx.sleep("nap", "1h");
+          return "cleaned up";
+        }),
+      ],
+    });
+    expect(await fleet.result(run)).toBe("cleaned up");
+    expect((await run.history()).map(({ type }) => type)).toContain("op_retired");
   });
 });

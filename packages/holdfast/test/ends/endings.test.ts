@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StartOptions } from "../../src/client/client-options.ts";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { CompensationInfo } from "../../src/replay/step-options.ts";
+import type { CompensationInfo } from "../../src/replay/ops/step-options.ts";
 import { CLAIM_FALLBACK_MS, Cluster, faultsInStore, HEARTBEAT_MS, NEVER, type Process } from "../lab/harness.ts";
 
 const never = signal("never");

@@ -10,8 +10,8 @@ import type { WorkerOptions } from "../../src/engine/worker-options.ts";
 import { isHoldfastError } from "../../src/errors/holdfast-error.ts";
 import type { StoreFault } from "../../src/memory/memory-store.ts";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import type { Context } from "../../src/replay/context.ts";
-import { askTransaction } from "../../src/replay/run-context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { Cluster, faultsInStore, NEVER, type StoreHook } from "./harness.ts";
 
 const note = signal<number>("note");

@@ -55,7 +55,7 @@ async function observe(scenario: Scenario): Promise<Observed> {
 /** In one act, between two macrotasks: as if another process's call took effect right now. */
 function deliverNow(cluster: Cluster, id: string, kind: MessageKind): void {
   const { state } = cluster.store;
-  const to = { runId: cluster.runOf(id).runId };
+  const to = { namespace: "default", runId: cluster.runOf(id).runId };
   const message = { to, kind, name: kind === "signal" ? "word" : "", messageId: `m-${kind}`, payload: TEXT };
   deliverMessages(state, { messages: [message], inboxMax: 100 }, cluster.clock.now());
   cluster.hints.publish(state.hints.splice(0));

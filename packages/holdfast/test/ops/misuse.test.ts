@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Context, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { askTransaction } from "../../src/replay/run-context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { deferred } from "../lab/deferred.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 
@@ -35,6 +35,17 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
         code: "outside_turn",
         message: expect.stringMatching(/^ctx\.step\("after"\) was called after .*Put that work into ctx\.step/),
         data: { call: 'ctx.step("after")', location: expect.stringContaining("misuse.test.ts") },
+      },
+    ]);
+    // At once, and not only when the run wakes: a person at the log sees what has happened when it happens.
+    expect(fleet.lines.filter(({ level }) => level === "warn")).toEqual([
+      {
+        level: "warn",
+        message: expect.stringMatching(/^ctx\.step\("after"\) was called after .*Put that work into ctx\.step/),
+        fields: {
+          ...{ runId: run.runId, id: run.id, workflow: "bare", call: 'ctx.step("after")' },
+          location: expect.stringContaining("misuse.test.ts"),
+        },
       },
     ]);
     await fleet.clock.advance("2 days");
@@ -264,6 +275,10 @@ describe("a chain that a workflow starts and forgets", () => {
     const program = fileURLToPath(new URL("./forgotten-chain.ts", import.meta.url));
     const node = ["--conditions=holdfast-source", "--import", import.meta.resolve("tsx"), program];
     const { stdout } = await promisify(execFile)(process.execPath, node, { timeout: 20_000 });
-    expect(JSON.parse(stdout)).toEqual(["unharmed", "ended all the same", "parked"]);
+    const warning = {
+      error: "Error: nobody looks",
+      place: expect.stringMatching(/forgotten-chain\.ts:\d+:\d+$/),
+    };
+    expect(JSON.parse(stdout)).toEqual(["unharmed", "ended all the same", "parked", [warning]]);
   });
 });

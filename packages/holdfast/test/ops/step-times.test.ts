@@ -2,7 +2,7 @@ import { type StepView, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import { askTransaction } from "../../src/replay/run-context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { type Fleet, openFleet } from "../lab/fleet.ts";
 
 /** Work that takes that long on the fleet's clock. */
@@ -101,7 +101,10 @@ describe("the times of a step", () => {
     await fleet.worker({ workflows: [job] });
     const run = await fleet.client().start(job);
     await fleet.result(run);
-    const [page] = await fleet.store.histories.read({ runs: [{ runId: run.runId, afterSeq: 0 }], limitPerRun: 100 });
+    const [page] = await fleet.store.histories.read({
+      runs: [{ namespace: "default", runId: run.runId, afterSeq: 0 }],
+      limitPerRun: 100,
+    });
     expect(page?.map(({ op, meta }) => [op, meta])).toEqual([
       ["sync", undefined],
       ["async", undefined],

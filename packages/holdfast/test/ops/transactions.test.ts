@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import type { Context } from "../../src/replay/context.ts";
-import { askTransaction } from "../../src/replay/run-context.ts";
-import type { CompensationInfo, StepInfo, StepOptions } from "../../src/replay/step-options.ts";
+import type { Context } from "../../src/replay/context/context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
+import type { CompensationInfo, StepInfo, StepOptions } from "../../src/replay/ops/step-options.ts";
 import {
   Cluster,
   faultsInStore,

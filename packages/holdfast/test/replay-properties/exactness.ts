@@ -1,7 +1,7 @@
 /** The comparison: whatever a machine is told by a history, it must come to stand exactly where the live one stood. */
 import type { HistoryEvent } from "../../src/model/event.ts";
-import type { WorkflowBody } from "../../src/replay/machine-params.ts";
 import { replayHistory } from "../../src/replay/replayer.ts";
+import type { WorkflowBody } from "../../src/replay/run-code.ts";
 import type { RunMachine } from "../../src/replay/run-machine.ts";
 import { TurnLoop } from "../../src/replay/turn-loop.ts";
 import { immediate } from "./immediate.ts";

@@ -16,11 +16,11 @@ import { type EventDraft, eventRole, type HistoryEvent } from "../../src/model/e
 import { idempotencyKey } from "../../src/model/ids.ts";
 import { backoffMs } from "../../src/model/retry-policy.ts";
 import { silentLogger } from "../../src/ports/logger.ts";
-import type { WorkflowBody } from "../../src/replay/machine-params.ts";
 import type { Op } from "../../src/replay/op.ts";
+import type { StepFunction } from "../../src/replay/ops/step-options.ts";
+import type { StepWork } from "../../src/replay/ops/step-work.ts";
+import type { WorkflowBody } from "../../src/replay/run-code.ts";
 import { RunMachine } from "../../src/replay/run-machine.ts";
-import type { StepFunction } from "../../src/replay/step-options.ts";
-import type { StepWork } from "../../src/replay/step-work.ts";
 import { TurnLoop, type TurnTaker } from "../../src/replay/turn-loop.ts";
 import { immediate } from "./immediate.ts";
 import { RUN, START_MS } from "./run-row.ts";

@@ -1,7 +1,7 @@
 // The classic ways in which replay goes wrong, one by one. Each run is replayed from everywhere, and crashes everywhere.
 import { expect, test } from "vitest";
 import { signal } from "../../src/define/definitions.ts";
-import type { Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
 import { replayHistory } from "../../src/replay/replayer.ts";
 import { immediate } from "./immediate.ts";
 import { newMachine } from "./live-run.ts";

@@ -1,4 +1,4 @@
-import { NonRetryableError, workflow } from "holdfast";
+import { NonRetryableError, RetryableError, workflow } from "holdfast";
 import { crashEverywhere, testEngine } from "holdfast/testing";
 import { expect, test } from "vitest";
 
@@ -35,6 +35,33 @@ test("a workflow retry resumes at the failed op after its backoff, with complete
     [1, ["second"], "down 1"],
     [2, ["second"], "down 2"],
   ]);
+  await t.close();
+});
+
+test("a workflow retry waits for as long as the error asks, as a step's retry does", async () => {
+  let calls = 0;
+  const limited = workflow({ name: "limited", retry: { attempts: 4, fixed: "1 minute" } }, async (ctx) => {
+    const call = (): string => {
+      calls += 1;
+      if (calls === 1) throw new RetryableError("slow down", { after: "1 hour" });
+      if (calls === 2) throw new RetryableError("nearly", { after: "1s" });
+      if (calls === 3) throw new RetryableError("whenever you like");
+      return "done";
+    };
+    try {
+      return await ctx.step("call", call, { retry: "none" });
+    } catch (cause) {
+      throw calls === 1 ? cause : new Error("the call failed", { cause });
+    }
+  });
+  const t = await testEngine({ workflows: [limited] });
+  const began = t.clock.now();
+  const run = await t.client.start(limited);
+  expect(await run.result()).toBe("done");
+  const retried = (await run.history()).filter((event) => event.type === "run_retried");
+  const waits = retried.map(({ retryAt, at }) => Number(retryAt) - Number(at));
+  expect(waits).toEqual([3_600_000, 60_000, 60_000]);
+  expect(t.clock.now() - began).toBe(3_600_000 + 2 * 60_000);
   await t.close();
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
 import { Cluster, outcomeUnknown, unavailable, Valve } from "../lab/harness.ts";
 
 const go = signal<string>("go");

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { StoreMethod } from "../../src/ports/store-calls.ts";
-import { SeededRandom } from "../../src/replay/seeded-random.ts";
+import { SeededRandom } from "../../src/replay/context/seeded-random.ts";
 import { type Cluster, outcomeUnknown, type StoreHook, unavailable } from "../lab/harness.ts";
 import { faultsIn, runWorkload, type WorkloadReport } from "../lab/workload.ts";
 

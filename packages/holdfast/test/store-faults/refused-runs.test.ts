@@ -132,12 +132,12 @@ describe("a run whose row somebody has locked", () => {
     const lock = { on: true, refusals: 0 };
     const hook: StoreHook = async (method, params, next) => {
       if (method !== "runs.commit" || !lock.on) return next();
-      const { commits, workerId } = params as CommitRunsParams;
+      const { commits } = params as CommitRunsParams;
       const locked = commits.map(({ runId }) => cluster.run(runId).id === id);
       if (!locked.includes(true)) return next();
       lock.refusals += 1;
       const free = commits.filter((_, i) => !locked[i]);
-      const answer: CommitRunsResult = await cluster.store.runs.commit({ workerId, commits: free });
+      const answer: CommitRunsResult = await cluster.store.runs.commit({ commits: free });
       const left = [...answer.outcomes];
       const outcomes = locked.map((busy) =>
         busy ? { outcome: "busy" as const, held: true, delivered: 0 } : left.shift(),
@@ -228,7 +228,7 @@ describe("a run whose row somebody has locked", () => {
     const process = cluster.process("p", async (method, params, next) => {
       const commits = method === "runs.commit" ? (params as CommitRunsParams).commits : [];
       // The first commit of the run, under the epoch of its first holder.
-      if (commits.some(({ epoch }) => epoch === 1)) senders.add((params as CommitRunsParams).workerId);
+      for (const { epoch, workerId } of commits) if (epoch === 1) senders.add(workerId);
       return hook(method, params, next);
     });
     const worker = await process.worker({ workflows: [steps] });

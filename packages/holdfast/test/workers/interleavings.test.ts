@@ -1,9 +1,9 @@
 import { type Client, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import type { MemoryTransaction } from "../../src/memory/transact.ts";
-import type { Context } from "../../src/replay/context.ts";
-import { askTransaction } from "../../src/replay/run-context.ts";
-import type { StepInfo } from "../../src/replay/step-options.ts";
+import type { Context } from "../../src/replay/context/context.ts";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
+import type { StepInfo } from "../../src/replay/ops/step-options.ts";
 import { Gate, Line, openWorld, WORKER_CALLS } from "../lab/world.ts";
 
 const word = signal<string>("word");

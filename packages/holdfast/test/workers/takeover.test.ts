@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AnyWorkflow } from "../../src/define/definitions.ts";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { CompensationInfo } from "../../src/replay/step-options.ts";
+import type { CompensationInfo } from "../../src/replay/ops/step-options.ts";
 import { Cluster, faultsInStore, Gate, LEASE_MS, NEVER, type Process } from "../lab/harness.ts";
 
 const word = signal<string>("word");

@@ -32,15 +32,17 @@ describe.concurrent("connections that go silent", () => {
     const { store } = await database.open({ url });
     await register(store, worker);
     await start(store, [newRun(10)], worker);
-    await Promise.all(Array.from({ length: 8 }, () => store.workers.readHeld({ workerId: worker })));
+    await Promise.all(
+      Array.from({ length: 8 }, () => store.workers.readHeld({ namespace: "default", workerId: worker })),
+    );
     proxy.goSilent();
     proxy.heal();
-    const commit = () => store.runs.commit({ workerId: worker, commits: [firstCommit(10)] });
+    const commit = () => store.runs.commit({ commits: [firstCommit(10)] });
     const calls = await Promise.allSettled([
       commit(),
-      store.workers.heartbeat({ workerId: worker, leaseMs: 60_000, draining: false }),
-      store.inbox.read({ runs: [{ runId: idOf(10), after: 0 }] }),
-      store.histories.read({ runs: [{ runId: idOf(10), afterSeq: 0 }], limitPerRun: 10 }),
+      store.workers.heartbeat({ namespace: "default", workerId: worker, leaseMs: 60_000, draining: false }),
+      store.inbox.read({ runs: [{ namespace: "default", runId: idOf(10), after: 0 }] }),
+      store.histories.read({ runs: [{ namespace: "default", runId: idOf(10), afterSeq: 0 }], limitPerRun: 10 }),
     ]);
     expect(calls).toMatchObject([
       { reason: { code: "store_outcome_unknown", message: expect.stringContaining("no answer to what was sent") } },

@@ -6,9 +6,11 @@ create function with_parker(p_parked_by text, p_code text) returns text language
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
 -- carried messages) point at the run by its position, counted from 1.
 create function commit_runs(
-  p_worker uuid,
+  w_worker uuid[], w_namespace text[],  -- whose runs these are: each pair of a worker and a namespace once
   p_skip boolean,        -- leave out rows that a stranger has locked; else such a row is an error (55P03)
-  p_run uuid[], p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
+  p_run uuid[],
+  p_by int[],            -- the position of its worker
+  p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
   p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park
   p_status text[],       -- null: unchanged
   p_available bigint[],  -- of a suspension, when it is due; of an end, when the last event of this flush was
@@ -32,6 +34,8 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
 declare
+  v_worker uuid[];       -- the workers that are of their namespaces; nobody in place of the others. A worker holds runs of its own
+                         -- namespace only (claims and starts see to that), so that this is compared once, and not for each run
   v_ok boolean[];        -- the rows that could be locked; null: all, or else an error
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
@@ -39,9 +43,14 @@ declare
   v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
   v_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
 begin
+  v_worker := array(
+    select coalesce(w.worker_id, '00000000-0000-0000-0000-000000000000')
+      from unnest(w_worker, w_namespace) with ordinality as a(worker_id, namespace, k)
+      left join workers w on w.worker_id = a.worker_id and w.namespace = a.namespace order by a.k);
   if cardinality(n_i) > 0 then
     v_lanes := (select lanes_of(array_agg(s.namespace order by n.k), n_queue, n_workflow, n_version, n_priority)
-                  from unnest(n_i) with ordinality as n(i, k) left join run_starts s on s.run_id = p_run[n.i]);
+                  from unnest(n_i) with ordinality as n(i, k)
+                  left join run_starts s on s.run_id = p_run[n.i] and s.namespace = w_namespace[p_by[n.i]]);
   end if;
   if p_skip then
     v_i := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
@@ -83,12 +92,13 @@ begin
       parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
                           when j.events = 0 and j.kind <> 'p' then r.parked_by end
     from (select a.*, a.kind = 's' as stays
-            from unnest(p_run, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
+            from unnest(p_run, p_by, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality
-                 as a(run_id, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
+                 as a(run_id, by, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
                       output, error, compensation, continued_as, clear_deadline, code, i)) j
     -- Each row by its key. "held_by =" would be taken for a way to find them: an index full of runs that were held once.
-    where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no and r.held_by is not distinct from p_worker
+    where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no
+      and r.held_by is not distinct from v_worker[j.by]
       and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
               j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at
@@ -116,13 +126,13 @@ begin
             union all
             select a.i, case when r.run_id is null or r.epoch <> a.epoch then 'l' when not v_ok[a.i] then 'b'
                              when k.again then 'w' when k.behind then 'n' else 'l' end::"char",
-                   coalesce((k.again or k.behind) and r.held_by = p_worker, false),
+                   coalesce((k.again or k.behind) and r.held_by = v_worker[a.by], false),
                    case when k.again or k.behind then r.delivered else 0 end, null, false
-              from unnest(p_run, p_epoch, p_commit, p_kind) with ordinality as a(run_id, epoch, commit_no, kind, i)
-              left join runs r on r.run_id = a.run_id
+              from unnest(p_run, p_by, p_epoch, p_commit, p_kind) with ordinality as a(run_id, by, epoch, commit_no, kind, i)
+              left join (runs r join lanes l using (lane_id)) on r.run_id = a.run_id and l.namespace = w_namespace[a.by]
              cross join lateral (
                select r.epoch = a.epoch and r.commit_no = a.commit_no + 1 as again,
-                      a.kind = 'u' and r.epoch = a.epoch and r.commit_no = a.commit_no and r.held_by = p_worker as behind) k
+                      a.kind = 'u' and r.epoch = a.epoch and r.commit_no = a.commit_no and r.held_by = v_worker[a.by] as behind) k
              where v_i is null or a.i <> all (v_i)) x;
   end if;
 

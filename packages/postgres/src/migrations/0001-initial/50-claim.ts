@@ -26,9 +26,11 @@ begin
   -- KEY SHARE lets heartbeats (NO KEY UPDATE) pass and keeps the sweep (FOR UPDATE) out until this claim is over.
   -- A repeat takes FOR UPDATE instead: it waits for the first try, should that still be at work.
   if p_again then
-    select w.status <> 'offline' into v_live from workers w where w.worker_id = p_worker for update;
+    select w.status <> 'offline' into v_live from workers w
+     where w.worker_id = p_worker and w.namespace = p_namespace for update;
   else
-    select w.status <> 'offline' into v_live from workers w where w.worker_id = p_worker for key share;
+    select w.status <> 'offline' into v_live from workers w
+     where w.worker_id = p_worker and w.namespace = p_namespace for key share;
   end if;
   v_live := coalesce(v_live, false);
   v_now := now_ms();
@@ -113,7 +115,8 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan as $$
 declare v_ids uuid[] := '{}'; l record;
 begin
-  select w.status <> 'offline' into o_live from workers w where w.worker_id = p_worker for key share;
+  select w.status <> 'offline' into o_live from workers w
+   where w.worker_id = p_worker and w.namespace = p_namespace for key share;
   o_live := coalesce(o_live, false);
   if o_live then
     for l in

@@ -15,14 +15,14 @@ set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_open int[] := array(select generate_subscripts(p_run, 1));
-  v_version text[] := p_version; v_lane int[]; v_live boolean := false; v_now bigint; v_lines text[] := '{}';
+  v_version text[] := p_version; v_lane int[]; v_live boolean := false; v_home text; v_now bigint; v_lines text[] := '{}';
   v_out text[]; v_found uuid[]; v_locked uuid[]; v_won int[]; v_made int[];
   r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: rows that were there
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken text[];
 begin
   if p_hold_by is not null then
-    select w.status <> 'offline' into v_live from workers w where w.worker_id = p_hold_by for key share;
+    select w.status <> 'offline', w.namespace into v_live, v_home from workers w where w.worker_id = p_hold_by for key share;
   end if;
   if exists (select 1 from (select distinct k.namespace, k.workflow from unnest(p_namespace, p_workflow, p_pick)
                               as k(namespace, workflow, pick) where k.pick is not null) w
@@ -47,7 +47,8 @@ begin
     end if;
     -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one. An id that no run has
     --    ever had needs one look-up: the others get a null to look for, which finds nothing without looking.
-    select array_agg(case when own.run_id is not null then 'created'
+    select array_agg(case when own.namespace <> p_namespace[k.i] then 'foreign'
+               when own.run_id is not null then 'created'
                when op.run_id is null and last.run_id is null then 'create'
                when op.run_id is null then case p_if_closed[k.i] when 'return' then 'returned' when 'fail' then 'exists'
                                                                  else 'create' end
@@ -60,10 +61,13 @@ begin
       left join lateral (select s.run_id from run_starts s
                           where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
                           order by s.created_at desc limit 1) last on true
-      left join lateral (select r.run_id from runs r
+      left join lateral (select r.run_id, (select s.namespace from run_starts s where s.run_id = r.run_id) as namespace from runs r
                           where r.run_id = case when p_races or last.run_id is not null then p_run[k.i] end limit 1) own on true
       left join lateral (select o.run_id from open_ids o where o.namespace = p_namespace[k.i]
                             and o.id = case when last.run_id is not null then p_id[k.i] end limit 1) op on true;
+    if 'foreign' = any (v_out) then
+      raise exception 'the run id % is taken', p_run[v_open[array_position(v_out, 'foreign')]] using errcode = '23000';
+    end if;
     -- 3. End what is replaced and hand its id over.
     if 'replace' = any (v_out) then
       with old as materialized (
@@ -100,7 +104,7 @@ begin
     if cardinality(v_won) > 0 then
       with fresh as materialized (
         select k.i, born.at as created_at, due.at as available_at,
-               coalesce(p_hold[k.i] and v_live and due.at <= v_now, false) as hold
+               coalesce(p_hold[k.i] and v_live and p_namespace[k.i] = v_home and due.at <= v_now, false) as hold
           from unnest(v_won) k(i)
          cross join lateral (
            select greatest(v_now, (select s.created_at + 1 from run_starts s where s.namespace = p_namespace[k.i]

@@ -1,8 +1,8 @@
 export const INBOX = String.raw`
--- Which run a reference means: the run of that run id, or the newest run of that id.
+-- Which run of the namespace a reference means: the run of that run id, or the newest run of that id.
 create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
-  select case when p_run is not null then p_run else
-    (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
+  select case when p_run is not null then (select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace)
+    else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
 
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read with the lock, and duplicates are
 -- looked for behind it, with a new snapshot. Nothing waits: a run that a stranger has locked, or that continued just now, is busy.
@@ -53,16 +53,18 @@ begin
     select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
            -- Where it went on was purged. (Not "exists", here and below: that may be planned as a read of the whole table.)
            l.next is not null and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
-           row_number() over (partition by s.chain_id, p_message[l.i] order by l.i) as copy,
+           -- Who knows only its run id has nothing in his hands.
+           s.namespace <> p_namespace[l.i] as foreign_run,
+           row_number() over (partition by s.chain_id, p_message[l.i], s.namespace <> p_namespace[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
       from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
            as l(i, run_id, place, status, held_by, next, closed, delivered, consumed)
-     cross join lateral (select b.chain_id from run_starts b where b.run_id = l.run_id limit 1) s
+     cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
-    select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 order by k.i) as rank
+    select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 or k.foreign_run order by k.i) as rank
       from known k
   ), judged as materialized (
-    select r.*, case when r.gone then 'not_found' when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
+    select r.*, case when r.gone or r.foreign_run then 'not_found' when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
                      when r.closed then 'closed'
                      when p_kind[r.i] <> 'cancel' and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
@@ -96,13 +98,14 @@ begin
   if coalesce(cardinality(v_i), 0) < cardinality(p_message) then
     return query
       select t.i::int, case when r.run_id is null then 'not_found' else 'busy' end, r.run_id, r.status, null::text
-        from unnest(v_target) with ordinality as t(run_id, i) left join runs r on r.run_id = t.run_id
+        from unnest(v_target, p_namespace) with ordinality as t(run_id, namespace, i)
+        left join (runs r join lanes l using (lane_id)) on r.run_id = t.run_id and l.namespace = t.namespace
        where v_i is null or t.i <> all (v_i);
   end if;
   return query select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);
 end $$;
 
-create function read_inbox(p_run uuid[], p_after int[])
+create function read_inbox(p_namespace text[], p_run uuid[], p_after int[])
 returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -110,11 +113,12 @@ set plan_cache_mode = force_generic_plan as $$
 begin
   return query
     select m.run_id, m.number, m.kind, m.name, m.message_id, m.payload, m.at
-      from unnest(p_run, p_after) with ordinality as a(run_id, after, i)
+      from unnest(p_namespace, p_run, p_after) with ordinality as a(namespace, run_id, after, i)
+      join run_starts s on s.run_id = a.run_id and s.namespace = a.namespace
       join inbox m on m.run_id = a.run_id and m.number > a.after order by a.i, m.number;
 end $$;
 
-create function read_histories(p_run uuid[], p_after int[], p_limit int)
+create function read_histories(p_namespace text[], p_run uuid[], p_after int[], p_limit int)
 returns table (i int, seq int, type smallint, op text, at bigint, payload bytea, meta bytea)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -122,8 +126,9 @@ set plan_cache_mode = force_generic_plan as $$
 begin
   return query
     select a.i::int, e.seq, e.type, e.op, e.at, e.payload, e.meta
-      from unnest(p_run, p_after) with ordinality as a(run_id, after, i)
+      from unnest(p_namespace, p_run, p_after) with ordinality as a(namespace, run_id, after, i)
       join runs r on r.run_id = a.run_id
+      join lanes l on l.lane_id = r.lane_id and l.namespace = a.namespace
      cross join lateral (select * from events x where x.run_no = r.run_no and x.seq > a.after
                           order by x.seq limit p_limit) e
      order by a.i, e.seq;

@@ -4,7 +4,8 @@ export const TRANSACT = String.raw`
 
 -- The last statement of such a transaction. From here on until the commit the row of the run is locked: who holds the run, and
 -- what number the message has, can no longer change.
-create function record_outcome(p_token text, p_worker uuid, p_run uuid, p_epoch int, p_op text, p_message text, p_payload bytea)
+create function record_outcome(
+  p_token text, p_namespace text, p_worker uuid, p_run uuid, p_epoch int, p_op text, p_message text, p_payload bytea)
 returns table (number int, at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -15,12 +16,12 @@ begin
     raise exception 'the transaction of step "%" was ended by hand', p_op using errcode = 'HF004';
   end if;
   perform 1 from runs r where r.run_id = p_run for no key update;
-  select s.chain_id into v_chain from run_starts s where s.run_id = p_run;
+  select s.chain_id into v_chain from run_starts s where s.run_id = p_run and s.namespace = p_namespace;
   if exists (select 1 from inbox m where m.chain_id = v_chain and m.message_id = p_message and m.run_id = p_run) then
     raise exception 'step "%" has happened before', p_op using errcode = 'HF003';
   end if;
   update runs r set delivered = r.delivered + 1
-   where r.run_id = p_run and r.epoch = p_epoch and r.held_by = p_worker returning r.delivered into v_number;
+   where r.run_id = p_run and r.epoch = p_epoch and r.held_by = p_worker and v_chain is not null returning r.delivered into v_number;
   if v_number is null then
     raise exception 'run % belongs to somebody else', p_run using errcode = 'HF002';
   end if;
@@ -32,7 +33,7 @@ end $$;
 
 -- What a transaction has come to whose commit was not answered. It waits for one that may still be under way: that has the row
 -- locked, or has not got that far and never will, because its connection is gone and it is not this one.
-create function find_outcome(p_run uuid, p_message text)
+create function find_outcome(p_namespace text, p_run uuid, p_message text)
 returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -42,6 +43,6 @@ begin
   return query
     select m.run_id, m.number, m.kind, m.name, m.message_id, m.payload, m.at
       from run_starts s join inbox m on m.chain_id = s.chain_id and m.message_id = p_message and m.run_id = p_run
-     where s.run_id = p_run;
+     where s.run_id = p_run and s.namespace = p_namespace;
 end $$;
 `;

@@ -11,7 +11,7 @@ begin
   values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
           o_now + p_lease_ms)
   on conflict (worker_id) do nothing;
-  select w.status <> 'offline' into o_live from workers w where w.worker_id = p_worker;
+  select w.status <> 'offline' and w.namespace = p_namespace into o_live from workers w where w.worker_id = p_worker;
   select coalesce(array_agg(w.worker_id order by w.worker_id), '{}'), coalesce(array_agg(w.pid order by w.worker_id), '{}')
     into o_namesakes, o_pids from workers w
    where not w.emptied and w.status <> 'offline' and w.namespace = p_namespace and w.host = p_host and w.name = p_name
@@ -19,7 +19,7 @@ begin
 end $$;
 
 create function heartbeat_worker(
-  p_worker uuid, p_lease_ms bigint, p_draining boolean,
+  p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean,
   out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -27,7 +27,7 @@ begin
   o_now := now_ms();
   update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
       status = case when p_draining then 'draining' else 'online' end::worker_status
-   where w.worker_id = p_worker and w.status <> 'offline';
+   where w.worker_id = p_worker and w.namespace = p_namespace and w.status <> 'offline';
   o_live := found;
   o_held := 0;
   o_behind := '{}';
@@ -42,26 +42,27 @@ create function give_back(p_run uuid[], p_now bigint) returns void language sql 
       available_at = p_now where r.run_id = any (p_run) $$;
 
 create function release_runs(
-  p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
+  p_namespace text, p_worker uuid, p_run uuid[], p_epoch int[], p_notify boolean, out o_released int, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare v_now bigint := now_ms(); v_mine uuid[];
 begin
   v_mine := array(select r.run_id from unnest(p_run, p_epoch) as a(run_id, epoch)
                     join runs r on r.run_id = a.run_id and r.epoch = a.epoch and r.held_by = p_worker
+                    join workers w on w.worker_id = p_worker and w.namespace = p_namespace
                      for no key update of r skip locked);
   perform give_back(v_mine, v_now);
   o_released := cardinality(v_mine);
   o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
 end $$;
 
-create function stop_worker(p_worker uuid, p_notify boolean, out o_hints text)
+create function stop_worker(p_namespace text, p_worker uuid, p_notify boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare v_now bigint; v_mine uuid[];
 begin
   -- FOR UPDATE excludes the KEY SHARE of a claim in flight: behind it the worker takes nothing more.
-  perform 1 from workers w where w.worker_id = p_worker for update;
+  perform 1 from workers w where w.worker_id = p_worker and w.namespace = p_namespace for update;
   if not found then return; end if;
   v_now := now_ms();
   update workers w set status = 'offline', stopped_at = v_now where w.worker_id = p_worker and w.status <> 'offline';
