@@ -9,7 +9,7 @@ export function someWorkerId(world: World, dice: Dice): string {
   return live ?? (dice.chance(0.9) ? dice.pick(world.workerIds) : undefined) ?? world.strangeId();
 }
 
-/** Now and then one that whatever is meant does not belong to. */
+/** Usually the given namespace, sometimes another one. */
 export function someNamespace(namespace: string | undefined, dice: Dice): string {
   return dice.chance(0.95) ? (namespace ?? "default") : (dice.pick(NAMESPACES) as string);
 }

@@ -156,12 +156,12 @@ export class ClientCore {
     }
   }
 
-  /** The id of a new run; `id`: the user's own, if it has one. */
+  /** The run id of a new run; `id` is the user's own id, if there is one. */
   newRunId(id: string | undefined): string {
     return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));
   }
 
-  /** The id of anything but a run. */
+  /** A new id for anything but a run. */
   newId(): string {
     return uuidV7(this.ports.clock.now(), this.ports.random.bytes(16));
   }

@@ -21,7 +21,7 @@ export interface StepView {
   readonly dueAt?: Date;
 }
 
-/** The kind by what its events are about. */
+/** The kind of an op, by the category of its events. */
 const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
   timer: "timer",
   signal: "signal",
@@ -145,11 +145,11 @@ class Receivers {
   }
 }
 
-/** What the step looks like after the event; the table of events says which status that is. */
+/** The view after the event; the table of events says which status that is. */
 function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
   const { type, payload, meta } = event;
   const shown = shownStatus(type) ?? "running";
-  // A side effect that threw has no type of its own.
+  // A side effect that threw has no separate event type.
   const status = shown === "completed" && meta?.error ? "failed" : shown;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
   const { dueAt: formerlyDueAt, ...former } = before ?? {};

@@ -119,7 +119,7 @@ function withRetryAfter(kind: ErrorKind, error: object, nowMs: number | undefine
   return retryAfterMs === undefined ? { kind } : { kind, retryAfterMs };
 }
 
-/** A RetryableError, thrown here or read back from history: what it asks for is in its data either way. */
+/** A RetryableError, thrown here or restored from history: its delay is in its data either way. */
 function isRetryable(error: object): boolean {
   if (!isHoldfastError(error)) return false;
   return error.code === "retryable" || readProperty(error, "recordedCode") === "retryable";
