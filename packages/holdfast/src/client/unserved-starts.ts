@@ -1,6 +1,7 @@
 /**
- * Says when runs are started that nobody will take: the commonest reason why a first program hangs. It looks some seconds
- * after the first start of a workflow, in the list of workers, and then not for a while, so a start costs nothing.
+ * Warns about started runs that no worker can claim: the most common reason why a first program hangs. It reads the
+ * list of workers a few seconds after the first start of a workflow, and then not for a while, so a start costs
+ * nothing.
  */
 import type { Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers } from "../model/worker-row.ts";
@@ -15,7 +16,7 @@ type Started = Pick<Run, "id" | "workflow" | "version" | "queue">;
 
 export class UnservedStarts {
   readonly #core: ClientCore;
-  /** By workflow and queue: when to look again. */
+  /** When to look again, by workflow and queue. */
   readonly #lookedAt = new Map<string, number>();
   readonly #timers = new Set<Timer>();
 
@@ -23,7 +24,7 @@ export class UnservedStarts {
     this.#core = core;
   }
 
-  /** A run was created that is due and that no worker of this client has taken. */
+  /** A run was created that is due and that no worker of this client has claimed. */
   started(run: Started): void {
     const { clock } = this.#core.ports;
     const key = `${run.workflow}@${run.version} ${run.queue}`;
@@ -43,7 +44,7 @@ export class UnservedStarts {
   #lookLater(run: Started): void {
     const timer = this.#core.ports.clock.setTimer(LOOK_AFTER_MS, () => {
       this.#timers.delete(timer);
-      // A store that does not answer is reported by whoever needs it.
+      // The caller that needs the store reports that it does not answer.
       void this.#look(run).catch(() => {});
     });
     timer.unref?.();
@@ -62,6 +63,6 @@ export class UnservedStarts {
     if (serving.length > 0) return this.#lookLater(run);
     const { id, workflow, version, queue } = run;
     const offer = `no live worker offers ${workflow}@${version} on queue "${queue}" in namespace "${namespace}"`;
-    ports.log.warn({ workflow, id, queue }, `a run was started that nobody takes: ${offer}; it waits until one does`);
+    ports.log.warn({ workflow, id, queue }, `no worker can claim the run that was started: ${offer}; it waits for one`);
   }
 }

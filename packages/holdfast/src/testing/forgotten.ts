@@ -10,8 +10,8 @@ import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
 
 /**
- * What a run has failed with; one whose function returned while ops were pending says so itself, and where in the code they
- * were asked for. That takes a second replay, one that looks.
+ * The error of a failed run. If its function returned while ops were pending, the error says where in the code they
+ * were requested. That takes a second replay with tracing.
  */
 export async function withForgotten(
   error: unknown,

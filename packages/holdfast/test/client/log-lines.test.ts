@@ -187,7 +187,7 @@ describe("a client whose runs nobody takes", () => {
     expect(lines).toEqual([]);
     await clock.advance("2s");
     expect(shown("warn")).toEqual([
-      'a run was started that nobody takes: no live worker offers order@1 on queue "default" in namespace "default"; it waits until one does',
+      'no worker can claim the run that was started: no live worker offers order@1 on queue "default" in namespace "default"; it waits for one',
     ]);
     expect(lines[0]?.fields).toEqual({ workflow: "order", id: "o-1", queue: "default" });
     await client.start(order);

@@ -22,7 +22,7 @@ describe("why() of a run that another process holds", () => {
     const early = await client.why("r");
     expect(early.causes).toEqual([{ kind: "step", worker: "orders", since: begun }]);
     expect(early.reason).toMatch(
-      /^Worker orders is working on it; .* Which step runs is not known: one is recorded when it has run for about a second\. The last event of the run was 600ms ago\.$/,
+      /^Worker orders is working on it; .* The running step is not known: a step is recorded once it has run for about a second\. The last event of the run was 600ms ago\.$/,
     );
     expect((await run.steps()).map(({ op }) => op)).toEqual(["short"]);
     await fleet.clock.advance("2400ms");
@@ -69,7 +69,7 @@ describe("why()", () => {
     expect(why).toMatchObject({ status: "sleeping", dueAt: due });
     expect(why.causes).toEqual([{ kind: "backoff", at: due, attempt: 1, error }]);
     expect(why.reason).toMatch(
-      /The whole run has failed once, with Error: refused 1; it is tried again, due at .*, in 10m\.$/,
+      /The whole run has failed once, with Error: refused 1; its next attempt is due at .*, in 10m\.$/,
     );
     await run.terminate();
   });
