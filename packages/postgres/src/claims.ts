@@ -9,30 +9,51 @@ import type {
   Payload,
   Run,
   RunStatus,
+  TakeUpParams,
+  TakeUpResult,
 } from "holdfast/adapter";
 import * as binary from "./binary-array.ts";
 import { jsonOf } from "./codes.ts";
 import type { Row } from "./driver.ts";
+import type { Server } from "./server.ts";
+import { callOf } from "./server-call.ts";
 
-/** The parameters of claim_runs, in its order. */
-export function claimValues(params: ClaimRunsParams): unknown[] {
-  return [
-    params.workerId,
-    params.claimId,
-    params.again,
-    params.namespace,
-    binary.textArray(params.queues),
-    binary.textArray(params.handlers, (handler) => handler.workflow),
-    binary.textArray(params.handlers, (handler) => handler.version),
-    params.limit,
-    params.solo,
-  ];
+export const CLAIM = callOf<ClaimRunsParams>("claim_runs", {
+  p_worker: ({ workerId }) => workerId,
+  p_claim: ({ claimId }) => claimId,
+  p_again: ({ again }) => again,
+  p_namespace: ({ namespace }) => namespace,
+  p_queues: ({ queues }) => binary.textArray(queues),
+  p_workflows: ({ handlers }) => binary.textArray(handlers, (handler) => handler.workflow),
+  p_versions: ({ handlers }) => binary.textArray(handlers, (handler) => handler.version),
+  p_limit: ({ limit }) => limit,
+  p_solo: ({ solo }) => solo,
+});
+
+const HOLD_PARKED = callOf<TakeUpParams>("hold_parked", {
+  p_worker: ({ workerId }) => workerId,
+  p_claim: ({ claimId }) => claimId,
+  p_namespace: ({ namespace }) => namespace,
+  p_queues: ({ queues }) => binary.textArray(queues),
+  p_workflows: ({ handlers }) => binary.textArray(handlers, ({ workflow }) => workflow),
+  p_versions: ({ handlers }) => binary.textArray(handlers, ({ version }) => version),
+  p_codes: ({ handlers }) => binary.textArray(handlers, ({ code }) => code),
+  p_limit: ({ limit }) => limit,
+});
+
+export async function claimRuns(server: Server, params: ClaimRunsParams): Promise<ClaimRunsResult> {
+  return claimResult(params, await server.write(CLAIM, params));
+}
+
+export async function holdRunsIfParkedByOtherCode(server: Server, params: TakeUpParams): Promise<TakeUpResult> {
+  const row = await server.writeOne(HOLD_PARKED, params);
+  return { live: row.o_live as boolean, taken: row.o_taken as number, more: row.o_more as boolean };
 }
 
 type Lane = Pick<Run, "workflow" | "version" | "queue" | "priority">;
 
 /** A row for each run that was taken, and one that says how things stand. */
-export function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsResult {
+function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsResult {
   const runs: Run[] = [];
   const messages: Message[] = [];
   const stand = rows.at(-1);

@@ -1,7 +1,10 @@
 import type {
+  Attributes,
+  CarriedMessage,
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
+  HistoryEvent,
   NewRun,
   RunCommit,
   Transition,
@@ -9,28 +12,121 @@ import type {
 import * as binary from "./binary-array.ts";
 import { arrayLiteral, eventTypeCode, jsonBytes } from "./codes.ts";
 import type { Row } from "./driver.ts";
+import { isLockConflict } from "./errors.ts";
+import { NEW_RUN, namedFor } from "./new-runs.ts";
 import { messagesOf } from "./run-rows.ts";
+import type { Server } from "./server.ts";
+import { callOf } from "./server-call.ts";
 
-/** The parameters of commit_runs, in its order. */
-export function commitValues({ commits }: CommitRunsParams, skip: boolean, notify: boolean): unknown[] {
-  const { workers, positions } = workersOf(commits);
-  return [
-    binary.uuidArray(workers, ({ workerId }) => workerId),
-    binary.textArray(workers, ({ namespace }) => namespace),
-    skip,
-    ...runValues(commits, positions),
-    ...endValues(commits),
-    ...eventValues(commits),
-    ...attributeValues(commits),
-    ...continuationValues(commits),
-    notify,
-  ];
+/** What a call of commit_runs is about: the commits, and what is gathered from them. */
+interface Flush {
+  readonly commits: readonly RunCommit[];
+  readonly transitions: readonly Transition[];
+  readonly ends: readonly (Extract<Transition, { type: "end" }> | null)[];
+  /** Each pair of a worker and a namespace once, and for each commit the position of its own. */
+  readonly workers: readonly RunCommit[];
+  readonly by: readonly number[];
+  readonly events: readonly Placed<HistoryEvent>[];
+  readonly attributes: readonly Placed<Attributes>[];
+  readonly continued: readonly Placed<Extract<Transition, { type: "continue" }>>[];
+  /** The successors. */
+  readonly runs: readonly NewRun[];
+  readonly carried: readonly Placed<CarriedMessage>[];
+  /** Leave out rows that another transaction has locked. */
+  readonly skip: boolean;
+  readonly notify: boolean;
 }
 
-/** The workers of these commits, once each, and for each commit the position of its worker. */
+/** Something of a run, with the position of the run from 1. */
+type Placed<T> = readonly [position: number, T];
+
+export const COMMIT = callOf<Flush>("commit_runs", {
+  w_worker: ({ workers }) => binary.uuidArray(workers, ({ workerId }) => workerId),
+  w_namespace: ({ workers }) => binary.textArray(workers, ({ namespace }) => namespace),
+  p_skip: ({ skip }) => skip,
+  p_run: ({ commits }) => binary.uuidArray(commits, (commit) => commit.runId),
+  p_by: ({ by }) => binary.int4Array(by),
+  p_epoch: ({ commits }) => binary.int4Array(commits, (commit) => commit.epoch),
+  p_commit: ({ commits }) => binary.int4Array(commits, (commit) => commit.commit),
+  p_consumed: ({ commits }) => binary.int4Array(commits, (commit) => commit.consumed),
+  p_first: ({ commits }) => binary.int4Array(commits, (commit) => commit.events[0]?.seq ?? 0),
+  p_events: ({ commits }) => binary.int4Array(commits, (commit) => commit.events.length),
+  p_kind: ({ transitions }) => binary.charArray(transitions, kindOf),
+  p_status: ({ transitions }) => binary.textArray(transitions, statusOf),
+  p_available: ({ commits }) => binary.sparse(binary.timeArray, commits, timeOf),
+  p_waiting: ({ transitions }) =>
+    binary.sparse(binary.textArray, transitions, (transition) =>
+      transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
+    ),
+  // What becomes of those that end, park or continue; nothing for the others.
+  p_output: ({ ends }) => binary.sparse(binary.byteaArray, ends, (end) => end?.output ?? null),
+  p_error: ({ transitions }) => binary.sparse(binary.byteaArray, transitions.map(errorOf)),
+  p_compensation: ({ ends }) => binary.sparse(binary.textArray, ends, (end) => end?.compensation ?? null),
+  p_continued_as: ({ transitions }) =>
+    binary.sparse(binary.uuidArray, transitions, (transition) =>
+      transition.type === "continue" ? transition.next.runId : null,
+    ),
+  p_clear_deadline: ({ commits }) => binary.boolArray(commits, (commit) => commit.clearDeadline),
+  p_code: ({ transitions }) =>
+    binary.sparse(binary.textArray, transitions, (transition) =>
+      transition.type === "park" ? (transition.code ?? null) : null,
+    ),
+  e_i: ({ events }) => positions(events),
+  e_seq: ({ events }) => binary.int4Array(events, ([, event]) => event.seq),
+  e_type: ({ events }) => binary.int2Array(events, ([, event]) => eventTypeCode(event.type)),
+  e_op: ({ events }) => binary.textArray(events, ([, event]) => event.op),
+  e_at: ({ events }) => binary.timeArray(events, ([, event]) => event.at),
+  e_payload: ({ events }) => binary.byteaArray(events, ([, event]) => event.payload ?? null),
+  e_meta: ({ events }) =>
+    binary.sparse(
+      binary.byteaArray,
+      events.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta))),
+    ),
+  a_i: ({ attributes }) => positions(attributes),
+  a_attributes: ({ attributes }) => binary.textArray(attributes.map(([, set]) => JSON.stringify(set))),
+  n_i: ({ continued }) => positions(continued),
+  n_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
+  ...namedFor("n", NEW_RUN),
+  c_i: ({ carried }) => positions(carried),
+  c_kind: ({ carried }) => binary.textArray(carried, ([, message]) => message.kind),
+  c_name: ({ carried }) => binary.textArray(carried, ([, message]) => message.name),
+  c_message: ({ carried }) => binary.textArray(carried, ([, message]) => message.messageId),
+  c_payload: ({ carried }) => binary.byteaArray(carried, ([, message]) => message.payload),
+  p_notify: ({ notify }) => notify,
+});
+
+export async function commitRuns(server: Server, params: CommitRunsParams): Promise<CommitRunsResult> {
+  const send = (skip: boolean) => server.writeOne(COMMIT, flushOf(params, skip, server.notify));
+  try {
+    return commitResult(await send(false));
+  } catch (error) {
+    // Another transaction has locked one of the rows: once more without those that are locked.
+    if (!isLockConflict(error)) throw error;
+    return commitResult(await send(true));
+  }
+}
+
+export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: boolean): Flush {
+  const transitions = commits.map((commit) => commit.transition);
+  const continued = withPosition(commits, ({ transition }) => (transition.type === "continue" ? [transition] : []));
+  return {
+    commits,
+    transitions,
+    ends: transitions.map((transition) => (transition.type === "end" ? transition : null)),
+    ...workersOf(commits),
+    events: withPosition(commits, (commit) => commit.events),
+    attributes: withPosition(commits, ({ attributes }) => (attributes === null ? [] : [attributes])),
+    continued,
+    runs: continued.map(([, transition]) => transition.next),
+    carried: continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const)),
+    skip,
+    notify,
+  };
+}
+
 function workersOf(commits: readonly RunCommit[]) {
   const workers: RunCommit[] = [];
-  const positions: number[] = [];
+  const by: number[] = [];
   let at = -1;
   for (const commit of commits) {
     const isSame = (other: RunCommit): boolean =>
@@ -38,28 +134,9 @@ function workersOf(commits: readonly RunCommit[]) {
     // Nearly always all of them are of one worker.
     if (at < 0 || !isSame(workers[at] as RunCommit)) at = workers.findIndex(isSame);
     if (at < 0) at = workers.push(commit) - 1;
-    positions.push(at + 1);
+    by.push(at + 1);
   }
-  return { workers, positions };
-}
-
-function runValues(commits: readonly RunCommit[], workers: readonly number[]): unknown[] {
-  const transitions = commits.map((commit) => commit.transition);
-  return [
-    binary.uuidArray(commits, (commit) => commit.runId),
-    binary.int4Array(workers),
-    binary.int4Array(commits, (commit) => commit.epoch),
-    binary.int4Array(commits, (commit) => commit.commit),
-    binary.int4Array(commits, (commit) => commit.consumed),
-    binary.int4Array(commits, (commit) => commit.events[0]?.seq ?? 0),
-    binary.int4Array(commits, (commit) => commit.events.length),
-    binary.charArray(transitions, kindOf),
-    binary.textArray(transitions, statusOf),
-    binary.sparse(binary.timeArray, commits, timeOf),
-    binary.sparse(binary.textArray, transitions, (transition) =>
-      transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
-    ),
-  ];
+  return { workers, by };
 }
 
 /** When a suspended run is due; when the last event of one that ends was, because its end may not be earlier. */
@@ -87,96 +164,18 @@ function statusOf(transition: Transition): string | null {
   }
 }
 
-function eventValues(commits: readonly RunCommit[]): unknown[] {
-  const events = withPosition(commits, (commit) => commit.events);
-  return [
-    positions(events),
-    binary.int4Array(events, ([, event]) => event.seq),
-    binary.int2Array(events, ([, event]) => eventTypeCode(event.type)),
-    binary.textArray(events, ([, event]) => event.op),
-    binary.timeArray(events, ([, event]) => event.at),
-    binary.byteaArray(events, ([, event]) => event.payload ?? null),
-    binary.sparse(
-      binary.byteaArray,
-      events.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta))),
-    ),
-  ];
+function errorOf(transition: Transition): Uint8Array | null {
+  const error = transition.type === "end" || transition.type === "park" ? transition.error : null;
+  return error === null ? null : jsonBytes(error);
 }
 
-/** What becomes of those that end, park or continue; nothing for the others. */
-function endValues(commits: readonly RunCommit[]): unknown[] {
-  const ends = commits.map(({ transition }) => (transition.type === "end" ? transition : null));
-  const errors = commits.map(({ transition }) => {
-    const error = transition.type === "end" || transition.type === "park" ? transition.error : null;
-    return error === null ? null : jsonBytes(error);
-  });
-  return [
-    binary.sparse(binary.byteaArray, ends, (end) => end?.output ?? null),
-    binary.sparse(binary.byteaArray, errors),
-    binary.sparse(binary.textArray, ends, (end) => end?.compensation ?? null),
-    binary.sparse(binary.uuidArray, commits, ({ transition }) =>
-      transition.type === "continue" ? transition.next.runId : null,
-    ),
-    binary.boolArray(commits, (commit) => commit.clearDeadline),
-    binary.sparse(binary.textArray, commits, ({ transition }) =>
-      transition.type === "park" ? (transition.code ?? null) : null,
-    ),
-  ];
-}
-
-function attributeValues(commits: readonly RunCommit[]): unknown[] {
-  const set = withPosition(commits, ({ attributes }) => (attributes === null ? [] : [attributes]));
-  return [positions(set), binary.textArray(set.map(([, attributes]) => JSON.stringify(attributes)))];
-}
-
-function continuationValues(commits: readonly RunCommit[]): unknown[] {
-  const continued = withPosition(commits, ({ transition }) => (transition.type === "continue" ? [transition] : []));
-  const next = continued.map(([, transition]) => transition.next);
-  const carried = continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const));
-  return [
-    positions(continued),
-    binary.uuidArray(next, (run) => run.runId),
-    binary.textArray(next, (run) => run.queue),
-    binary.textArray(next, (run) => run.workflow),
-    binary.textArray(next, (run) => run.version),
-    binary.int4Array(next, (run) => run.priority),
-    ...dataValues(next),
-    positions(carried),
-    binary.textArray(carried, ([, message]) => message.kind),
-    binary.textArray(carried, ([, message]) => message.name),
-    binary.textArray(carried, ([, message]) => message.messageId),
-    binary.byteaArray(carried, ([, message]) => message.payload),
-  ];
-}
-
-/** Seed, input, attributes, and the times of new runs. */
-export function dataValues(runs: readonly NewRun[]): unknown[] {
-  return [
-    binary.textArray(runs, (run) => run.seed),
-    binary.byteaArray(runs, (run) => run.input),
-    binary.sparse(
-      binary.textArray,
-      runs.map((run) => (isEmpty(run.attributes) ? null : JSON.stringify(run.attributes))),
-    ),
-    binary.sparse(binary.timeArray, runs, (run) => run.startAt ?? null),
-    binary.sparse(binary.timeArray, runs, (run) => run.startDelayMs ?? null),
-    binary.sparse(binary.timeArray, runs, (run) => run.timeoutMs ?? null),
-  ];
-}
-
-function isEmpty(object: object): boolean {
-  for (const _key in object) return false;
-  return true;
-}
-
-/** What each run contributes, with the run's position from 1. */
-function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) => readonly T[]): [number, T][] {
-  const found: [number, T][] = [];
+function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) => readonly T[]): Placed<T>[] {
+  const found: Placed<T>[] = [];
   for (let i = 0; i < commits.length; i++) for (const item of of(commits[i] as RunCommit)) found.push([i + 1, item]);
   return found;
 }
 
-function positions(items: readonly (readonly [number, unknown])[]): Buffer {
+function positions(items: readonly Placed<unknown>[]): Buffer {
   return binary.int4Array(items, ([i]) => i);
 }
 
@@ -187,7 +186,7 @@ const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
   n: "behind",
 };
 
-export function commitResult(row: Row): CommitRunsResult {
+function commitResult(row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");
   const held = (row.o_held ?? "") as string;
   const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i) => ({

@@ -2,8 +2,12 @@
  * Lists and counts of runs. Which index a list walks is decided here, not by the planner: one that guesses wrong reads
  * millions of finished runs to find three parked ones.
  */
-import type { ListRunsParams, RunFilter, RunStatus } from "holdfast/adapter";
+import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
 import type { Statement } from "./pool.ts";
+import { REFS, type Refs } from "./run-refs.ts";
+import { runOf, runRowOf } from "./run-rows.ts";
+import type { Server } from "./server.ts";
+import { queryOf } from "./server-call.ts";
 import { quoteName } from "./settings.ts";
 
 /** Statuses that few runs have: they are in an index of their own. */
@@ -11,7 +15,43 @@ const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled
 /** Statuses of runs that are open; the open runs have a list of their own. */
 const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
-export interface Listing {
+const READ = queryOf<Refs>(
+  "read_runs",
+  (at) => `
+    select v.*, k.i::int as i
+      from unnest($p_run::uuid[], $p_namespace::text[], $p_id::text[]) with ordinality as k(run_id, namespace, id, i)
+     cross join lateral (
+       select k.run_id where k.run_id is not null
+       union all
+       (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
+         order by s.created_at desc limit 1)) t
+      join ${at}.run_rows v on v.run_id = t.run_id and v.namespace = k.namespace`,
+  REFS,
+);
+
+export async function readRuns(
+  server: Server,
+  { runs }: { readonly runs: readonly RunRef[] },
+): Promise<readonly (Run | null)[]> {
+  const found: (Run | null)[] = runs.map(() => null);
+  for (const row of await server.read(READ, { refs: runs })) found[(row.i as number) - 1] = runOf(row);
+  return found;
+}
+
+export async function listRuns(server: Server, params: ListRunsParams): Promise<readonly RunRow[]> {
+  const { statement, values } = listStatement(server.schema, params);
+  return (await server.run(statement, values)).map(runRowOf);
+}
+
+export async function countRuns(
+  server: Server,
+  params: RunFilter & { readonly atMost: number | null },
+): Promise<number> {
+  const { statement, values } = countStatement(server.schema, params);
+  return (await server.run(statement, values))[0]?.count as number;
+}
+
+interface Listing {
   readonly statement: Statement;
   readonly values: readonly unknown[];
 }

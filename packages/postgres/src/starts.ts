@@ -10,35 +10,52 @@ import {
 } from "holdfast/adapter";
 import * as binary from "./binary-array.ts";
 import { jsonBytes } from "./codes.ts";
-import { dataValues } from "./commits.ts";
 import type { Row } from "./driver.ts";
+import { isRace } from "./errors.ts";
+import { NEW_RUN, type NewRuns, namedFor } from "./new-runs.ts";
 import { runRowOf } from "./run-rows.ts";
+import type { Server } from "./server.ts";
+import { callOf } from "./server-call.ts";
 
-/** The parameters of start_runs, in its order. */
-export function startValues(params: StartRunsParams, races: boolean, notify: boolean): unknown[] {
-  const { starts, holdBy, replaceError } = params;
-  const runs = starts.map((start) => start.run);
+/** What a call of start_runs is about. */
+export interface Starting extends StartRunsParams, NewRuns {
+  /** Others may be taking the same ids. */
+  readonly races: boolean;
+  readonly notify: boolean;
+}
+
+export const START = callOf<Starting>("start_runs", {
+  p_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
+  p_namespace: ({ runs }) => binary.textArray(runs, (run) => run.namespace),
+  p_id: ({ runs }) => binary.textArray(runs, (run) => run.id),
+  ...namedFor("p", NEW_RUN),
+  p_if_running: ({ starts }) => binary.textArray(starts, (start) => start.ifRunning),
+  p_if_closed: ({ starts }) => binary.textArray(starts, (start) => start.ifClosed),
+  p_hold: ({ starts }) => binary.boolArray(starts, (start) => start.hold),
+  p_pick: ({ starts }) => binary.float8Array(starts, (start) => start.pick),
+  p_hold_by: ({ holdBy }) => holdBy?.workerId ?? null,
+  p_claim: ({ holdBy }) => holdBy?.claimId ?? null,
+  p_replace_error: ({ replaceError }) => jsonBytes(replaceError),
+  p_races: ({ races }) => races,
+  p_notify: ({ notify }) => notify,
+});
+
+export function startingOf(params: StartRunsParams, races: boolean, notify: boolean): Starting {
+  const runs = params.starts.map((start) => start.run);
   const wrong = runs.find((run) => !binary.isUuid(run.runId));
   if (wrong) throw new HoldfastError("invariant_broken", `PostgreSQL store: the run id "${wrong.runId}" is not a UUID`);
-  return [
-    binary.uuidArray(runs, (run) => run.runId),
-    binary.textArray(runs, (run) => run.namespace),
-    binary.textArray(runs, (run) => run.id),
-    binary.textArray(runs, (run) => run.workflow),
-    binary.textArray(runs, (run) => run.version),
-    binary.textArray(runs, (run) => run.queue),
-    binary.int4Array(runs, (run) => run.priority),
-    ...dataValues(runs),
-    binary.textArray(starts, (start) => start.ifRunning),
-    binary.textArray(starts, (start) => start.ifClosed),
-    binary.boolArray(starts, (start) => start.hold),
-    binary.float8Array(starts, (start) => start.pick),
-    holdBy?.workerId ?? null,
-    holdBy?.claimId ?? null,
-    jsonBytes(replaceError),
-    races,
-    notify,
-  ];
+  return { ...params, runs, races, notify };
+}
+
+export async function startRuns(server: Server, params: StartRunsParams): Promise<StartRunsResult> {
+  const send = (races: boolean) => server.write(START, startingOf(params, races, server.notify));
+  try {
+    return startResult(params, await send(false));
+  } catch (error) {
+    // Somebody has taken one of the ids at this very moment: once more, prepared for that.
+    if (!isRace(error)) throw error;
+    return startResult(params, await send(true));
+  }
 }
 
 export function startResult(params: StartRunsParams, rows: readonly Row[]): StartRunsResult {

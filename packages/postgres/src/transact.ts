@@ -6,8 +6,8 @@ import { HoldfastError, type Payload, type TransactParams, type TransactResult }
 import type { Row } from "./driver.ts";
 import { callError, isSilence, sqlStateOf } from "./errors.ts";
 import { messageOf } from "./run-rows.ts";
+import { callOf, textFor } from "./server-call.ts";
 import type { Session, Sessions } from "./sessions.ts";
-import { quoteName } from "./settings.ts";
 import { openTx } from "./tx.ts";
 
 /** Raised by record_outcome. */
@@ -38,6 +38,23 @@ export interface TransactionStepsParams {
   readonly newToken: () => string;
 }
 
+const RECORD = callOf<TransactParams & Pick<Work, "token" | "payload">>("record_outcome", {
+  p_token: ({ token }) => token,
+  p_namespace: ({ namespace }) => namespace,
+  p_worker: ({ workerId }) => workerId,
+  p_run: ({ runId }) => runId,
+  p_epoch: ({ epoch }) => epoch,
+  p_op: ({ op }) => op,
+  p_message: ({ messageId }) => messageId,
+  p_payload: ({ payload }) => Buffer.from(payload),
+});
+
+const FIND = callOf<TransactParams>("find_outcome", {
+  p_namespace: ({ namespace }) => namespace,
+  p_run: ({ runId }) => runId,
+  p_message: ({ messageId }) => messageId,
+});
+
 interface Work {
   readonly token: string;
   readonly payload: Payload;
@@ -52,9 +69,8 @@ export class TransactionSteps {
 
   constructor(params: TransactionStepsParams) {
     this.#params = params;
-    const at = quoteName(params.schema);
-    this.#recordText = `select * from ${at}.record_outcome($1, $2, $3, $4, $5, $6, $7, $8)`;
-    this.#findText = `select * from ${at}.find_outcome($1, $2, $3)`;
+    this.#recordText = textFor(RECORD, params.schema);
+    this.#findText = textFor(FIND, params.schema);
   }
 
   transact(params: TransactParams): Promise<TransactResult> {
@@ -66,12 +82,12 @@ export class TransactionSteps {
   }
 
   async #attempt(session: Session, params: TransactParams): Promise<TransactResult> {
-    const { namespace, workerId, runId, epoch, op, messageId } = params;
+    const { runId, op, messageId } = params;
     const { token, payload, begunReadOnly } = await this.#work(session, params);
     let row: Row | undefined;
     try {
-      const values = [token, namespace, workerId, runId, epoch, op, messageId, Buffer.from(payload)];
-      [row] = await session.run({ name: "record_outcome", text: this.#recordText, values });
+      const values = RECORD.values({ ...params, token, payload });
+      [row] = await session.run({ name: RECORD.name, text: this.#recordText, values });
     } catch (error) {
       await session.rollback();
       if (sqlStateOf(error) === READ_ONLY && !begunReadOnly) throw misused(params.op, MADE_READ_ONLY);
@@ -160,9 +176,8 @@ export class TransactionSteps {
   }
 
   async #find(session: Session, params: TransactParams): Promise<TransactResult | undefined> {
-    const values = [params.namespace, params.runId, params.messageId];
     try {
-      const [row] = await session.run({ name: "find_outcome", text: this.#findText, values });
+      const [row] = await session.run({ name: FIND.name, text: this.#findText, values: FIND.values(params) });
       return row && { outcome: "recorded", message: messageOf(row) };
     } catch (error) {
       throw this.#storeError(error, true);

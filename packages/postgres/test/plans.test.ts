@@ -85,7 +85,7 @@ test("inboxes and histories are read run by run", async () => {
   const namespaces = binary.textArray(["default", "default"]);
   const runs = [namespaces, binary.uuidArray([idOf(1_005), idOf(1_006)]), binary.int4Array([0, 1])];
   await expectFew(call("read_inbox", 3), runs, 10);
-  await expectFew(call("read_histories", 4), [...runs, 10], 15);
+  await expectFew(call("read_histories", 4), [...runs, 10], 20);
 });
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {

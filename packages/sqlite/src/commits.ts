@@ -3,8 +3,10 @@ import {
   type CommitRunsParams,
   type CommitRunsResult,
   HoldfastError,
+  judgeCommit,
   type Message,
   type RunCommit,
+  staysHeld,
   type Transition,
   withParker,
 } from "holdfast/adapter";
@@ -84,10 +86,10 @@ function fenceOf({ sql }: Call, runId: string): Fence | undefined {
 
 function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit: RunCommit): CommitOutcome {
   const mine = row.heldBy !== null && row.heldBy === workerKey;
-  if (row.epoch !== commit.epoch) return LOST;
-  if (row.commit === commit.commit + 1) return written(row, mine);
-  if (row.commit !== commit.commit || !mine) return LOST;
-  if (isBehind(row, commit)) return { outcome: "behind", held: true, delivered: row.delivered };
+  const judged = judgeCommit(row, mine, commit);
+  if (judged === "lost") return LOST;
+  if (judged === "again") return written(row, mine);
+  if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   const { sql } = call;
   const { runKey } = row;
@@ -96,7 +98,7 @@ function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
   const { transition } = commit;
-  if (transition.type !== "hold" && (row.delivered === commit.consumed || transition.type !== "suspend")) {
+  if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
     return written(row, false);
@@ -112,10 +114,6 @@ function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): voi
 
 function written(row: Fence, held: boolean): CommitOutcome {
   return { outcome: "written", held, delivered: row.delivered };
-}
-
-function isBehind({ delivered }: Fence, { transition, consumed }: RunCommit): boolean {
-  return transition.type === "end" && transition.unlessBehind && delivered !== consumed;
 }
 
 function appendEvents(call: Call, row: Fence, commit: RunCommit): number {

@@ -1,8 +1,10 @@
 import {
+  judgeReopening,
   type ReopenOutcome,
   type ReopenParams,
   type RunRef,
   type RunStatus,
+  renewedDeadline,
   type TerminateOutcome,
   type TerminateRunsParams,
   timeInHistory,
@@ -58,9 +60,9 @@ export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutco
   const row = findState(call, params.run);
   if (!row) return { outcome: "not_found", status: null };
   const status = statusName(row.status);
-  if (!isClosedCode(row.status) && row.eventCount > params.eventCount) return { outcome: "reopened", status };
-  if (status !== "failed" || row.eventCount !== params.eventCount) return { outcome: "not_failed", status };
-  if (isSuperseded(call, row)) return { outcome: "superseded", status };
+  const about = { closed: isClosedCode(row.status), failed: status === "failed", eventCount: row.eventCount };
+  const judged = judgeReopening(about, params.eventCount, () => !isSuperseded(call, row));
+  if (judged !== "reopen") return { outcome: judged, status };
   reopen(call, row, params);
   return { outcome: "reopened", status: "running" };
 }
@@ -74,7 +76,7 @@ function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   const { sql, now } = call;
   const seq = row.eventCount + 1;
   appendEvent(call, row.runKey, { ...event, seq, at: timeInHistory(row, lastEventAt(call, row.runKey), now) });
-  const deadlineAt = row.deadlineAt === null ? null : now + (row.deadlineAt - row.createdAt);
+  const deadlineAt = renewedDeadline(row, now);
   const availableAt = now;
   sql.run(
     `update holdfast_runs set event_count = ?, epoch = epoch + 1, status = ?, ended_at = null, deadline_at = ?,

@@ -2,7 +2,16 @@
  * What a call reads of a run before it decides, and the transitions that it then writes. The columns of StateRow are
  * read again by nobody within a call: whoever changes a run twice in one call keeps the copy in step.
  */
-import type { CompensationOutcome, ErrorRecord, Hint, Payload, RunRef, RunStatus } from "holdfast/adapter";
+import {
+  type CompensationOutcome,
+  dueTime,
+  type ErrorRecord,
+  type Hint,
+  isDue,
+  type Payload,
+  type RunRef,
+  type RunStatus,
+} from "holdfast/adapter";
 import type { Call } from "./call.ts";
 import { statusCode } from "./codes.ts";
 import { blob, type Columns } from "./driver.ts";
@@ -82,13 +91,8 @@ function keyIn(row: Columns | undefined): number | null {
   return (row?.[0] as number | null | undefined) ?? null;
 }
 
-/** Not after the deadline; in whole milliseconds, and so never early. */
-export function dueTime(dueAt: number | null, deadlineAt: number | null): number | null {
-  return dueAt === null ? null : Math.min(Math.ceil(dueAt), deadlineAt ?? Number.POSITIVE_INFINITY);
-}
-
 export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
-  if (availableAt !== null && availableAt <= call.now) announceDue(call, laneId, availableAt);
+  if (isDue(availableAt, call.now)) announceDue(call, laneId, availableAt);
 }
 
 /** Also when that is later, for those who could not know: the earliest time of each queue. */
@@ -132,8 +136,9 @@ export function letGo(
   next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
   counts?: Counts,
 ): void {
-  const dueNow = next.dueAt !== null && next.dueAt <= call.now;
-  const availableAt = dueNow ? next.dueAt : dueTime(next.dueAt, row.deadlineAt);
+  // Whole milliseconds, rounded up: nothing is early.
+  const dueAt = next.dueAt === null ? null : Math.ceil(next.dueAt);
+  const availableAt = dueTime(dueAt, row.deadlineAt, call.now);
   const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
   const status = next.status === null ? row.status : statusCode(next.status);
   const { sql } = call;

@@ -1,5 +1,10 @@
 import {
   type Attributes,
+  creationTime,
+  deadlineFrom,
+  firstDueTime,
+  isDue,
+  judgeStart,
   type NewRun,
   type NewRunDecisions,
   newRunRow,
@@ -7,6 +12,7 @@ import {
   type StartRun,
   type StartRunsParams,
   type StartRunsResult,
+  startTime,
   takenRunId,
 } from "holdfast/adapter";
 import type { Call } from "./call.ts";
@@ -17,7 +23,6 @@ import { readRow } from "./run-rows.ts";
 import {
   announceDue,
   announceTaken,
-  dueTime,
   endRun,
   keyOf,
   newestKey,
@@ -78,17 +83,16 @@ interface Shared extends Pick<StartRunsParams, "replaceError"> {
 }
 
 function startRun(call: Call, start: StartRun, { holding, replaceError, versions }: Shared): StartOutcome {
-  const { run, ifRunning, ifClosed } = start;
+  const { run } = start;
   const otherKey = newestKey(call, run.namespace, run.id);
   // A run that this start has created before has its id, so that there is nothing to look for where nobody has it.
   const mine = otherKey === null ? null : keyOf(call, run);
   if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
   const other = otherKey === null ? null : stateByKey(call, otherKey);
   if (other) {
-    const policy = isClosedCode(other.status) ? ifClosed : ifRunning;
-    if (policy === "return") return { outcome: "returned", run: readRow(call, other.runKey) };
-    if (policy === "fail") return { outcome: "exists", run: readRow(call, other.runKey) };
-    if (policy === "replace") {
+    const judged = judgeStart({ closed: isClosedCode(other.status) }, start);
+    if (judged === "returned" || judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
+    if (judged === "replace") {
       announceTaken(call, other);
       raiseEpoch(call, other);
       const ending = { error: replaceError, lastEventAt: lastEventAt(call, other.runKey) };
@@ -137,17 +141,17 @@ export function insertRun(
   const namespaceKey = catalog.nameKey(run.namespace);
   const workflowKey = catalog.nameKey(run.workflow);
   const laneId = catalog.laneId(run, version);
-  const createdAt = previous ? Math.max(now, previous.createdAt + 1) : now;
-  const deadlineAt = run.timeoutMs === undefined ? null : createdAt + run.timeoutMs;
-  const dueAt = dueTime(Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0)), deadlineAt) as number;
-  const mayHold = options.holding?.namespace === run.namespace && dueAt <= now;
+  const createdAt = creationTime(now, previous);
+  const deadlineAt = deadlineFrom(createdAt, run.timeoutMs);
+  const dueAt = Math.ceil(firstDueTime(run, deadlineAt, now));
+  const mayHold = options.holding?.namespace === run.namespace && isDue(dueAt, now);
   const holding = (mayHold && options.holding) || null;
   const runKey = sql.insertIfNew(
     INSERT_RUN,
     ...[newSharedUuidBytes(run.runId), from?.chainKey ?? null, laneId, namespaceKey, workflowKey],
     ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
     ...[holding?.claimId ?? null, holding ? null : dueAt],
-    ...[createdAt, holding ? Math.max(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
+    ...[createdAt, holding ? startTime(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;

@@ -98,6 +98,15 @@ export const transitions: Suite = {
       });
     },
 
+    "what is made due now is due now, also past the deadline": async (t) => {
+      for (const agoMs of [0, 5]) {
+        const holder = await t.held({ timeoutMs: 10 });
+        await t.advance(50);
+        await holder.commit(suspend(t.now - agoMs));
+        expect(await t.run(holder.runId)).toMatchObject({ heldBy: null, availableAt: t.now - agoMs });
+      }
+    },
+
     "availableAt is never later than the deadline": async (t) => {
       const holder = await t.held({ timeoutMs: 1_000 });
       const deadlineAt = t.now + 1_000;

@@ -1,3 +1,4 @@
+import { isDue } from "../model/decisions/due-time.ts";
 import type { Message } from "../model/message.ts";
 import { mayTakeUp } from "../model/parked-by.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../ports/store.ts";
@@ -23,7 +24,7 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
     if (!handlers.has(`${row.workflow}\n${row.version}`)) continue;
     const availableAt = row.availableAt as number;
     const { suspect } = row;
-    if (availableAt > now) nextDueAt = Math.min(nextDueAt ?? availableAt, availableAt);
+    if (!isDue(availableAt, now)) nextDueAt = Math.min(nextDueAt ?? availableAt, availableAt);
     else if (suspect !== params.solo) suspectDue ||= suspect;
     else due.push(row);
   }

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { judgeCommit, staysHeld } from "../model/decisions/commit.ts";
 import { withParker } from "../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../ports/store.ts";
 import { appendMessage, unconsumed } from "./inbox.ts";
@@ -17,10 +18,10 @@ const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOutcome {
   const { workerId } = commit;
   const row = runIn(state, commit.namespace, commit.runId);
-  if (!row || row.epoch !== commit.epoch) return LOST;
-  if (row.commit === commit.commit + 1) return written(row, workerId);
-  if (row.commit !== commit.commit || row.heldBy !== workerId) return LOST;
-  if (isBehind(row, commit)) return { outcome: "behind", held: true, delivered: row.delivered };
+  const judged = row ? judgeCommit(row, row.heldBy === workerId, commit) : "lost";
+  if (!row || judged === "lost") return LOST;
+  if (judged === "again") return written(row, workerId);
+  if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   appendEvents(state, row, commit);
   row.commit += 1;
@@ -38,12 +39,8 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
     state.parkedBy.delete(row.runId);
   }
   if (commit.transition.type === "hold") row.status = commit.transition.status;
-  else if (row.delivered === row.consumed || commit.transition.type !== "suspend") move(state, row, commit, now);
+  else if (!staysHeld(row, commit)) move(state, row, commit, now);
   return written(row, workerId);
-}
-
-function isBehind({ delivered }: RunRecord, { transition, consumed }: RunCommit): boolean {
-  return transition.type === "end" && transition.unlessBehind && delivered !== consumed;
 }
 
 function written(row: RunRecord, workerId: string): CommitOutcome {

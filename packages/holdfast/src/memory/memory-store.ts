@@ -13,10 +13,11 @@ import { commitRuns } from "./commits.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { countRuns, listRuns, readRuns } from "./listing.ts";
-import { reopenRunIfFailed } from "./reopen.ts";
+import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./reopen.ts";
 import { purgeRuns } from "./retention.ts";
 import { startRuns } from "./starts.ts";
 import { emptyState, type MemoryState } from "./state.ts";
+import { sweepWorkers } from "./sweeps.ts";
 import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transact.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
@@ -63,8 +64,8 @@ export class MemoryStore implements port.Store {
     commit: this.#effect("runs.commit", commitRuns),
     releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
-    resumeIfParked: this.#effect("runs.resumeIfParked", workers.resumeRunIfParked),
-    terminate: this.#effect("runs.terminate", workers.terminateRuns),
+    resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
+    terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
     read: this.#effect("runs.read", readRuns),
     list: this.#effect("runs.list", listRuns),
@@ -90,7 +91,7 @@ export class MemoryStore implements port.Store {
     heartbeat: this.#effect("workers.heartbeat", workers.heartbeatWorker),
     readHeld: this.#effect("workers.readHeld", workers.readHeld),
     stop: this.#effect("workers.stop", workers.stopWorker),
-    sweep: this.#effect("workers.sweep", workers.sweepWorkers),
+    sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),
   };
 

@@ -1,7 +1,9 @@
+import { isDue } from "../model/decisions/due-time.ts";
+import { judgeStart } from "../model/decisions/start.ts";
 import { isClosed } from "../model/run.ts";
 import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult, WorkerRef } from "../ports/store.ts";
 import { takenRunId } from "../ports/taken-run-id.ts";
-import { endRun, findRun, hold, insertRun, leanRow, type MemoryState, workerIn } from "./state.ts";
+import { findRun, hold, insertRun, leanRow, type MemoryState, terminate, workerIn } from "./state.ts";
 import { pickVersion } from "./versions.ts";
 
 export function startRuns(state: MemoryState, params: StartRunsParams, now: number): StartRunsResult {
@@ -9,25 +11,19 @@ export function startRuns(state: MemoryState, params: StartRunsParams, now: numb
 }
 
 function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, now: number): StartOutcome {
-  const { run, ifRunning, ifClosed } = start;
+  const { run } = start;
   const mine = state.runs.get(run.runId);
   if (mine && mine.namespace !== run.namespace) throw takenRunId(run.runId);
   if (mine) return { outcome: "created", run: leanRow(mine) };
   const other = findRun(state, { namespace: run.namespace, id: run.id });
+  const judged = judgeStart(other && { closed: isClosed(other.status) }, start);
   if (other) {
-    const policy = isClosed(other.status) ? ifClosed : ifRunning;
-    if (policy === "return") return { outcome: "returned", run: leanRow(other) };
-    if (policy === "fail") return { outcome: "exists", run: leanRow(other) };
-    if (policy === "replace") {
-      const holder = other.heldBy;
-      other.epoch += 1;
-      endRun(state, other, { status: "terminated", output: null, error: params.replaceError }, now);
-      if (holder !== null) state.hints.push({ type: "taken", runId: other.runId, workerId: holder });
-    }
+    if (judged === "returned" || judged === "exists") return { outcome: judged, run: leanRow(other) };
+    if (judged === "replace") terminate(state, other, params.replaceError, now);
   }
   const hintsBefore = state.hints.length;
   const row = insertRun(state, { ...run, version: pickVersion(state, start) }, now, null);
-  const dueNow = row.availableAt !== null && row.availableAt <= now;
+  const dueNow = isDue(row.availableAt, now);
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId })) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);
