@@ -22,7 +22,7 @@ export function dueTime(dueAt: number | null, deadlineAt: number | null, now: nu
   return Math.min(dueAt, deadlineAt ?? Number.POSITIVE_INFINITY);
 }
 
-export function isDue(availableAt: number | null, now: number): availableAt is number {
+export function isDue(availableAt: number | null, now: number): boolean {
   return availableAt !== null && availableAt <= now;
 }
 
