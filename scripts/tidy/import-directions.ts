@@ -23,7 +23,7 @@ export const LAYERS = [
   "client",
 ] as const;
 
-/** The client makes workers, and knows nothing else of the engine: a client without one must not load it by accident. */
+/** The client makes workers and uses nothing else of the engine: a client without a worker must not load it by accident. */
 const CLIENT_MAY_KNOW = "packages/holdfast/src/engine/worker/";
 
 /** Folders and files beside the layers, and the layers that each of them may import. */

@@ -216,7 +216,7 @@ describe("a client whose runs nobody takes", () => {
     await clock.advance("9s");
     expect(shown("warn")).toEqual([]);
     await clock.advance("9s");
-    expect(shown("warn")).toEqual([expect.stringMatching(/^a run was started that nobody takes/)]);
+    expect(shown("warn")).toEqual([expect.stringMatching(/^no worker can claim the run that was started/)]);
     await clock.until(client.close());
   });
 
