@@ -4,7 +4,7 @@
  * Calls overtake each other, because each has a latency of its own. The store itself is the memory store: the reference.
  */
 import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import { MemoryStore } from "../../packages/holdfast/src/memory/memory-store.ts";
+import { MemoryStore } from "../../packages/holdfast/src/memory/store.ts";
 import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
 import type {
   CommitOutcome,

@@ -3,9 +3,9 @@
  * transaction under an advisory lock; the others wait and find it done.
  */
 import { HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
-import { type Client, runQuery, runScript } from "./driver.ts";
+import { type Client, runQuery, runScript } from "./database/driver.ts";
+import { quoteName } from "./database/settings.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
-import { quoteName } from "./settings.ts";
 
 const LOCK_TIMEOUT_S = 60;
 

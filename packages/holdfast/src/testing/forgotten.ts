@@ -2,7 +2,7 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
-import type { MemoryStore } from "../memory/memory-store.ts";
+import type { MemoryStore } from "../memory/store.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { forgottenError } from "../replay/forgotten-ops.ts";
 import type { WorkflowBody } from "../replay/machine-params.ts";

@@ -1,7 +1,7 @@
 import { type StepView, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import { askTransaction } from "../../src/replay/run-context.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 

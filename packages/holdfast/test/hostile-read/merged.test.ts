@@ -1,6 +1,6 @@
 import { type Client, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import type { Context } from "../../src/replay/context.ts";
 import { askTransaction } from "../../src/replay/run-context.ts";
 import type { StepInfo } from "../../src/replay/step-options.ts";
