@@ -1,10 +1,11 @@
-// The reference is what the doc comments say, and they say enough.
+// The reference matches the doc comments, and every export is documented.
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { brokenLinks } from "./guide/links.ts";
 import { exportedNames } from "./reference/declarations.ts";
+import { renderEvents } from "./reference/events.ts";
 import { renderReference } from "./reference/pages.ts";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
@@ -14,6 +15,10 @@ const { pages, faults } = renderReference(root);
 describe("the reference", () => {
   test.each([...pages.keys()])("%s is as the sources say (npm run docs writes it)", (file) => {
     expect(readFileSync(path.join(folder, file), "utf8")).toBe(pages.get(file));
+  });
+
+  test("docs/EVENTS.md is as the table of events says (npm run docs writes it)", () => {
+    expect(readFileSync(path.join(root, "docs", "EVENTS.md"), "utf8")).toBe(renderEvents());
   });
 
   test("has no page that nothing is behind", () => {

@@ -1,4 +1,4 @@
-// Real worker processes, told to end as a terminal (SIGINT) or a deployment (SIGTERM) does, on every store.
+// Real worker processes, stopped the way a terminal (SIGINT) or a deployment (SIGTERM) does it, on every store.
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -120,10 +120,22 @@ describe("while a step is running", () => {
     await child.wrote("hanging");
     child.signal("SIGINT");
     expect(await child.ended).toBe(0);
-    const heard = "somebody else heard it";
+    const heard = "another listener heard it";
     expect(child.lines).toEqual(["in the step", heard, "draining", "hanging", heard, "aborted"]);
   });
 });
+
+test.each(everyWay)(
+  "on %s a program that has nothing left but the wait for a result is told on %s, and ends",
+  async (_, signal, newUrl) => {
+    const child = run(path.join(root, "scripts", "shutdown", "waiting-program.ts"), [newUrl()]);
+    await child.wrote("waiting");
+    child.signal(signal);
+    expect(await child.ended).toBe(0);
+    // The client itself is not closed, and the run is as it was.
+    expect(child.lines).toEqual(["waiting", "client_closed sleeping"]);
+  },
+);
 
 test.each(stores)(
   "on %s a client that nobody uses does not keep the process alive, closed or not",

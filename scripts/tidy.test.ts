@@ -1,11 +1,12 @@
-// The house rules, checked over the whole repository. Each rule lives in scripts/tidy with a proof beside it that it
-// finds what it should and nothing else.
+// The house rules, checked over the whole repository. Each rule is in scripts/tidy, next to a test that it finds what
+// it should and nothing else.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { checkDeterminism } from "./tidy/determinism.ts";
 import exceptions from "./tidy/exceptions.json" with { type: "json" };
 import { checkFileNames } from "./tidy/file-names.ts";
+import { checkImportCycles } from "./tidy/import-cycles.ts";
 import { checkImportDirections } from "./tidy/import-directions.ts";
 import { checkLeftovers } from "./tidy/leftovers.ts";
 import { checkRelativeImports } from "./tidy/relative-imports.ts";
@@ -36,6 +37,10 @@ describe("the repository", () => {
 
   test.each(rules)("%s", (_title, rule) => {
     expect(sources.flatMap(rule).map(formatFinding)).toEqual([]);
+  });
+
+  test("no file imports itself through others", () => {
+    expect(checkImportCycles(sources).map(formatFinding)).toEqual([]);
   });
 
   test("the list of size exceptions names only what exists", () => {

@@ -56,21 +56,21 @@ describe("a seed", () => {
 
 describe("a failure", () => {
   test("is told with its seed, the first broken invariant and what happened to the run", async () => {
-    const result = await runConfiguration(configurationOf(5));
+    const result = await runConfiguration(configurationOf(6));
     const { run } = result.evidence.runs[0]!;
     const failed = { ...result, violations: [{ checker: "signals", runId: run.runId, text: "a letter came twice" }] };
     const report = describeFailure(failed);
     expect(report).toMatch(
-      new RegExp(`^FAILED seed 5: signals: ${run.id} \\(${run.runId}\\): a letter came twice$`, "m"),
+      new RegExp(`^FAILED seed 6: signals: ${run.id} \\(${run.runId}\\): a letter came twice$`, "m"),
     );
     expect(report).toContain(`history of ${run.id}`);
     expect(report).toMatch(new RegExp(`^ +[0-9.]+ driver +${run.id} told: start ${run.id}`, "m"));
-    expect(report).toContain("again: npm run sim -- --seed 5");
+    expect(report).toContain("again: npm run sim -- --seed 6");
   });
 
   test("is shrunk while it stays", { timeout: 120_000 }, async () => {
     const file = await bundleSimulator(path.join(folder, "broken"), {
-      file: "replay/compensations.ts",
+      file: "replay/ops/compensation.ts",
       find: "for (const entry of undone.reverse()) {",
       replace: "for (const entry of undone) {",
     });

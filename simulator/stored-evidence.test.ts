@@ -37,7 +37,7 @@ async function evidenceAt(url: string) {
   return evidence;
 }
 
-/** Some runs on a file, and what the file says of them. */
+/** A few runs in a file, and the evidence read from it. */
 async function evidenceFromFile() {
   const url = `file:${path.join(folder, "app.db")}`;
   const hf = await connect(url, { logger: silentLogger });

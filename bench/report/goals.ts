@@ -28,7 +28,7 @@ export function judge(goal: Goal, medians: Medians): Verdict {
 export function verdicts(results: Results, medians: Medians): Verdict[] {
   const goals = WORKLOADS.flatMap((workload) => workload.goals);
   const faultless: Goal = {
-    text: "steps run twice, runs left out and wrong results of ours, in all measurements",
+    text: "Holdfast in all measurements: steps executed twice, runs missing, wrong results",
     figure: () => faultsOf(results),
     atMost: 0,
   };

@@ -13,7 +13,7 @@ export const finished: Workload = {
   name: "finished",
   title: "Claiming and listing with 1,000,000 finished runs in the store",
   about:
-    "The same claims of 50 due runs, and the same pages of 50 runs, in a store that is nearly empty and in one with a million finished runs, through the store's own calls. Pages (buffers) that PostgreSQL looked at, by pg_stat_statements; milliseconds are medians. The tables are vacuumed first, as autovacuum would.",
+    "The same claims of 50 due runs, and the same pages of 50 runs, in a store that is nearly empty and in one with a million finished runs, through the store's own calls. Pages (buffers) that PostgreSQL read come from pg_stat_statements; milliseconds are medians. The tables are vacuumed first, as autovacuum would do.",
   sizes: {
     tiny: { filling: 500, group: 250 },
     normal: { filling: 1_000_000, group: 2_000 },
@@ -77,7 +77,7 @@ async function main(inside: Inside): Promise<Figures> {
 
 type Loop = Awaited<ReturnType<typeof import("../limits/bare-loop.ts")["BareLoop"]["open"]>>;
 
-/** The first calls of a kind prepare plans, which looks at pages too, so they are not counted. */
+/** The first calls of a kind prepare plans, which also reads pages, so they are not counted. */
 async function stage({ mark }: Inside, loop: Loop, name: string): Promise<Figures> {
   let missing = 0;
   const claim = async (): Promise<void> => {

@@ -6,7 +6,8 @@ import { pause, warm } from "./flow.ts";
 export const idle: Workload = {
   name: "idle",
   title: "An idle system",
-  about: "Statements a minute of one worker with nothing to do; for ours also with 10,000 sleeping runs in the store.",
+  about:
+    "Statements per minute of one worker with nothing to do; for ours also with 10,000 sleeping runs in the store.",
   sizes: {
     tiny: { seconds: 0.2, warm: 3, restMs: 50, sleeping: 20 },
     normal: { seconds: 30, warm: 20, restMs: 3_000, sleeping: 10_000 },
@@ -45,13 +46,13 @@ export const idle: Workload = {
     ...perMinute(snapshots, "sleeping", "slept", "statementsPerMinuteSleeping", "coresSleeping"),
   }),
   shown: [
-    { figure: "statementsPerMinute", title: "statements a minute", better: "lower", chart: true },
+    { figure: "statementsPerMinute", title: "statements per minute", better: "lower", chart: true },
     { figure: "statementsPerMinuteSleeping", title: "the same with sleeping runs", better: "lower" },
     { figure: "coresIdle", title: "cores of the worker", digits: 4, better: "lower" },
   ],
   goals: [
     {
-      text: "idle: statements a minute of one worker on PostgreSQL",
+      text: "idle: statements per minute of one worker on PostgreSQL",
       figure: (m) => m.value("idle", "holdfast-postgres", "statementsPerMinute"),
       atMost: 30,
     },

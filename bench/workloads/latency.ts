@@ -9,7 +9,7 @@ export const latency: Workload = {
   name: "latency",
   title: "Latency of a run of 3 steps on an idle system",
   about:
-    "One run at a time, 5 to 50 ms after the one before, from the call of start to its result. The bare figure is the start and the three commits that such a run needs, one after the other.",
+    "One run at a time, 5 to 50 ms after the previous one, measured from the call of start to its result. The bare figure is the start and the three commits that such a run needs, one after the other.",
   sizes: {
     tiny: { times: 5, steps: 3, warm: 5, idleMs: 50 },
     normal: { times: 150, steps: 3, warm: 100 },
@@ -42,7 +42,7 @@ export const latency: Workload = {
     })),
     ...STORES.map(([store, title]) =>
       ratioGoal({
-        text: `idle 3-step latency on ${title}: p50 over that of the bare commits that it needs`,
+        text: `idle 3-step latency on ${title}: p50 over that of the bare commits it needs`,
         of: ["latency", "p50"],
         over: `holdfast-${store}`,
         under: [`bare-${store}`],
@@ -59,7 +59,7 @@ export async function latencies(size: Size, once: (i: number) => Promise<unknown
     const began = performance.now();
     await once(i);
     took.push(performance.now() - began);
-    // Not in step with anybody's polling.
+    // Out of step with any polling.
     await pause(5 + ((i * 7919) % 46));
   }
   const q = (at: number): number => quantile(took, at);

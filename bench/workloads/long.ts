@@ -14,7 +14,7 @@ export const long: Workload = {
   name: "long",
   title: "One run with 10,000 sequential steps",
   about:
-    "Statements and bytes of the first tenth beside those of the last tenth, counted while the run stands still between two steps; the time for that is taken off. The bare figure is the same commits, one after the other. Peers get 1,000 steps (OpenWorkflow 900).",
+    "Statements and bytes of the first tenth next to those of the last tenth, counted while the run is paused between two steps; the pause is subtracted from the time. The bare figure is the same commits, one after the other. Peers get 1,000 steps (OpenWorkflow 900).",
   sizes: {
     tiny: { steps: 40, warm: 5 },
     normal: { steps: 10_000, warm: 50 },

@@ -4,7 +4,8 @@ import { settle, warm, within } from "./flow.ts";
 export const parallel: Workload = {
   name: "parallel",
   title: "One run with 1,000 parallel steps",
-  about: "From the start of the run until the store has its end. OpenWorkflow allows fewer steps and gets 900.",
+  about:
+    "Measured from the start of the run until its end is in the store. OpenWorkflow allows fewer steps and gets 900.",
   sizes: {
     tiny: { width: 20, warm: 10, before: 1 },
     normal: { width: 1_000, warm: 100, before: 3 },

@@ -12,7 +12,7 @@ export const processes: Workload = {
   name: "processes",
   title: "One, two and four worker processes",
   about:
-    "Runs of ten steps that a client in a process of its own starts and the workers claim, with the same number of runs under way in all of them together. Every step and every run is counted: none is done twice.",
+    "A client in its own process starts runs of ten steps, and the workers claim them, with the same total number of runs in flight. Every step and every run is counted: none is executed twice.",
   sizes: {
     tiny: { runs: 40, steps: 10, live: 20, warm: 0, most: 2 },
     normal: { runs: 4_000, steps: 10, live: 500, warm: 500, most: 4 },
@@ -37,7 +37,7 @@ export const processes: Workload = {
       atLeast: 0.8,
     },
     {
-      text: `one, two and four worker processes on ${title}: steps run twice or left out`,
+      text: `one, two and four worker processes on ${title}: steps executed twice or skipped`,
       figure: (m: Medians) => m.value("processes", `holdfast-${store}`, "stepsWrong"),
       atMost: 0,
     },
@@ -70,7 +70,7 @@ async function withWorkers(bench: Bench, count: number): Promise<{ rate: number;
   return { rate: (runs * steps) / seconds, stepsWrong: Math.abs(total - (runs + warm) * steps) };
 }
 
-/** Warms the workers up, then starts the runs and waits until the store has the end of each. */
+/** Warms up the workers, then starts the runs and waits until the store has the end of each. */
 async function client({ engine, size, hear, mark }: Inside): Promise<Figures> {
   const { runs = 0, steps = 1, warm = 0, batch = 0 } = size;
   await hear("start");

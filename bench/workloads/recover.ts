@@ -8,7 +8,7 @@ export const recover: Workload = {
   name: "recover",
   title: "kill -9, and recovery",
   about:
-    "A run of sequential steps kills its own process in one of them; another process is started at once. Counted from the end of the dead worker's lease, or from when the second process is ready where there is no lease.",
+    "A run of sequential steps kills its own process in one of them; another process is started at once. Time counts from when the dead worker's lease expires, or from when the second process is ready if there is no lease.",
   sizes: {
     tiny: { steps: 30, killIn: 20, leaseMs: 1_000 },
     normal: { steps: 2_000, killIn: 1_500, leaseMs: 5_000 },
@@ -23,13 +23,13 @@ export const recover: Workload = {
   measure,
   parts: { doomed, heir },
   shown: [
-    { figure: "afterLeaseMs", title: "lease's end to the next new step, ms", digits: 0, better: "lower" },
+    { figure: "afterLeaseMs", title: "lease expiry to the next new step, ms", digits: 0, better: "lower" },
     { figure: "afterKillMs", title: "kill to the next new step, ms", digits: 0, better: "lower", chart: true },
     { figure: "ranAgain", title: "completed steps run again", better: "lower" },
   ],
   goals: STORES.flatMap(([store, title]) => [
     {
-      text: `kill -9 on ${title}: next new step after the lease has ended`,
+      text: `kill -9 on ${title}: next new step after the lease expired`,
       figure: (m) => m.value("recover", `holdfast-${store}`, "afterLeaseMs"),
       atMost: 1_000,
       unit: "ms",
@@ -51,7 +51,7 @@ async function measure(bench: Bench): Promise<Figures> {
   return { ...figures, afterKillMs: (figures["nextStepAt"] ?? Number.NaN) - killedAt, nextStepAt: 0 };
 }
 
-/** Never comes back. */
+/** Never returns. */
 async function doomed({ engine, hooks, size }: Inside): Promise<Figures> {
   hooks.killIn(size["killIn"] ?? 1);
   await engine.start("seq", "doomed", size["steps"] ?? 1);
@@ -63,7 +63,7 @@ async function heir({ engine, hooks, size }: Inside): Promise<Figures> {
   const { steps = 0, killIn = 0 } = size;
   const readyAt = Date.now();
   const leaseEndAt = readyAt + ((await engine.leaseLeftMs?.()) ?? 0);
-  // An engine that has no lease may have gone on while it was being opened.
+  // An engine without a lease may have continued the run while it was being opened.
   const ended = hooks.untilFinished(1 - hooks.finishedAt.size);
   await within(
     ended.then(() => settle(engine)),

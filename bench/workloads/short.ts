@@ -4,7 +4,7 @@ import { throughput } from "./flow.ts";
 export const short: Workload = {
   name: "short",
   title: "Runs of 1 step",
-  about: "Many runs of one step, each started by a call of its own, 200 calls under way. For a queue, a job is a run.",
+  about: "Many runs of one step, each started by its own call, 200 calls in flight. For a queue, a job is a run.",
   sizes: {
     tiny: { runs: 30, steps: 1, warm: 10 },
     normal: { runs: 20_000, steps: 1, warm: 1_000 },
@@ -41,7 +41,7 @@ export const short: Workload = {
 export const bulk: Workload = {
   name: "bulk",
   title: "Runs of 1 step, started many at a time",
-  about: "The same, started 500 at a time through the call that the engine has for it.",
+  about: "The same, started 500 at a time through the engine's bulk call.",
   sizes: {
     tiny: { runs: 30, steps: 1, warm: 10, chunk: 10 },
     normal: { runs: 20_000, steps: 1, warm: 1_000, chunk: 500 },

@@ -4,7 +4,7 @@ import { flood, pause, settle, warm, within } from "./flow.ts";
 export const signals: Workload = {
   name: "signals",
   title: "1,000 waiting runs, all signaled",
-  about: "From the first signal, 200 under way, until the store has the end of every run.",
+  about: "Measured from the first signal, with 200 in flight, until the end of every run is in the store.",
   sizes: {
     tiny: { runs: 20, warm: 5, restMs: 100 },
     normal: { runs: 1_000, warm: 200, restMs: 2_000 },
@@ -18,7 +18,7 @@ export const signals: Workload = {
       const waiting = hooks.untilWaiting(runs);
       await flood(runs, starting, (i) => engine.start("wait", `wait-${i}`, 0));
       await within(waiting, "runs that wait");
-      // The wait itself must be recorded, and the worker must have come to rest.
+      // The wait itself must be recorded, and the worker must be idle.
       await pause(restMs);
       await mark("begin");
       const all = hooks.untilFinished(runs);

@@ -12,7 +12,7 @@ export const sleepers: Workload = {
   name: "sleepers",
   title: "10,000 sleeping runs whose wake-ups are spread over a minute",
   about:
-    "Ours: the worker in one process, whose memory is measured, the client in another. The warmed-up worker is compared with itself when all runs sleep, after a forced collection both times, and with its peak. Peers: 500 sleepers over five seconds, client and worker in one process.",
+    "Ours: the worker runs in one process, whose memory is measured, and the client in another. The warmed-up worker's memory is compared with its memory when all runs sleep, both after a forced collection, and with its peak. Peers: 500 sleepers over five seconds, client and worker in one process.",
   sizes: {
     tiny: { runs: 30, warm: 20, leadMs: 300, spreadMs: 300 },
     normal: { runs: 10_000, warm: 1_000, leadMs: 6_000, spreadMs: 60_000 },
@@ -29,7 +29,7 @@ export const sleepers: Workload = {
   shown: [
     { figure: "lateP50", title: "late, p50, ms", digits: 0, better: "lower" },
     { figure: "lateP99", title: "late, p99, ms", digits: 0, better: "lower", chart: true },
-    { figure: "lateMax", title: "late, most, ms", digits: 0, better: "lower" },
+    { figure: "lateMax", title: "late, max, ms", digits: 0, better: "lower" },
     { figure: "rssGrowthMiB", title: "growth of resident memory, asleep, MiB", digits: 1, better: "lower" },
     { figure: "rssPeakGrowthMiB", title: "the same at its peak, MiB", digits: 1, better: "lower" },
     { figure: "heapGrowthMiB", title: "growth of the heap, asleep, MiB", digits: 1, better: "lower" },
@@ -64,7 +64,7 @@ async function twoProcesses(bench: Bench): Promise<Figures> {
   return sleeping.figures;
 }
 
-/** Naps at fixed times, so that nothing depends on when a run was started. */
+/** Naps until fixed times, so that nothing depends on when a run was started. */
 async function worker(inside: Inside): Promise<Figures> {
   const { engine, hooks, size, mark, hear } = inside;
   const { runs = 0, warm: naps = 0 } = size;
@@ -96,7 +96,7 @@ async function worker(inside: Inside): Promise<Figures> {
   };
 }
 
-/** A run's id says when it is due. */
+/** A run's id contains its due time. */
 async function client({ engine, size }: Inside): Promise<Figures> {
   const { runs = 0, leadMs = 0, spreadMs = 0 } = size;
   const firstAt = Date.now() + leadMs;

@@ -5,7 +5,7 @@ export const starts: Workload = {
   name: "starts",
   title: "Starting runs, with no worker at work",
   about:
-    "A client alone: one call for each run, 200 under way; then 500 runs in a call. The peers' starts/s stand with the runs of 1 step.",
+    "A client alone: one call for each run, 200 in flight; then 500 runs per call. The peers' starts/s are listed with the runs of 1 step.",
   sizes: {
     tiny: { runs: 40, warm: 10, chunk: 10 },
     normal: { runs: 20_000, warm: 1_000, chunk: 500 },
@@ -33,7 +33,7 @@ export const starts: Workload = {
   },
   shown: [
     { figure: "startsPerSecond", title: "starts/s, one by one", better: "higher", chart: true },
-    { figure: "startsPerSecondMany", title: "starts/s, 500 in a call", better: "higher" },
+    { figure: "startsPerSecondMany", title: "starts/s, 500 per call", better: "higher" },
     { figure: "walBytesPerStep", title: "WAL bytes per start", better: "lower" },
     { figure: "commitsPerStep", title: "commits per start", digits: 3, better: "lower" },
   ],

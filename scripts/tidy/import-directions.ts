@@ -1,4 +1,4 @@
-// Imports point downwards only. Type-only imports count too: a type that reaches upwards is a dependency all the same.
+// Imports point downwards only. Type-only imports count too: a type from a higher layer is a dependency all the same.
 //
 // - Inside packages/holdfast/src a layer imports itself and the layers below it.
 // - The core has no runtime dependencies; an adapter is loaded with a dynamic import, by the URL resolver.
@@ -19,7 +19,7 @@ const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   "adapter.ts": [...LAYERS, "memory"],
 };
 
-/** Files that assemble the product, and what they may import besides what their layer may. */
+/** Files that assemble the product, and what they may import in addition to their layer. */
 const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   "packages/holdfast/src/client/connect.ts": ["memory"],
 };
@@ -44,10 +44,10 @@ const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
 };
 
-/** The suites of the client: unlike those of the store, they see what users see. */
+/** The client suites: unlike those of the store, they see what users see. */
 const CLIENT_SUITES = "packages/conformance/src/client/";
 
-/** Where servers for tests are started: by `npm test`, and by tests that need one to themselves. */
+/** Starts servers for tests: for `npm test`, and for tests that need a server of their own. */
 const TEST_SERVERS = "scripts/test-servers.mjs";
 
 export function checkImportDirections(source: Source): Finding[] {

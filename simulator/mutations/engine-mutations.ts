@@ -25,8 +25,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "repeats a step that must not be repeated after a crash",
     file: "engine/step-board.ts",
-    find: 'if (!wasCutOff(work) || (work.options.onCrash !== "fail" && !work.closing)) return false;',
-    replace: "if (!wasCutOff(work) || !work.closing) return false;",
+    find: 'if (!work.cutOff || (work.options.onCrash !== "fail" && !work.closing)) return false;',
+    replace: "if (!work.cutOff || !work.closing) return false;",
     caughtBy: "completed-once",
   },
   {
@@ -75,15 +75,15 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "wakes a run from memory that others have had since",
     file: "engine/run-executor.ts",
-    find: 'return this.state === "suspended" && run.epoch === this.run.epoch + 1 && this.#commits.matches(run);',
-    replace: 'return this.state === "suspended";',
+    find: "return this.suspended && run.epoch === this.#run.epoch + 1 && this.#commits.matches(run);",
+    replace: "return this.suspended;",
     caughtBy: "completed-once",
   },
   {
     name: "forgets attributes when others are set",
     file: "engine/run-commits.ts",
-    find: "const attributes = machine.freshAttributes && { ...run.attributes, ...machine.freshAttributes };",
-    replace: "const attributes = machine.freshAttributes;",
+    find: "const attributes = set && { ...run.attributes, ...set };",
+    replace: "const attributes = set;",
     caughtBy: "row-is-fold",
   },
   {
@@ -118,8 +118,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "asks for work all the time",
     file: "engine/claimer.ts",
-    find: "else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);",
-    replace: "else if (result.nextDueAt === null) this.#wakeIn(50, clock);",
+    find: "this.#wakeIn(this.#params.fallbackMs, clock);\n    // What is locked",
+    replace: "this.#wakeIn(50, clock);\n    // What is locked",
     caughtBy: "quiet",
   },
   {

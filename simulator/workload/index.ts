@@ -1,6 +1,6 @@
 /** Every op that generated workflows use. A new op is one more file and one more line here. */
 import { type AnyWorkflow, workflow } from "../../packages/holdfast/src/define/definitions.ts";
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";
@@ -60,7 +60,6 @@ export function drawProgram(seed: string, name: string, version: string, setting
     letters: 0,
     names: 0,
     drawn: 0,
-    aloof: false,
     races: false,
   };
   const drawNodes = (least: number, most: number, depth: number): Node[] => {
@@ -81,13 +80,8 @@ export function drawProgram(seed: string, name: string, version: string, setting
     settings,
     onTrunk: depth === 0,
     isFirst: left.drawn === 0 && depth === 0,
-    aloof: left.aloof,
     useRace: () => {
       left.races = true;
-    },
-    keepAloof: () => {
-      left.aloof = true;
-      return true;
     },
     name: (prefix) => `${prefix}${++left.names}`,
     nodes: (least, most) => (depth >= DEPTH_MAX ? [] : drawNodes(least, most, depth + 1)),
@@ -107,8 +101,7 @@ export function drawProgram(seed: string, name: string, version: string, setting
     retry,
     signals,
     letters: left.letters,
-    lastWords: !left.aloof && new Dice(`last words ${seed} ${name} ${version}`).chance(0.3),
-    aloof: left.aloof,
+    lastWords: new Dice(`last words ${seed} ${name} ${version}`).chance(0.3),
     retriable: !left.races,
   };
 }
@@ -117,7 +110,7 @@ export interface ProgramInput {
   readonly hop: number;
 }
 
-/** The function of the workflow, on that stage. */
+/** The function of the workflow, on the given stage. */
 export function programBody(program: Program, stage: Stage): (ctx: Context, input: ProgramInput) => Promise<unknown> {
   return async (ctx, input) => {
     const sights: Sight[] = [];

@@ -7,15 +7,15 @@ interface MailboxNode {
   readonly kind: "mailbox";
   readonly name: string;
   readonly letters: number;
-  /** Whether each letter is filed by a step. */
+  /** Whether a step records each letter. */
   readonly files: boolean;
 }
 
-/** Reads letters of several senders, one after the other. */
+/** Reads letters from several senders, one after the other. */
 export const mailbox: OpKind<MailboxNode> = {
   kind: "mailbox",
   draw(draft) {
-    if (!draft.onTrunk || draft.aloof) return undefined;
+    if (!draft.onTrunk) return undefined;
     const letters = draft.dice.int(1, 6);
     draft.letters(letters);
     return { kind: "mailbox", name: draft.name("m"), letters, files: draft.dice.chance(0.4) };

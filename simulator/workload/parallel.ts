@@ -1,4 +1,4 @@
-import type { Context } from "../../packages/holdfast/src/replay/context.ts";
+import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import { errorText, isCancellation, type Node, type OpKind, type Site } from "./program.ts";
 
 interface ParallelNode {
@@ -8,7 +8,7 @@ interface ParallelNode {
   readonly limit: number | undefined;
 }
 
-/** Chains that run beside each other. */
+/** Branches that run side by side. */
 export const parallel: OpKind<ParallelNode> = {
   kind: "parallel",
   draw({ dice, nodes }) {

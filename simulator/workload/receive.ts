@@ -7,11 +7,10 @@ interface ReceiveNode {
   readonly timeoutMs: number | undefined;
 }
 
-/** Waits for a signal of its own, with or without a timeout. */
+/** Waits for a signal with a unique name, with or without a timeout. */
 export const receive: OpKind<ReceiveNode> = {
   kind: "receive",
   draw(draft) {
-    if (draft.aloof) return undefined;
     const { dice } = draft;
     const name = draft.name("g");
     const timeoutMs = dice.chance(0.5) ? dice.pick([100, 2_000, 8_000]) : undefined;

@@ -5,13 +5,10 @@ interface RetiredNode {
   readonly op: string;
 }
 
-/**
- * A step that a deploy takes out of the code of a version. It stands first, in runs to which nothing is said: a run that has got
- * a message while the step was under way cannot go on without it (FOUND.md).
- */
+/** A step that a deployment removes from the code of a version. It comes first; messages may arrive while it is in flight. */
 export const retired: OpKind<RetiredNode> = {
   kind: "retired",
-  draw: (draft) => (draft.isFirst && draft.keepAloof() ? { kind: "retired", op: draft.name("r") } : undefined),
+  draw: (draft) => (draft.isFirst ? { kind: "retired", op: draft.name("r") } : undefined),
   async run({ op }, site) {
     if (site.stage.retires) {
       site.ctx.retired(op);

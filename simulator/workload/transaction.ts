@@ -1,5 +1,5 @@
 import type { MemoryTransaction } from "../../packages/holdfast/src/memory/transactions/transact.ts";
-import type { StepInfo } from "../../packages/holdfast/src/replay/step-options.ts";
+import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import { type EffectPlan, noteSight, type OpKind, seenAt } from "./program.ts";
 
 interface TransactionNode {

@@ -2,12 +2,17 @@ import { describe, test } from "vitest";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
+import { onCall } from "./client/on-call.ts";
+import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
 import { wrongArguments } from "./client/wrong-arguments.ts";
 
-const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting];
+const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting, signaling, onCall];
 
-/** Registers what every client does alike, whatever its store. `open` gives the URL of a new, empty store to each test. */
+/**
+ * Registers the tests that every client passes on every store. `open` returns the URL of a new, empty store for each
+ * test.
+ */
 export function clientConformance(name: string, open: OpenUrl): void {
   describe(`a client on ${name}`, () => {
     for (const { noun, cases } of SUITES) {

@@ -12,13 +12,13 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
-export { judgeCommit, staysHeld } from "./model/decisions/commit.ts";
-export { afterHolder } from "./model/decisions/dead-holder.ts";
-export { judgeDelivery, wakes, wakeTime } from "./model/decisions/delivery.ts";
+export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
+export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
+export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
-export { chooseVersion } from "./model/decisions/version-choice.ts";
+export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export {
   type Attributes,
@@ -133,7 +133,7 @@ export {
 } from "./ports/store-calls.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
 export { takenRunId } from "./ports/taken-run-id.ts";
-export type { Context } from "./replay/context.ts";
-export type { TransactionWork } from "./replay/op.ts";
-export { askTransaction } from "./replay/run-context.ts";
-export type { StepInfo, StepOptions } from "./replay/step-options.ts";
+export type { Context } from "./replay/context/context.ts";
+export { askTransaction } from "./replay/context/run-context.ts";
+export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";
+export type { TransactionWork } from "./replay/ops/step-work.ts";

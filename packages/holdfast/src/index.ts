@@ -1,13 +1,16 @@
-export type { Client, RunPage, StartArguments, StartedMany, StartRequest } from "./client/client.ts";
+export type { Client, RunPage } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, RunDescription, RunSummary, StepView } from "./client/run-view.ts";
+export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
+export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
+export type { StepView } from "./client/step-view.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
+export type { Cause, CauseKind, RequestedCancel } from "./client/why-causes.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {
@@ -69,13 +72,15 @@ export type {
   BranchList,
   BranchMap,
   CollectAll,
+  Context,
+  ContinueArguments,
   Outcomes,
   ParallelOptions,
   RaceResult,
+  RunInfo,
   Settled,
-} from "./replay/branches.ts";
-export type { Context, ContinueArguments, RunInfo, SignalDefinition } from "./replay/context.ts";
-export type { OnBug } from "./replay/machine-params.ts";
+  SignalDefinition,
+} from "./replay/context/context.ts";
 export type {
   Compensation,
   CompensationInfo,
@@ -85,4 +90,5 @@ export type {
   StepFunction,
   StepInfo,
   StepOptions,
-} from "./replay/step-options.ts";
+} from "./replay/ops/step-options.ts";
+export type { OnBug } from "./replay/run-code.ts";

@@ -3,7 +3,7 @@
 import { type Context, workflow } from "holdfast";
 import { type MemoryStore, testEngine, VirtualClock } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { Fleet } from "./behaviour/fleet.ts";
+import { Fleet } from "./lab/fleet.ts";
 
 type Calls = MemoryStore["calls"];
 

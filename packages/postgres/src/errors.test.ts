@@ -51,6 +51,16 @@ describe("while the store is in use", () => {
     expect(callError(fromSystem("ECONNRESET"), call)).toMatchObject({ code: "store_outcome_unknown" });
   });
 
+  test.each([
+    fromServer("28P01"),
+    fromServer("28000"),
+    fromServer("3D000"),
+    new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string"),
+  ])("%s does not go away by itself, and whoever has just called hears of it at once", (error) => {
+    const wrong = callError(error, { ...call, harmless: true });
+    expect(wrong).toMatchObject({ code: "store_unavailable", data: { lasting: true } });
+  });
+
   test("a connection is given up when it broke or leads to the wrong server", () => {
     expect(spoilsConnection(fromSystem("ECONNRESET"))).toBe(true);
     expect(spoilsConnection(fromServer("25006"))).toBe(true);
@@ -72,6 +82,12 @@ describe("while a store is opened", () => {
     [fromSystem("EACCES"), "store_unavailable", "permissions"],
     [new Error("timeout expired"), "store_unavailable", "connect_timeout"],
     [new Error("self-signed certificate"), "store_unavailable", "sslrootcert"],
+    [new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string"), "store_refused", "PGPASSWORD"],
+    [
+      new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a non-empty string"),
+      "store_refused",
+      "asks for a password, and there is none",
+    ],
     [fromServer("28P01"), "store_refused", "password"],
     [fromServer("28000"), "store_refused", "pg_hba.conf"],
     [fromServer("3D000"), "store_refused", "Create the database"],

@@ -22,6 +22,10 @@ const LASTING = /^(?:42501|3F000|42P01|42883|28|3D000)/;
 const MISSING_RIGHT = "42501";
 const ADVICE_ON_RIGHTS = "Grant the role what docs/postgresql.md lists for workers or for migrators.";
 
+/** The driver's own words, when the server asks for a password and it has none to give. */
+const NO_PASSWORD = /^SASL: .*client password must be/;
+const ADVICE_ON_PASSWORD = "Put one into the URL (postgres://user:password@host/database), or set PGPASSWORD.";
+
 const LOCKED = "55P03";
 /** Somebody was faster, perhaps a copy of this very call: repeated, it finds what that has done. */
 const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
@@ -46,7 +50,7 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   if (isHoldfastError(error)) return error;
   const { state, message, constraint = "" } = failureOf(error);
   const at = `PostgreSQL at ${where}, ${call}`;
-  const lasting = state !== undefined && LASTING.test(state) ? { lasting: true } : {};
+  const lasting = (state === undefined ? NO_PASSWORD.test(message) : LASTING.test(state)) ? { lasting: true } : {};
   const data = { where, call, ...(state === undefined ? {} : { sqlState: state }), ...lasting };
   const options = { cause: error, data };
   if (state === INVARIANT) return new HoldfastError("invariant_broken", `${at}: ${message}`, options);
@@ -102,6 +106,8 @@ export function openError(
       cause,
       data: { where, schema, ...(state === undefined ? {} : { sqlState: state }) },
     });
+  if (state === undefined && NO_PASSWORD.test(message))
+    return failed("store_refused", `the server asks for a password, and there is none. ${ADVICE_ON_PASSWORD}`);
   if (state === undefined) return failed("store_unavailable", unreachable(code, message));
   if (/^28/.test(state)) {
     return failed(

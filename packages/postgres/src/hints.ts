@@ -1,13 +1,14 @@
 import type { Hint } from "holdfast/adapter";
 
-/** Reads the lines that the functions write: type, what the runs have in common, run ids; separated by tabs and commas. */
+/** Reads the lines that the functions write: type, what the runs have in common, run ids (or a queue, and from when on). */
 export function readHints(lines: unknown): readonly Hint[] {
   return typeof lines !== "string" || lines === "" ? [] : lines.split("\n").flatMap(readLine);
 }
 
 function readLine(line: string): Hint[] {
-  const [type, common = "", rest = ""] = line.split("\t");
-  if (type === "d") return [{ type: "due", namespace: common, queue: rest }];
+  const [type, common = "", rest = "", at] = line.split("\t");
+  if (type === "d")
+    return [{ type: "due", namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) }];
   const runIds = rest.split(",");
   switch (type) {
     case "e":

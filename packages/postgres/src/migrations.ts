@@ -2,12 +2,15 @@
  * Brings the schema up to date: numbered migrations, forward only. Whoever comes first applies what is missing, in one
  * transaction under an advisory lock; the others wait and find it done.
  */
-import { HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
-import { type Client, runQuery, runScript } from "./database/driver.ts";
+import { type Clock, HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
+import { type Client, destroyClient, runQuery, runScript } from "./database/driver.ts";
 import { quoteName } from "./database/settings.ts";
+import { sqlStateOf } from "./errors.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
 
-const LOCK_TIMEOUT_S = 60;
+/** How long a migration waits: until it says so, for a lock that others have, and in all. */
+const PATIENCE = { noticeMs: 5_000, lockMs: 60_000, wholeMs: 600_000 } as const;
+const LOCK_NOT_AVAILABLE = "55P03";
 
 export interface Migration {
   /** 1, 2, 3… without gaps. A migration that was ever released is never changed. */
@@ -25,19 +28,26 @@ export interface MigrateParams {
   readonly mode: MigrateMode;
   readonly where: string;
   readonly log: Logger;
+  readonly clock: Clock;
+  readonly patience?: { readonly noticeMs: number; readonly lockMs: number; readonly wholeMs: number };
   /** Default: those of this package. */
   readonly migrations?: readonly Migration[];
 }
 
 export async function migrate(params: MigrateParams): Promise<void> {
-  const { client, schema, where, log } = params;
-  const { migrations = MIGRATIONS } = params;
+  const { client, schema, migrations = MIGRATIONS } = params;
   const latest = migrations.length;
   const found = await readVersion(client, schema);
   if (found === latest) return;
   if (found > latest) throw newerThanCode(params, found, latest);
   if (params.mode === "check") throw notUpToDate(params, found, latest);
-  await runScript(client, `begin; set local lock_timeout = '${LOCK_TIMEOUT_S}s'`);
+  await watched(params, () => applyMissing(params, migrations));
+}
+
+async function applyMissing(params: MigrateParams, migrations: readonly Migration[]): Promise<void> {
+  const { client, schema, where, log, patience = PATIENCE } = params;
+  const latest = migrations.length;
+  await runScript(client, `begin; set local lock_timeout = ${patience.lockMs}`);
   try {
     await runQuery(client, {
       text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
@@ -54,6 +64,38 @@ export async function migrate(params: MigrateParams): Promise<void> {
     await runScript(client, "rollback").catch(() => {});
     throw error;
   }
+}
+
+/** Nobody waits for a migration in silence, nor for ever: others may hold its locks, or the server may be gone without a word. */
+async function watched(params: MigrateParams, work: () => Promise<void>): Promise<void> {
+  const { client, clock, log, where, schema, patience = PATIENCE } = params;
+  const { noticeMs, lockMs, wholeMs } = patience;
+  let tooLong = false;
+  const notice = clock.setTimer(noticeMs, () => {
+    const advice = `Another process may be at it, or a transaction may have locked a table; a lock is waited for up to ${lockMs / 1_000} s.`;
+    log.warn({ where, schema }, `still migrating the schema "${schema}" after ${noticeMs / 1_000} s. ${advice}`);
+  });
+  const limit = clock.setTimer(wholeMs, () => {
+    tooLong = true;
+    destroyClient(client);
+  });
+  try {
+    await work();
+  } catch (error) {
+    if (tooLong) throw unfinished(params, `has not ended within ${wholeMs / 1_000} s`, error);
+    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+    throw unfinished(params, `needs a lock that somebody else has held for ${lockMs / 1_000} s`, error);
+  } finally {
+    notice.cancel();
+    limit.cancel();
+  }
+}
+
+function unfinished({ where, schema }: MigrateParams, what: string, cause: unknown): HoldfastError {
+  const advice =
+    "Nothing was changed. Look into pg_stat_activity for the session that is in the way, end it if it is stuck, and connect again.";
+  const message = `PostgreSQL at ${where}: the migration of the schema "${schema}" ${what}. ${advice}`;
+  return new HoldfastError("store_unavailable", message, { cause, data: { where, schema } });
 }
 
 /** 0: nothing there yet. Asks the catalog first, because a missing table would end the transaction. */

@@ -1,6 +1,14 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
 import { HoldfastError, uuidV7 } from "holdfast/adapter";
-import { type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./database/driver.ts";
+import {
+  answerLimit,
+  type Client,
+  type ClientPurpose,
+  endClient,
+  newClient,
+  placeOf,
+  runQuery,
+} from "./database/driver.ts";
 import { Pool } from "./database/pool.ts";
 import { Server } from "./database/server.ts";
 import { Sessions } from "./database/sessions.ts";
@@ -23,7 +31,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   try {
     await client.connect();
     purpose = await examine(client, settings, where);
-    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log });
+    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log, clock });
   } catch (error) {
     throw openError(error, where, settings);
   } finally {
@@ -42,7 +50,8 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     await Promise.all([notifier.close(), sessions.close(), pool.close()]);
   };
   const store = new PostgresStore({ server, steps, where, whenClosed });
-  return { store, notifier, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
+  const callLimitMs = settings.connectTimeoutMs + answerLimit(settings);
+  return { store, notifier, callLimitMs, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 
 /** Refuses a server that is too old or takes no writes, and finds out what the connections have to ask for. */

@@ -115,11 +115,12 @@ describe("a stranger's open transaction that has locked a run", () => {
   test("keeps that run, and only that run, from being claimed, released, swept and resumed", async () => {
     const { store } = await database.open();
     await register(store, worker, 1_000);
-    await start(store, [newRun(10), newRun(11)]);
+    await start(store, [newRun(10), newRun(11), { ...newRun(12), startDelayMs: 60_000 }]);
     await lock(10);
     const claimed = await claim(store, worker, idOf(100));
     expect(claimed.runs.map(({ runId }) => runId)).toEqual([idOf(11)]);
-    expect(claimed.nextDueAt).toBe(claimed.now);
+    expect(claimed.moreDue).toBe(true);
+    expect(claimed.nextDueAt).toBeGreaterThan(claimed.now);
     await stranger.query("rollback");
     await claim(store, worker, idOf(101));
     await lock(10);

@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from "holdfast/adapter";
+import { VirtualClock } from "holdfast/testing";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MIGRATIONS, type Migration, migrate } from "../src/migrations.ts";
@@ -12,15 +13,21 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
+function newClient(): pg.Client {
+  const client = new pg.Client({ connectionString: serverUrl() });
+  client.on("error", () => {});
+  return client;
+}
+
 async function migrateTo(
   schema: string,
   migrations: readonly Migration[],
   mode: "auto" | "check" = "auto",
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl() });
+  const client = newClient();
   await client.connect();
   try {
-    await migrate({ client, schema, mode, where: "here", log: silent, migrations });
+    await migrate({ client, schema, mode, where: "here", log: silent, clock: new VirtualClock(), migrations });
   } finally {
     await client.end();
   }
@@ -83,6 +90,49 @@ test("what is missing is applied in order, and a migration that fails changes no
   expect(
     await database.sql(`select a from ${database.name("one")} union all select a from ${database.name("two")}`),
   ).toEqual([{ a: 2 }, { a: 3 }]);
+});
+
+/** Migrates while somebody else holds the lock that migrations take, and lets so much time pass. */
+async function migrateBehindLock(wait: "5s" | "10 minutes") {
+  const [client, other] = [newClient(), newClient()];
+  await Promise.all([client.connect(), other.connect()]);
+  const clock = new VirtualClock();
+  const warnings: string[] = [];
+  const log = { ...silent, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const { schema } = database;
+  try {
+    await other.query("select pg_advisory_lock(hashtextextended($1, 0))", [`holdfast ${schema}`]);
+    const patience = { noticeMs: 5_000, lockMs: wait === "5s" ? 1_500 : 60_000, wholeMs: 600_000 };
+    const migrating = migrate({ client, schema, mode: "auto", where: "here", log, clock, patience }).catch(
+      (error: unknown) => error,
+    );
+    const waiting = "select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'";
+    const { processID } = client as unknown as { readonly processID: number };
+    while ((await other.query(waiting, [processID])).rowCount === 0);
+    await clock.advance(wait);
+    return { error: await migrating, warnings };
+  } finally {
+    await Promise.all([client, other].map((one) => one.end().catch(() => {})));
+  }
+}
+
+test("a lock that somebody else keeps is told in the log, and is an error in the end that says what to do", async () => {
+  const { error, warnings } = await migrateBehindLock("5s");
+  expect(error).toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringMatching(
+      /^PostgreSQL at here: the migration of the schema ".*" needs a lock that somebody else has held for 1\.5 s\. Nothing was changed\. Look into pg_stat_activity/,
+    ),
+  });
+  expect(warnings).toEqual([expect.stringMatching(/^still migrating the schema ".*" after 5 s\. Another process/)]);
+});
+
+test("a migration that does not end is given up as a whole", async () => {
+  const { error } = await migrateBehindLock("10 minutes");
+  expect(error).toMatchObject({
+    code: "store_unavailable",
+    message: expect.stringContaining("has not ended within 600 s. Nothing was changed."),
+  });
 });
 
 test("migrations are numbered without gaps", () => {

@@ -90,7 +90,6 @@ describe("notifications", () => {
     there.notifier.subscribe(other.hear);
     await register(here.store, worker);
     await start(here.store, [newRun(10)], worker); // held at once
-    await start(here.store, [newRun(11, { startDelayMs: 60_000 })]); // due later
     await here.store.runs.commit({ commits: [firstCommit(10)] }); // held on
     await start(here.store, [newRun(12)]);
     await other.until(1);

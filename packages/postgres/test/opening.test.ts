@@ -77,6 +77,24 @@ describe("opening says what is wrong, where, and what to do", () => {
     });
   });
 
+  test("the password is missing", async (context) => {
+    const url = serverUrl((changed) => Object.assign(changed, { password: "" }));
+    // skip: a server that was named with HOLDFAST_TEST_POSTGRES_URL may not ask for passwords
+    if (await serverTrustsAnybody(url)) context.skip();
+    expect(await failure(url)).toMatchObject({
+      code: "store_refused",
+      message: expect.stringMatching(/the server asks for a password, and there is none\. Put one into the URL/),
+    });
+  });
+
+  test("the role is missing", async () => {
+    const url = urlWith((changed) => Object.assign(changed, { username: "no_such_role" }));
+    expect(await failure(url)).toMatchObject({
+      code: "store_refused",
+      message: expect.stringContaining("Check the user and the password in the URL"),
+    });
+  });
+
   test("the database is missing", async () => {
     const { code, message } = await failure(serverUrl((url) => Object.assign(url, { pathname: "/no_such_database" })));
     expect(code).toBe("store_refused");

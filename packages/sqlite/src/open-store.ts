@@ -20,6 +20,8 @@ import { ApplicationTransactions } from "./transactions/application-transactions
 import { BUSY_PATIENCE_MS, Transactions } from "./transactions/transactions.ts";
 
 const RETRY_MS = 10;
+/** Whoever waits longer than this for a file that others have locked is told why. */
+const NOTICE_MS = 3_000;
 
 /** Options of `openStore`, for whoever opens a store without `connect`. */
 export interface SqliteStoreOptions extends OpenStoreOptions {
@@ -93,8 +95,10 @@ function prepare(sql: Connection, file: string, durability: Durability, mode: Mi
 }
 
 /** Others may be opening, creating or migrating the file at the same moment. */
-async function untilFree({ clock, random }: SqliteStoreOptions, file: string, attempt: () => void): Promise<void> {
+async function untilFree(options: SqliteStoreOptions, file: string, attempt: () => void): Promise<void> {
+  const { clock, random, log } = options;
   const began = clock.monotonic();
+  let told = false;
   for (;;) {
     try {
       return attempt();
@@ -102,6 +106,10 @@ async function untilFree({ clock, random }: SqliteStoreOptions, file: string, at
       if (!isBusy(error)) throw error;
       const waitedMs = clock.monotonic() - began;
       if (waitedMs > BUSY_PATIENCE_MS) throw stillBusy(file, waitedMs, error);
+      if (!told && waitedMs > NOTICE_MS) {
+        told = true;
+        log.warn({ file }, `${file} is locked by another program; waiting up to ${BUSY_PATIENCE_MS / 1_000} s for it`);
+      }
     }
     await new Promise<void>((resolve) => void clock.setTimer(RETRY_MS * (0.5 + random.next()), resolve));
   }

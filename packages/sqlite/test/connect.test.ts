@@ -1,8 +1,10 @@
 import { type Client, connect, silentLogger } from "holdfast";
+import type { Clock, Timer } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../src/database/driver.ts";
 import { killChildren, runScript } from "./child-process.ts";
 import { parcelWorkflow, shipped } from "./parcel-workflow.ts";
-import { temporaryFolder } from "./sqlite-under-test.ts";
+import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
 const clients: Client[] = [];
@@ -55,6 +57,32 @@ test("a run survives a restart of its program and does no step twice", async () 
   await run.signal(shipped, { carrier: "ship" });
   expect(await run.result()).toEqual({ to: "Ann", box: "box 7", receipt: "receipt 9" });
   expect(done).toEqual(["pack", "deliver by ship"]);
+});
+
+test("a file that another program keeps locked is told in the log, and is an error in the end", async () => {
+  const file = folder.file("app.db");
+  const other = await openDatabase(file);
+  other.exec("begin exclusive");
+  // Nobody waits on this clock: time has passed as soon as somebody asks for it.
+  let ms = 0;
+  const setTimer = (delayMs: number, callback: () => void): Timer => {
+    ms += delayMs;
+    void Promise.resolve().then(callback);
+    return { cancel() {} };
+  };
+  const clock: Clock = {
+    now: () => ms,
+    monotonic: () => ms,
+    immediate: (callback) => void Promise.resolve().then(callback),
+    setTimer,
+  };
+  const warnings: string[] = [];
+  const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  await expect(openFile(file, { clock, log })).rejects.toMatchObject({ code: "store_unavailable" });
+  expect(warnings).toEqual([`${file} is locked by another program; waiting up to 10 s for it`]);
+  other.exec("rollback");
+  await (await openFile(file, { clock })).store.close();
+  other.close();
 });
 
 test("a worker in another process hears of work at once; when it is killed, its run goes on here", async () => {

@@ -13,7 +13,7 @@ import type { Answer, Call } from "./call.ts";
 import { sortBy } from "./contents.ts";
 import type { World } from "./world.ts";
 
-/** An answer without what the contract leaves to the store: order where none is promised, fields that say nothing. */
+/** An answer without what the contract leaves to the store: order where none is promised, fields without meaning. */
 export function comparableAnswer(call: Call, answer: Answer, world: World): unknown {
   if ("error" in answer) return { error: answer.error };
   const { value } = answer;
@@ -40,19 +40,18 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
 }
 
 function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world: World): unknown {
-  const { nextDueAt, suspectDue, runs, messages, ...rest } = result;
+  const { moreDue, nextDueAt, suspectDue, runs, messages, ...rest } = result;
   const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
   return {
     ...rest,
     runs: sortBy(runs, ({ runId }) => runId),
     messages: comparableInbox(messages, world),
-    // Any time that is not in the future says the same: ask again at once.
-    ...(params.again || suspects ? {} : { nextDueAt: nextDueAt === null ? null : Math.max(nextDueAt, result.now) }),
+    ...(params.again || suspects ? {} : { moreDue, nextDueAt }),
     ...(params.again || params.solo ? {} : { suspectDue }),
   };
 }
 
-/** The messages of an answer may be left out, and a commit that was lost says nothing about deliveries. */
+/** The messages may be missing from an answer, and a lost commit says nothing about deliveries. */
 function comparableCommits({ outcomes, now }: CommitRunsResult): unknown {
   return { now, outcomes: outcomes.map((one) => (one.outcome === "lost" ? { ...one, delivered: 0 } : one)) };
 }
@@ -76,7 +75,7 @@ function comparableInbox(messages: readonly Message[], world: World): unknown {
   });
 }
 
-/** What is wrong with the order in which a claim took its runs; undefined when nothing is. */
+/** What is wrong with the order in which a claim took its runs; undefined if nothing is. */
 export function wrongClaimOrder(result: ClaimRunsResult, world: World): string | undefined {
   const before = new Map(world.contents.runs.map((run) => [run.runId, run]));
   for (const [i, later] of result.runs.entries()) {
@@ -90,7 +89,7 @@ export function wrongClaimOrder(result: ClaimRunsResult, world: World): string |
   return undefined;
 }
 
-/** Within a lane the order of a claim is promised. */
+/** The order of a claim is promised within a lane. */
 export function laneOf(run: RunRow): string {
   return [run.queue, run.workflow, run.version, run.priority].join("\n");
 }

@@ -28,6 +28,7 @@ export const claims: Suite = {
         runs: [stored],
         messages: [],
         now: t.now,
+        moreDue: false,
         nextDueAt: null,
         suspectDue: false,
       });
@@ -114,10 +115,9 @@ export const claims: Suite = {
       const workerId = await t.worker();
       const first = await t.claim(workerId, { limit: 3 });
       expect(first.runs).toHaveLength(3);
-      expect(first.nextDueAt).not.toBeNull();
-      expect(first.nextDueAt).toBeLessThanOrEqual(t.now);
+      expect(first).toMatchObject({ moreDue: true, nextDueAt: null });
       const second = await t.claim(workerId, { limit: 3 });
-      expect(second).toMatchObject({ nextDueAt: null });
+      expect(second).toMatchObject({ moreDue: false, nextDueAt: null });
       expect(new Set([...runIds(first), ...runIds(second)]).size).toBe(5);
     },
 
@@ -157,7 +157,14 @@ export const claims: Suite = {
       await t.start({ startDelayMs: 100, queue: "other" });
       await t.start({ startDelayMs: 100, version: "2" });
       await t.start({ startDelayMs: 100, namespace: "other" });
-      expect(await t.claim(await t.worker())).toMatchObject({ runs: [], nextDueAt: t.now + 300 });
+      expect(await t.claim(await t.worker())).toMatchObject({ runs: [], moreDue: false, nextDueAt: t.now + 300 });
+    },
+
+    "nextDueAt is told as well when due runs are left": async (t) => {
+      await t.startMany([t.newRun(), t.newRun(), t.newRun({ startDelayMs: 300 })]);
+      const claimed = await t.claim(await t.worker(), { limit: 1 });
+      expect(claimed.runs).toHaveLength(1);
+      expect(claimed).toMatchObject({ moreDue: true, nextDueAt: t.now + 300 });
     },
 
     "a worker that is offline or unknown claims nothing, and is told": async (t) => {
@@ -223,7 +230,7 @@ export const claims: Suite = {
       const workerId = await t.worker();
       const claimId = t.newId();
       const { live, runs } = await t.claim(workerId, { claimId, again: true, limit: 2 });
-      // Whether it claims or only reads is up to the store; what it returns is held under this id.
+      // The store may claim or only read; what it returns is held under this id.
       expect(live).toBe(true);
       expect(runs.length).toBeLessThanOrEqual(2);
       for (const run of runs) expect(run).toMatchObject({ heldBy: workerId, claimId });

@@ -6,8 +6,8 @@ import { end, errorRecord, HOLD, LEASE_MS, park, RELEASE, suspend } from "../sam
 import type { Suite } from "../suite.ts";
 
 /**
- * Nobody may depend on hints, so nothing is asked about which ones come besides, or how often; but a store that gives none
- * makes everybody poll.
+ * Code must not depend on hints, so extra hints and their number are not tested; but a store without hints would make
+ * everything poll.
  */
 export const hints: Suite = {
   noun: "hints",
@@ -26,6 +26,14 @@ export const hints: Suite = {
       );
       await claim();
       await expectHints(t, [due("q")], () => t.store.workers.stop({ namespace: "default", workerId }));
+    },
+
+    "a run that is to start later is hinted with its time, the earliest of each queue": async (t) => {
+      const at = t.now + 4_000;
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startDelayMs: 4_000 }));
+      await expectHints(t, [due("q", at)], () => t.start({ queue: "q", startAt: at }));
+      const runs = [6_000, 4_000].map((startDelayMs) => t.newRun({ queue: "q", startDelayMs }));
+      await expectHints(t, [due("q", at)], () => t.startMany(runs));
     },
 
     "a run that is returned by a sweep is hinted as due, one that timed out as ended": async (t) => {
@@ -139,6 +147,8 @@ export const hints: Suite = {
       const second = await t.underTest.openSecond?.();
       if (!second || !t.underTest.hintsReachOthers) return;
       await expectHints(t, [due("q")], () => t.start({ queue: "q" }), second.notifier);
+      const later = due("q", t.now + 4_000);
+      await expectHints(t, [later], () => t.start({ queue: "q", startDelayMs: 4_000 }), second.notifier);
       const { runId, workerId } = await t.held();
       const deliver = () => second.store.inbox.deliver({ messages: [t.newMessage(t.ref(runId))], inboxMax: 10 });
       await expectHints(t, [{ type: "inbox", runId, workerId }], deliver);
@@ -146,15 +156,15 @@ export const hints: Suite = {
   },
 };
 
-function due(queue: string): Hint {
-  return { type: "due", namespace: "default", queue };
+function due(queue: string, at?: number): Hint {
+  return { type: "due", namespace: "default", queue, ...(at !== undefined && { at }) };
 }
 
 function ended(runId: string): Hint {
   return { type: "ended", namespace: "default", runId };
 }
 
-/** Does something and waits for all of these hints, in any order and among others. */
+/** Runs the action and waits for all of these hints, in any order and among others. */
 async function expectHints(
   t: Fixture,
   wanted: readonly Hint[],

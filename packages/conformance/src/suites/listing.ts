@@ -7,6 +7,15 @@ import type { Suite } from "../suite.ts";
 export const listing: Suite = {
   noun: "listing",
   cases: {
+    "a filter may have as many attributes as a client lets through": async (t) => {
+      const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`a${i}`, i]));
+      const { run } = await t.start({ attributes });
+      await t.start({ attributes: { ...attributes, a99: 0 } });
+      const found = await t.store.runs.list({ namespace: "default", attributes, limit: 10 });
+      expect(found.map(({ runId }) => runId)).toEqual([run.runId]);
+      expect(await t.store.runs.count({ namespace: "default", attributes, atMost: null })).toBe(1);
+    },
+
     "runs are listed newest first, as lean rows": async (t) => {
       for (const id of ["a", "b", "c"]) {
         await t.start({ id });
@@ -197,7 +206,7 @@ async function listed(t: Fixture, params: Partial<ListRunsParams> = {}): Promise
   return rows.map(({ runId }) => runId);
 }
 
-/** The list has these runs, newest first, and the count agrees. */
+/** The list has exactly these runs, newest first, and the count agrees. */
 async function expectFilter(
   t: Fixture,
   filter: Partial<RunFilter>,

@@ -2,14 +2,14 @@ import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
-import type { StartArguments, StartedMany, StartRequest } from "./client.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { RunHandle, wantedRun } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
+import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
-/** What happens inside the transaction; everything else goes to the store as always. */
+/** The calls that join the transaction; every other call goes to the store as usual. */
 export interface JoinedCalls {
   readonly start: Store["runs"]["start"];
   readonly deliver: Store["inbox"]["deliver"];
@@ -20,8 +20,8 @@ export function joinedStore(store: Store, { start, deliver }: JoinedCalls): Stor
 }
 
 /**
- * Starts runs and sends messages as part of a transaction of the application's own: they happen when it commits, or not at
- * all. Await each call before the transaction ends. Made by `inTransaction` of an adapter.
+ * Starts runs and sends messages as part of the application's own transaction: they take effect when it commits, or not
+ * at all. Await each call before the transaction ends. Made by an adapter's `inTransaction`.
  */
 export class ClientInTransaction {
   readonly #core: ClientCore;
@@ -32,12 +32,11 @@ export class ClientInTransaction {
     this.#known = known;
   }
 
-  /** The run is there once the transaction has committed; wait for its result after that. */
-  start<D extends AnyWorkflow, S extends string = string>(
+  /** The run exists once the transaction has committed; wait for its result after that. */
+  start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    ...rest: StartArguments<D, S>
+    ...inputAndOptions: StartArguments<D, S>
   ): Promise<RunHandle<OutputOf<D>>>;
-  start(workflow: string, input?: unknown, options?: StartOptions): Promise<RunHandle>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
     return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options);
@@ -58,7 +57,10 @@ export class ClientInTransaction {
     return new RunHandle(this.#core, outcome.run.id, startedRun(outcome)) as RunHandle<never>;
   }
 
-  /** Like that of the client. What was not refused is part of the transaction: roll it back, or go on without the others. */
+  /**
+   * Like `startMany` of the client. The starts that were not refused are part of the transaction: roll it back, or
+   * continue without the others.
+   */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
       readonly [K in keyof T]: StartRequest<T[K], S>;
@@ -72,7 +74,7 @@ export class ClientInTransaction {
     }) as Promise<never>;
   }
 
-  /** `signal` and `cancel` of the handle are part of the transaction; whatever it reads is what is committed. */
+  /** `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed. */
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {

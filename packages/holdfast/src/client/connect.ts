@@ -1,6 +1,7 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
+import { answeringStore } from "../engine/answering-store.ts";
 import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../engine/observer-options.ts";
 import type { PortsBundle } from "../engine/ports-bundle.ts";
@@ -32,7 +33,7 @@ import { consoleLogger } from "./console-logger.ts";
 
 const isLimit = wholeNumber(1);
 
-/** For every way to make a client, the test engine included. */
+/** Used wherever a client is made, including the test engine. */
 export const LIMIT_OPTIONS: OptionChecks<Limits> = {
   payloadWarnBytes: isLimit,
   payloadMaxBytes: isLimit,
@@ -51,7 +52,7 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   adapters: checkedLater,
 };
 
-/** Stores in memory that have a name are shared by all clients of this process. */
+/** Named memory stores are shared by all clients of this process. */
 const sharedMemory = new Map<string, OpenedStore>();
 
 /**
@@ -77,7 +78,9 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     ...(durability === undefined ? {} : { durability }),
     ...(schema === undefined ? {} : { schema }),
   };
-  const { store, notifier, place, commitsInFlightMax } = await openByUrl(url, storeOptions, options.adapters);
+  const opened = await openByUrl(url, storeOptions, options.adapters);
+  const { notifier, place, commitsInFlightMax, callLimitMs } = opened;
+  const store = answeringStore(opened.store, { clock: systemClock, callLimitMs });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const { redact } = options;
   const observers = { ...(telemetry ? { telemetry } : {}), ...(redact ? { redact } : {}) };
@@ -98,7 +101,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);
 }
 
-/** Not the value: it may be a URL in the form of an object, with a password in it. */
+/** The type, not the value: the value may be a URL object with a password in it. */
 function shownType(url: unknown): string {
   return url === null ? "null" : typeof url === "object" ? "an object" : typeof url;
 }
@@ -117,7 +120,7 @@ function openMemory(name: string): OpenedStore {
   if (/[?#]/.test(name))
     throw new HoldfastError(
       "invalid_option",
-      `connect: a store in memory takes no parameters ("?" or "#"). Use ${KNOWN_URLS}.`,
+      `connect: a memory store takes no parameters ("?" or "#"). Use ${KNOWN_URLS}.`,
       {
         data: { option: "url" },
       },

@@ -1,22 +1,14 @@
 import type { ErrorRecord } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
-import {
-  type CompensationOutcome,
-  endEvent,
-  isClosed,
-  type Run,
-  type RunRow,
-  type RunStatus,
-  startEvent,
-} from "../model/run.ts";
+import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
-/** A run as people and programs outside see it. */
+/** A run as seen from outside. */
 export interface RunDescription extends RunSummary {
   readonly input: unknown;
   readonly output: unknown;
-  /** Why it failed, was terminated or parked. */
+  /** Why it failed, was terminated, or is parked. */
   readonly error: ErrorRecord | null;
 }
 
@@ -32,12 +24,12 @@ export interface RunSummary {
   readonly status: RunStatus;
   readonly compensation: CompensationOutcome | null;
   readonly attributes: Attributes;
-  /** Ops that a suspended run waits for. */
+  /** The ops that a suspended run waits for. */
   readonly waitingFor: readonly string[];
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
-  /** When it becomes due by itself. */
+  /** When it becomes due on its own. */
   readonly availableAt: Date | null;
   readonly deadlineAt: Date | null;
   /** The worker that holds it. */
@@ -47,7 +39,7 @@ export interface RunSummary {
   readonly continuedAs: string | null;
 }
 
-/** An event as people and programs outside see it; enough to replay it elsewhere. */
+/** An event as seen from outside; complete enough to replay it elsewhere. */
 export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly seq: number;
   readonly type: EventType;
@@ -57,21 +49,6 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly value?: unknown;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
-}
-
-/** One op of a run, folded from its events. */
-export interface StepView {
-  readonly op: string;
-  readonly kind: "step" | "timer" | "signal" | "side_effect";
-  /** `canceled`: nobody waited for it any more when the run ended. */
-  readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
-  readonly attempts: number;
-  readonly output?: unknown;
-  readonly error?: ErrorRecord;
-  /** From the start of its first attempt to the end of its last. */
-  readonly startedAt?: Date;
-  readonly endedAt?: Date;
-  readonly dueAt?: Date;
 }
 
 export function describeRun(run: Run, codec: Codec): RunDescription {
@@ -104,7 +81,7 @@ export function summarizeRun(run: RunRow): RunSummary {
   };
 }
 
-/** The uniform history: the start and the end are the run row, everything between has rows of its own. */
+/** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
   const end = endEvent(run);
   return [startEvent(run), ...events, ...(end ? [end] : [])];
@@ -125,69 +102,6 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
   };
-}
-
-export function foldSteps(run: RunRow, events: readonly HistoryEvent[], codec: Codec): StepView[] {
-  const steps = new Map<string, StepView>();
-  for (const event of events) {
-    if (event.op === null || event.type === "patched") continue;
-    const key = event.type === "signal_received" ? `${event.op} ${event.seq}` : event.op;
-    const step = foldStep(steps.get(key), event, codec);
-    if (step) steps.set(key, step);
-  }
-  const open = [...steps.values()];
-  if (!isClosed(run.status)) return open;
-  return open.map((step) =>
-    step.status === "completed" || step.status === "failed" ? step : { ...step, status: "canceled" },
-  );
-}
-
-function foldStep(before: StepView | undefined, event: HistoryEvent, codec: Codec): StepView | undefined {
-  const at = new Date(event.at);
-  const op = event.op as string;
-  const attempts = event.meta?.attempt ?? Math.max(1, before?.attempts ?? 0);
-  const output = event.payload === undefined ? {} : { output: codec.decode(event.payload) };
-  const error = event.meta?.error === undefined ? {} : { error: event.meta.error };
-  const startedAt = firstStart(before, event);
-  const step: StepView = { ...before, startedAt, op, kind: "step", attempts, status: "running" };
-  switch (event.type) {
-    case "step_started":
-      return step;
-    case "step_attempt_failed":
-      return {
-        ...step,
-        ...error,
-        status: "retrying",
-        ...(event.meta?.retryAt === undefined ? {} : { dueAt: new Date(event.meta.retryAt) }),
-      };
-    case "step_completed":
-      return { ...step, ...output, status: "completed", endedAt: at };
-    case "step_failed":
-      return { ...step, ...error, status: "failed", endedAt: at };
-    case "timer_created":
-      return { ...step, kind: "timer", status: "waiting", dueAt: new Date(event.meta?.fireAt ?? event.at) };
-    case "timer_fired":
-      return { ...step, kind: "timer", status: "completed", endedAt: at };
-    case "signal_received":
-      return { ...step, ...output, kind: "signal", status: "completed", endedAt: at };
-    case "side_effect":
-      return {
-        ...step,
-        ...output,
-        ...error,
-        kind: "side_effect",
-        status: event.meta?.error ? "failed" : "completed",
-        endedAt: at,
-      };
-    default:
-      return before;
-  }
-}
-
-/** The event may have been written down when the attempt had been running for a while, or was over. */
-function firstStart(before: StepView | undefined, { at, meta }: HistoryEvent): Date {
-  const began = at - (meta?.ms ?? 0);
-  return before?.startedAt && before.startedAt.getTime() <= began ? before.startedAt : new Date(began);
 }
 
 function date(ms: number | null): Date | null {

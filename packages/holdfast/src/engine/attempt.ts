@@ -6,9 +6,10 @@ import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger, RunLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
-import { type Op, type StepWork, transactionOf } from "../replay/op.ts";
-import { runLogger } from "../replay/run-logger.ts";
-import type { StepFunction, StepInfo } from "../replay/step-options.ts";
+import { runLogger } from "../replay/context/run-logger.ts";
+import type { DrivenOp } from "../replay/op.ts";
+import type { StepFunction, StepInfo } from "../replay/ops/step-options.ts";
+import type { StepWork } from "../replay/ops/step-work.ts";
 import { aboutRun, stepName } from "./failure-lines.ts";
 import { isPromiseLike } from "./transaction.ts";
 
@@ -31,12 +32,13 @@ export interface AttemptOwner {
 
 /** One execution of a step's function: abortable, with a time limit, reported exactly once. */
 export class Attempt implements StepInfo {
-  /** Another one of the same id, when the code's last turns are taken anew. */
-  op: Op;
+  op: DrivenOp;
   readonly attempt: number;
   readonly startedAt: number;
   /** Whether history says that it has started. */
   recorded = false;
+  /** Whether the step's function has been called. */
+  called = true;
   /** Where it stands among the attempts of its run that are under way; -1 when it does not. */
   place = -1;
   readonly #owner: AttemptOwner;
@@ -49,7 +51,7 @@ export class Attempt implements StepInfo {
   #endSpan: ((error: unknown) => void) | undefined;
   #reported = false;
 
-  constructor(op: Op, run: Run, host: AttemptHost, owner: AttemptOwner) {
+  constructor(op: DrivenOp, run: Run, host: AttemptHost, owner: AttemptOwner) {
     const work = op.step as StepWork;
     this.op = op;
     this.attempt = work.failedAttempts + 1;
@@ -57,6 +59,11 @@ export class Attempt implements StepInfo {
     this.#host = host;
     this.startedAt = host.clock.monotonic();
     this.#owner = owner;
+  }
+
+  /** The code's last turns are taken anew, and ask for the same op. */
+  moveTo(op: DrivenOp): void {
+    this.op = op;
   }
 
   get idempotencyKey(): string {
@@ -157,7 +164,7 @@ export class Attempt implements StepInfo {
     );
     this.abort(error);
     // Whether a transaction has committed can be known for certain: it says so itself.
-    if (!transactionOf(this.op.step as StepWork)) this.finish({ ok: false, error });
+    if (!(this.op.step as StepWork).transaction) this.finish({ ok: false, error });
   }
 }
 

@@ -54,7 +54,7 @@ export class Claimer {
   #contended = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** The earliest due time of our own that was noted since the claim in flight was sent. */
+  /** The earliest due time that was noted since the claim in flight was sent. */
   #notedAt = Number.POSITIVE_INFINITY;
 
   constructor(params: ClaimerParams) {
@@ -121,7 +121,7 @@ export class Claimer {
     if (this.#wanted) this.poke();
   }
 
-  /** Something of ours becomes due at this store time. */
+  /** Something becomes due at this store time that the last answer did not know of: ours, or a start of another process. */
   noteDueAt(storeAt: number): void {
     const { clock, storeTime } = this.#params;
     const delayMs = storeAt - storeTime.now();
@@ -235,16 +235,17 @@ export class Claimer {
     this.#timerAt = Number.POSITIVE_INFINITY;
     // The store did not know of these yet when it answered.
     if (this.#notedAt < Number.POSITIVE_INFINITY) this.#wakeIn(this.#notedAt - clock.monotonic(), clock);
-    const contended = result.runs.length === 0 && result.nextDueAt !== null && result.nextDueAt <= result.now;
+    const contended = result.runs.length === 0 && result.moreDue;
     this.#contended = contended ? this.#contended + 1 : 0;
     const full = result.runs.length >= limit;
-    if (full && !solo) this.#wanted = true;
-    else if (result.nextDueAt === null) this.#wakeIn(this.#params.fallbackMs, clock);
-    else {
-      const pauseMs = Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(this.#contended - 1, 10));
-      const delayMs = Math.max(result.nextDueAt - storeTime.now(), contended ? pauseMs : 0);
-      this.#wakeIn(Math.min(delayMs, this.#params.fallbackMs), clock);
+    if (full && !solo) {
+      this.#wanted = true;
+      return;
     }
+    this.#wakeIn(this.#params.fallbackMs, clock);
+    // What is locked is tried again after a pause; what becomes due before that does not wait for it.
+    if (result.moreDue) this.#wakeIn(contended ? contendedMs(this.#contended) : 0, clock);
+    if (result.nextDueAt !== null) this.#wakeIn(result.nextDueAt - storeTime.now(), clock);
   }
 
   #wakeIn(delayMs: number, clock: Clock): void {
@@ -258,4 +259,8 @@ export class Claimer {
       this.poke();
     });
   }
+}
+
+function contendedMs(times: number): number {
+  return Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(times - 1, 10));
 }

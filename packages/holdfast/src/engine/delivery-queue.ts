@@ -2,7 +2,7 @@ import { eventRole } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import { appended, NONE } from "../model/short-list.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine } from "../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
@@ -49,25 +49,28 @@ export class DeliveryQueue {
   }
 
   /** The next one for this machine, which gets it at once; undefined when there is none. */
-  next(machine: RunMachine): QueuedDraft | undefined {
+  next(machine: Machine): QueuedDraft | undefined {
     // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
     if (machine.outcome?.type === "continued") this.#drafts = [];
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
     if (draft.number !== undefined) this.#consumed = draft.number;
     else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
-      this.#looks = withLook(this.#looks, machine.signals, machine.nextSeq, this.#consumed);
+      this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
   }
 
   /** What ends the run without a call of its code: a cancel, or a deadline that had passed before it could begin. */
   endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
     // A cancel only of a run that nobody has ever held: one that was may have done something that wants cleaning up.
-    const cancel = run.epoch === 1 ? this.#drafts.find(({ type }) => type === "cancel_requested") : undefined;
-    if (cancel || begun || !missedDeadline(run)) return cancel;
-    const deadline: QueuedDraft = { type: "deadline_reached", op: null };
-    this.push(deadline);
-    return deadline;
+    const place = run.epoch === 1 ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
+    const cancel = this.#drafts[place];
+    if (!cancel && (begun || !missedDeadline(run))) return undefined;
+    const draft: QueuedDraft = cancel ?? { type: "deadline_reached", op: null };
+    const end: QueuedDraft = { ...draft, meta: { ...draft.meta, neverCalled: true } };
+    if (cancel) this.#drafts[place] = end;
+    else this.push(end);
+    return end;
   }
 
   /** Whether a look in vain can still be taken back. */

@@ -1,20 +1,20 @@
 import type { EventDraft } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
-import type { Op } from "../replay/op.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine } from "../replay/machine.ts";
+import type { DrivenOp } from "../replay/op.ts";
 import type { ExecutorHost } from "./executor-host.ts";
-import type { RunExecutor } from "./run-executor.ts";
+import type { HeldRun } from "./held-run.ts";
 import type { StoreTime } from "./store-time.ts";
 
 const NOTHING: readonly EventDraft[] = [];
 
 /** Timers and the deadline that are due, as events. */
-export function dueEvents(machine: RunMachine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
+export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
   const deadlineAt = openDeadline(machine, run);
-  if (deadlineAt === null && machine.ops.timers.size === 0) return NOTHING;
+  if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();
-  const due = [...machine.ops.timers].filter((op) => (op.fireAt as number) <= now);
+  const due = [...machine.timers].filter((op) => (op.fireAt as number) <= now);
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
   const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
   return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
@@ -29,9 +29,9 @@ export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
 }
 
 /** The earliest of the times after `after` at which something becomes due by itself. */
-export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, after: number): number | null {
+export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, after: number): number | null {
   let dueAt = earlier(null, openDeadline(machine, run), after);
-  for (const op of machine.ops.timers) dueAt = earlier(dueAt, op.fireAt, after);
+  for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
   for (const op of idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
   return dueAt;
 }
@@ -39,14 +39,14 @@ export function nextDueAt(machine: RunMachine, run: Run, idle: Iterable<Op>, aft
 /** While a run is held, its timers are ours to watch; once it is suspended they are the store's. */
 export function wakeTimer(
   { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
-  executor: RunExecutor,
-  idle: Iterable<Op>,
+  held: Pick<HeldRun, "machine" | "run" | "poke">,
+  idle: Iterable<DrivenOp>,
 ): Timer | undefined {
-  const { machine, run } = executor;
+  const { machine, run } = held;
   if (nextDueAt(machine, run, idle, 0) === null) return undefined;
   const now = storeTime.now();
   const dueAt = nextDueAt(machine, run, idle, now);
-  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => executor.poke());
+  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => held.poke());
 }
 
 function earlier(dueAt: number | null, at: number | null | undefined, after: number): number | null {
@@ -55,6 +55,6 @@ function earlier(dueAt: number | null, at: number | null | undefined, after: num
 }
 
 /** When the run times out; null once it is being wound up, because it ends as what began that. */
-function openDeadline(machine: RunMachine, run: Run): number | null {
+function openDeadline(machine: Machine, run: Run): number | null {
   return machine.cancelCause === undefined && !machine.compensating ? run.deadlineAt : null;
 }

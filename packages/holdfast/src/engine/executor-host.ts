@@ -1,20 +1,23 @@
 import { type ErrorRecordOptions, toErrorRecord } from "../errors/error-record.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
+import type { Run } from "../model/run.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
-import type { Logger } from "../ports/logger.ts";
+import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store, Transition } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import type { Driver, MachineParams } from "../replay/machine.ts";
 import { TurnLoop } from "../replay/turn-loop.ts";
 import type { Committer } from "./committer.ts";
+import type { HeldRun } from "./held-run.ts";
 import type { InboxReader } from "./inbox-reader.ts";
 import type { Lease } from "./lease.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import type { RepeatedLines } from "./repeated-lines.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { StepWatch } from "./step-watch.ts";
 import type { StoreTime } from "./store-time.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
@@ -46,15 +49,28 @@ export interface ExecutorHost {
   readonly eventsPerHoldMax: number;
   draining(): boolean;
   /** Events of the run became durable. */
-  progressed(executor: RunExecutor): void;
+  progressed(executor: HeldRun): void;
   /** The executor no longer holds its run. */
-  left(executor: RunExecutor, leaving: Leaving): void;
+  left(executor: HeldRun, leaving: Leaving): void;
 }
 
 export type Leaving =
   | { readonly how: "suspended"; readonly availableAt: number | null }
   | { readonly how: "closed"; readonly transition: Transition }
   | { readonly how: "lost" };
+
+/** What the machine of a run on this worker is made of. One without a driver is for looking where the code asks for what. */
+export function machineParams(
+  { codec, log, record, opsMax, failForgotten }: ExecutorHost,
+  run: Run,
+  history: readonly HistoryEvent[],
+  begun: boolean,
+  driver: Driver | undefined,
+): MachineParams {
+  const looks = driver === undefined;
+  const quietly = looks ? silentLogger : log;
+  return { run, codec, log: quietly, record, history, begun, opsMax, failForgotten, locate: looks, driver };
+}
 
 type Parts = Pick<
   ExecutorHost,

@@ -1,16 +1,18 @@
 /** Why a run is parked, and where in its code to look. Slow: each takes a second replay, one that looks who asks for what. */
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { eventRole, type HistoryEvent } from "../model/event.ts";
-import { silentLogger } from "../ports/logger.ts";
+import { RECEIVE_PREFIX } from "../model/ids.ts";
+import type { Machine } from "../replay/machine.ts";
 import { explainDivergence, replayHistory } from "../replay/replayer.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 
 /** Of longer histories only the name of the op is told. */
 const EVENTS_MAX = 5_000;
 
 export interface Parked {
-  readonly machine: RunMachine;
+  readonly machine: Machine;
+  /** A machine of the same run that has seen that much, and looks where in the code each op is asked for. */
+  readonly looking: (history: readonly HistoryEvent[]) => Machine;
   /** Where the workflow is defined. */
   readonly definedAt: string | undefined;
   /** Events that are not in the store yet, in order. */
@@ -23,8 +25,8 @@ type Host = Pick<ExecutorHost, "clock" | "store">;
 export type Explanation = (parked: Parked, host: Host) => Promise<HoldfastError>;
 
 /** Code and history have parted. */
-export function divergence({ machine }: Parked, { clock }: Host): Promise<HoldfastError> {
-  return explainDivergence(machine, (callback) => clock.immediate(callback));
+export function divergence({ machine, looking }: Parked, { clock }: Host): Promise<HoldfastError> {
+  return explainDivergence(machine, looking(machine.recorded), (callback) => clock.immediate(callback));
 }
 
 /**
@@ -47,7 +49,7 @@ interface Place {
 }
 
 async function placeOf(parked: Parked, host: Host): Promise<Place> {
-  const { machine, unwritten, definedAt } = parked;
+  const { machine, looking, unwritten, definedAt } = parked;
   const [written = []] = await host.store.histories.read({
     runs: [{ namespace: machine.run.namespace, runId: machine.run.runId, afterSeq: 0 }],
     limitPerRun: EVENTS_MAX,
@@ -59,21 +61,19 @@ async function placeOf(parked: Parked, host: Host): Promise<Place> {
     return { text, location: definedAt };
   }
   if (last.op === null) return { text: `after ${last.type}`, location: undefined };
-  const op = last.type === "signal_received" ? `receive:${last.op}` : last.op;
-  const location = await askedAt(machine, host, op, events.slice(0, events.indexOf(last)));
+  const op = last.type === "signal_received" ? `${RECEIVE_PREFIX}${last.op}` : last.op;
+  const location = await askedAt(looking, host, op, events.slice(0, events.indexOf(last)));
   return { text: `after ${JSON.stringify(op)}${location ? ` at ${location}` : ""}`, location };
 }
 
 /** Where the code asks for an op that is pending when that much has happened. */
 async function askedAt(
-  machine: RunMachine,
+  looking: Parked["looking"],
   { clock }: Host,
   op: string,
   history: readonly HistoryEvent[],
 ): Promise<string | undefined> {
   if (history.some(({ seq }, index) => seq !== index + 1)) return undefined;
-  const { driver: _none, ...params } = machine.params;
-  const looking = { ...params, history, log: silentLogger, locate: true };
-  const second = await replayHistory(looking, (callback) => clock.immediate(callback));
-  return second.ops.pending().find(({ id }) => id === op || id.startsWith(`${op}#`))?.location;
+  const second = await replayHistory(looking(history), (callback) => clock.immediate(callback));
+  return second.pendingOps().find(({ id }) => id === op || id.startsWith(`${op}#`))?.location;
 }

@@ -2,10 +2,12 @@
  * The runs that a worker holds: claimed ones whose history is on its way, and live ones. Suspended ones move to the cache
  * and come back from it when they are claimed again.
  */
+import type { LiveRun } from "../model/live-run.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { giveUpRun } from "./give-up-run.ts";
+import type { HeldRun } from "./held-run.ts";
 import { HistoryReader } from "./history-reader.ts";
 import { LiveCache } from "./live-cache.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
@@ -53,6 +55,10 @@ export class HeldRuns {
     return this.#live.has(runId) || this.#loading.has(runId) || this.#next.has(runId);
   }
 
+  look(runId: string): LiveRun | undefined {
+    return this.#live.get(runId)?.look();
+  }
+
   all(): RunExecutor[] {
     return [...this.#live.values()];
   }
@@ -95,11 +101,12 @@ export class HeldRuns {
     if (this.#loading.delete(runId)) this.#afterLeaving(runId);
   }
 
-  /** The executor has let its run go. */
-  left(executor: RunExecutor): void {
-    this.#live.delete(executor.runId);
-    if (executor.state === "suspended") this.#cache.put(executor);
-    this.#afterLeaving(executor.runId);
+  /** The executor of that run has let it go. */
+  left({ runId }: HeldRun): void {
+    const executor = this.#live.get(runId);
+    this.#live.delete(runId);
+    if (executor?.suspended) this.#cache.put(executor);
+    this.#afterLeaving(runId);
   }
 
   /** Everything that is held belongs to others now. */

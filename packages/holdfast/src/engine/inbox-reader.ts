@@ -2,20 +2,20 @@ import { type Message, messagesByRun } from "../model/message.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store } from "../ports/store.ts";
-import type { RunExecutor } from "./run-executor.ts";
+import type { HeldRun } from "./held-run.ts";
 import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
 
 /** Fetches messages for held runs that are behind: one call for all of them, one call at a time. */
 export class InboxReader {
   readonly #params: StorePatience & { readonly clock: Clock; readonly store: Store; readonly log: Logger };
-  readonly #wanted = new Set<RunExecutor>();
+  readonly #wanted = new Set<HeldRun>();
   #busy = false;
 
   constructor(params: StorePatience & { readonly clock: Clock; readonly store: Store; readonly log: Logger }) {
     this.#params = params;
   }
 
-  pull(executor: RunExecutor): void {
+  pull(executor: HeldRun): void {
     this.#wanted.add(executor);
     if (this.#busy) return;
     this.#busy = true;
@@ -23,7 +23,7 @@ export class InboxReader {
   }
 
   /** A message that is known already; others may have come before it. */
-  hand(executor: RunExecutor, message: Message): void {
+  hand(executor: HeldRun, message: Message): void {
     executor.takeMessages([message]);
     if (executor.isBehind(message.number)) this.pull(executor);
     executor.poke();
@@ -31,7 +31,7 @@ export class InboxReader {
 
   async #readAll(): Promise<void> {
     for (let failures = 0; this.#wanted.size > 0; ) {
-      const executors = [...this.#wanted].filter((executor) => executor.state === "held");
+      const executors = [...this.#wanted].filter((executor) => executor.here);
       this.#wanted.clear();
       const runs = executors.map(({ run, queuedMessages }) => {
         return { namespace: run.namespace, runId: run.runId, after: queuedMessages };

@@ -4,7 +4,7 @@
  * delivered first.
  */
 import { appended, NONE } from "../model/short-list.ts";
-import type { SignalBuffer } from "../replay/signal-buffer.ts";
+import type { Machine } from "../replay/machine.ts";
 import type { QueuedDraft } from "./message-draft.ts";
 
 export interface Look {
@@ -16,10 +16,10 @@ export interface Look {
   readonly names: readonly string[];
 }
 
-/** The event with that number is about to be delivered. */
-export function withLook(looks: readonly Look[], signals: SignalBuffer, seq: number, consumed: number) {
-  const names = signals.waitedFor();
-  return names.length === 0 ? looks : appended(looks, { seq, consumed, names });
+/** Something is about to be delivered. */
+export function withLook(looks: readonly Look[], machine: Machine, consumed: number): readonly Look[] {
+  const names = machine.awaitedSignals();
+  return names.length === 0 ? looks : appended(looks, { seq: machine.nextSeq, consumed, names });
 }
 
 /** Those that can still be taken back when everything up to `seq` is in the store. */

@@ -1,7 +1,7 @@
 import type { EventDraft, EventMeta } from "../model/event.ts";
 import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
-import type { OpTable } from "../replay/op-table.ts";
+import type { Machine } from "../replay/machine.ts";
 
 /** An event that waits for its turn; `number` is that of the message it came from. */
 export interface QueuedDraft extends EventDraft {
@@ -39,9 +39,9 @@ function isOutcome({ type, op, number }: QueuedDraft): boolean {
  * The outcome of a transaction step says which attempt it was (what history knows of the failed ones, plus one), and how long it
  * took, unless it was another process that made it.
  */
-export function withAttempt(draft: QueuedDraft, ops: OpTable): EventDraft {
+export function withAttempt(draft: QueuedDraft, machine: Machine): EventDraft {
   if (!isOutcome(draft)) return draft;
-  const { failedAttempts = 0, committedMs = 0 } = ops.get(draft.op)?.step ?? {};
+  const { failedAttempts = 0, committedMs = 0 } = machine.op(draft.op)?.step ?? {};
   const about = attemptMeta(failedAttempts + 1, committedMs);
   return about === undefined ? draft : { ...draft, meta: { ...draft.meta, ...about } };
 }

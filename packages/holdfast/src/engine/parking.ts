@@ -1,74 +1,70 @@
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import type { Transition } from "../ports/store.ts";
+import type { Machine } from "../replay/machine.ts";
+import type { Committable } from "./committer.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { type Explanation, foreignAwait } from "./explanations.ts";
 import type { RunCommits } from "./run-commits.ts";
-import type { RunExecutor } from "./run-executor.ts";
+import type { RunPhase } from "./run-phase.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
 
 /** Codes of what other code may be able to deal with. */
 const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
 
-/** Whether one live run is to be parked, and why: nothing here can go on with it. */
+/** A live run that may have to be parked. */
+export interface Parkable extends Committable {
+  readonly machine: Machine;
+  machineFor(history: readonly HistoryEvent[], looks: boolean): Machine;
+  /** Whatever its steps are doing is stopped, and nothing becomes due any more. */
+  halt(reason: HoldfastError): void;
+}
+
+/** Decides whether one live run is to be parked, and why: nothing here can go on with it. */
 export class Parking {
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
-  readonly #run: RunExecutor;
+  readonly #run: Parkable;
+  readonly #phase: RunPhase;
   readonly #commits: RunCommits;
-  #explaining = false;
-  #error: ErrorRecord | undefined;
 
-  constructor(host: ExecutorHost, code: WorkflowCode, run: RunExecutor, commits: RunCommits) {
+  constructor(host: ExecutorHost, code: WorkflowCode, run: Parkable, phase: RunPhase, commits: RunCommits) {
     this.#host = host;
     this.#code = code;
     this.#run = run;
+    this.#phase = phase;
     this.#commits = commits;
   }
 
-  /** Whether something is wrong with the run, even if it is not known yet what. */
-  get begun(): boolean {
-    return this.#explaining || this.#error !== undefined;
-  }
-
-  /** Whether the run is to be parked with its next commit. */
-  get decided(): boolean {
-    return this.#error !== undefined;
-  }
-
-  /** Undefined unless it is decided. A deployment of other code may take the run up, if it was the code's fault. */
-  transition(): Transition | undefined {
-    const error = this.#error;
-    return error && { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
+  /** A deployment of other code may take the run up, if it was the code's fault. */
+  transition(error: ErrorRecord): Transition {
+    return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
   }
 
   /** The code has done what it must not. */
   violated(violation: HoldfastError): void {
     // What the code does meanwhile comes from the same mistake.
-    if (this.#explaining) return;
+    if (this.#phase.explaining) return;
     if (violation.code === "foreign_await") this.explain(foreignAwait, violation.cause);
     else this.park(violation);
   }
 
   /** What it takes time to find out about. Until it is known, nothing is delivered, and the run stays here. */
   explain(explain: Explanation, cause?: unknown): void {
-    if (this.#explaining) return;
-    this.#explaining = true;
+    if (!this.#phase.here || this.#phase.inTrouble) return;
+    this.#phase.explain();
     const { machine } = this.#run;
-    const about = { machine, definedAt: this.#code.definedAt, unwritten: this.#commits.unwritten(machine), cause };
+    const looking = (history: readonly HistoryEvent[]): Machine => this.#run.machineFor(history, true);
+    const unwritten = this.#commits.unwritten(machine);
+    const about = { machine, looking, definedAt: this.#code.definedAt, unwritten, cause };
     void explain(about, this.#host).then((error) => this.park(error));
   }
 
   park(error: HoldfastError): void {
-    if (this.#error || this.#run.state !== "held") return;
-    this.#error = this.#host.record(error);
+    if (!this.#phase.here || this.#phase.parkedWith) return;
+    this.#phase.park(this.#host.record(error));
     this.#run.halt(error);
     if (!this.#commits.writing) this.#host.committer.request(this.#run);
-  }
-
-  /** The run was let go of before it could be parked. */
-  forget(): void {
-    this.#error = undefined;
-    this.#explaining = false;
   }
 }

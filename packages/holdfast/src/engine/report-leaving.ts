@@ -1,10 +1,10 @@
-import { describeForgotten, forgottenIds } from "../replay/forgotten-ops.ts";
+import { describeForgotten, forgottenIds } from "../replay/code/forgotten-ops.ts";
 import type { Leaving } from "./executor-host.ts";
 import { writeEnd } from "./failure-lines.ts";
+import type { HeldRun } from "./held-run.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import type { RepeatedLines } from "./repeated-lines.ts";
 import type { RunEnds } from "./run-ends.ts";
-import type { RunExecutor } from "./run-executor.ts";
 
 export interface Listeners {
   readonly ports: PortsBundle;
@@ -13,7 +13,7 @@ export interface Listeners {
 }
 
 /** Tells whoever wants to know that a run has left this worker: callers that wait for its end, the log, telemetry. */
-export function reportLeaving(executor: RunExecutor, leaving: Leaving, to: Listeners): void {
+export function reportLeaving(executor: HeldRun, leaving: Leaving, to: Listeners): void {
   const { runId, run } = executor;
   const { ports, ends, lines } = to;
   const { workflow } = run;

@@ -3,7 +3,7 @@ import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine } from "../replay/machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { readWholeHistory } from "./history-reader.ts";
 import type { Look } from "./looks.ts";
@@ -20,7 +20,7 @@ interface TakenBack {
 /** From where the code of a run goes on when its last turns are taken back. */
 export interface Resumption {
   /** Has what is kept of events that are not durable. */
-  readonly machine: RunMachine;
+  readonly machine: Machine;
   readonly results: readonly EventDraft[];
   readonly messages: readonly Message[];
 }
@@ -29,34 +29,22 @@ export interface Resumption {
 export class Rewind {
   readonly #run: Pick<Run, "namespace" | "runId">;
   readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
-  readonly #machineFor: (history: readonly HistoryEvent[]) => RunMachine;
-  #reading = false;
+  readonly #machineFor: (history: readonly HistoryEvent[]) => Machine;
   /** Its durable history, once that was needed: it may be needed again. */
   #durable: HistoryEvent[] | undefined;
 
   constructor(
     run: Pick<Run, "namespace" | "runId">,
     host: ExecutorHost,
-    machineFor: (history: readonly HistoryEvent[]) => RunMachine,
+    machineFor: (history: readonly HistoryEvent[]) => Machine,
   ) {
     this.#run = run;
     this.#host = host;
     this.#machineFor = machineFor;
   }
 
-  /** Until the run goes on from what was read. */
-  get reading(): boolean {
-    return this.#reading;
-  }
-
   /** The turns from this look on are taken back; undefined when that cannot be done, or nobody wants it any more. */
-  async read(
-    look: Look,
-    before: RunMachine,
-    durableSeq: number,
-    giveUp: () => boolean,
-  ): Promise<Resumption | undefined> {
-    this.#reading = true;
+  async read(look: Look, before: Machine, durableSeq: number, giveUp: () => boolean): Promise<Resumption | undefined> {
     const { kept, results } = takeBack(before.fresh, look);
     const { namespace, runId } = this.#run;
     const known = { namespace, runId, eventCount: durableSeq, history: this.#durable };
@@ -65,8 +53,7 @@ export class Rewind {
       if (giveUp()) return undefined;
       this.#durable = history;
       const machine = this.#machineFor([...history, ...kept]);
-      machine.fresh = kept;
-      machine.freshAttributes = attributesIn(kept);
+      machine.putBack(kept, attributesIn(kept));
       return { machine, results, messages };
     } catch (error) {
       if (giveUp()) return undefined;
@@ -76,11 +63,6 @@ export class Rewind {
       );
       return undefined;
     }
-  }
-
-  /** The run goes on from what was read. */
-  resumed(): void {
-    this.#reading = false;
   }
 
   /** These events are durable now. */

@@ -2,7 +2,7 @@ import type { HistoryEvent } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
 import type { RunCommit, Transition } from "../ports/store.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine } from "../replay/machine.ts";
 
 /** How much of one live run is durable, and the commit that is on its way to the store. */
 export class RunCommits {
@@ -20,11 +20,6 @@ export class RunCommits {
 
   get writing(): boolean {
     return this.#inFlight !== undefined;
-  }
-
-  /** Whether the commit on its way lets the run go. */
-  get lettingGo(): boolean {
-    return this.#inFlight !== undefined && this.#inFlight.transition.type !== "hold";
   }
 
   get durableSeq(): number {
@@ -50,11 +45,10 @@ export class RunCommits {
   }
 
   /** Takes what the machine has to write; undefined when there is nothing. */
-  take(run: Run, machine: RunMachine, consumed: number, transition: Transition): RunCommit | undefined {
-    const events = machine.divergence ? NONE : machine.fresh;
-    if (events === machine.fresh) machine.fresh = NONE;
-    const attributes = machine.freshAttributes && { ...run.attributes, ...machine.freshAttributes };
-    machine.freshAttributes = null;
+  take(run: Run, machine: Machine, consumed: number, transition: Transition): RunCommit | undefined {
+    const events = machine.divergence ? NONE : machine.takeFresh();
+    const set = machine.takeFreshAttributes();
+    const attributes = set && { ...run.attributes, ...set };
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
     const commit: RunCommit = {
       namespace: run.namespace,
@@ -89,7 +83,7 @@ export class RunCommits {
   }
 
   /** Events that are not known to be in the store, in order. */
-  unwritten(machine: RunMachine): readonly HistoryEvent[] {
+  unwritten(machine: Machine): readonly HistoryEvent[] {
     return [...(this.#inFlight?.events ?? NONE), ...machine.fresh];
   }
 }

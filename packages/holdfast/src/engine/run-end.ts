@@ -3,15 +3,12 @@ import { readProperty } from "../errors/safe-read.ts";
 import type { Attributes } from "../model/event.ts";
 import { newRunId } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
+import { WAITING_FOR_MAX } from "../model/run.ts";
 import type { Transition } from "../ports/store.ts";
-import type { Outcome } from "../replay/machine-params.ts";
-import type { RunMachine } from "../replay/run-machine.ts";
+import type { Machine, Outcome, RetriedOutcome } from "../replay/machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { writeRetriedRun } from "./failure-lines.ts";
 import type { WorkflowCode } from "./workflow-registry.ts";
-
-/** How many of the ops that a run waits for its row names. */
-const WAITING_FOR_MAX = 20;
 
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
@@ -37,7 +34,7 @@ export class RunEnd {
   }
 
   /** `looked`: a look in vain can still be taken back. */
-  transition(machine: RunMachine, outcome: Outcome, attributes: Attributes, looked: boolean): Transition {
+  transition(machine: Machine, outcome: Outcome, attributes: Attributes, looked: boolean): Transition {
     if (outcome.type === "retried") {
       this.#retry ??= retryTransition(machine, outcome, this.#code, this.#host);
       return this.#retry;
@@ -71,8 +68,8 @@ export function wasNeverCalled(outcome: Outcome | undefined): boolean {
 
 /** What the outcome of the workflow function means for the run. */
 function endTransition(
-  machine: RunMachine,
-  outcome: Exclude<Outcome, { type: "retried" }>,
+  machine: Machine,
+  outcome: Exclude<Outcome, RetriedOutcome>,
   attributes: Attributes,
   host: EndHost,
 ): Transition {
@@ -83,7 +80,7 @@ function endTransition(
       status: "timed_out",
       unlessBehind: true,
       output: null,
-      error: host.record(machine.root.canceled),
+      error: host.record(machine.cancellation),
       compensation,
     };
   }
@@ -112,7 +109,7 @@ function isCancellation(error: unknown): boolean {
 }
 
 /** `attributes` are those in the store: they may have changed since the machine was made. */
-function continueTransition(machine: RunMachine, input: Payload, attributes: Attributes, host: EndHost): Transition {
+function continueTransition(machine: Machine, input: Payload, attributes: Attributes, host: EndHost): Transition {
   const { run } = machine;
   const { namespace, id, workflow, version, queue, priority } = run;
   const runId = newRunId(namespace, id, host.storeTime.now(), host.random.bytes(16));
@@ -132,17 +129,12 @@ function continueTransition(machine: RunMachine, input: Payload, attributes: Att
       seed: runId,
       ...timeoutMs,
     },
-    carried: machine.signals.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
+    carried: machine.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
   };
 }
 
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */
-function retryTransition(
-  machine: RunMachine,
-  outcome: Extract<Outcome, { type: "retried" }>,
-  code: WorkflowCode,
-  host: EndHost,
-): Transition {
+function retryTransition(machine: Machine, outcome: RetriedOutcome, code: WorkflowCode, host: EndHost): Transition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
   const delayMs = code.retryDelayMs(outcome.error, attempt, () => host.random.next());
@@ -150,14 +142,22 @@ function retryTransition(
   const error = host.record(outcome.error);
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };
   writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
-  machine.append({ type: "run_retried", op: null, meta }, now);
+  machine.noteRun({ type: "run_retried", op: null, meta }, now);
   return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
 }
 
+const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
+const HOLD_COMPENSATING: Transition = { type: "hold", status: "compensating" };
+
+/** The run stays with its worker. */
+export function holding({ compensating }: Machine): Transition {
+  return compensating ? HOLD_COMPENSATING : HOLD_RUNNING;
+}
+
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
-export function suspension(machine: RunMachine, availableAt: number | null): Transition {
-  const ops = machine.ops.pending().filter((op) => op.kind !== "retired");
-  const idle = ops.some((op) => op.kind === "receive") ? "waiting" : "sleeping";
+export function suspension(machine: Machine, availableAt: number | null): Transition {
+  const ops = machine.pendingOps().filter((op) => op.module.wakes);
+  const idle = ops.some((op) => op.module.rest === "waiting") ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
   return { type: "suspend", status, availableAt, waitingFor: ops.slice(0, WAITING_FOR_MAX).map((op) => op.id) };
 }

@@ -12,6 +12,8 @@ const ECHO_MS = 250;
 export interface SignaledWorker {
   drain(): Promise<void>;
   stop(): Promise<void>;
+  /** It has drained on a signal: the process is to end. */
+  leave(): void;
 }
 
 interface SignalPorts {
@@ -38,12 +40,19 @@ export function drainOnSignals(worker: SignaledWorker, ports: SignalPorts): () =
   };
 }
 
+/** Calls back when nothing is left that keeps the process alive, every time; what is returned takes that back. */
+export function onIdleProcess(callback: () => void): () => void {
+  process.on("beforeExit", callback);
+  return () => void process.off("beforeExit", callback);
+}
+
 function onSignal(signal: NodeJS.Signals): void {
   if (waiting.size === 0) return onRepeated(signal);
   for (const [worker, { clock, log }] of waiting) {
     last = { clock, at: clock.monotonic() };
     draining.add(worker);
-    worker.drain().catch((error: unknown) => log.error({ signal, error: String(error) }, "draining failed"));
+    const drained = worker.drain().then(() => worker.leave());
+    drained.catch((error: unknown) => log.error({ signal, error: String(error) }, "draining failed"));
   }
   waiting.clear();
 }

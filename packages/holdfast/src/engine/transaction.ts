@@ -6,13 +6,25 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { outcomeMessageId } from "../model/ids.ts";
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
+import type { Run } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
 import type { Store, TransactionKind, TransactParams } from "../ports/store.ts";
-import type { TransactionWork } from "../replay/op.ts";
-import type { StepInfo } from "../replay/step-options.ts";
-import type { ExecutorHost } from "./executor-host.ts";
-import { backoff, isTransient } from "./store-retry.ts";
+import type { StepInfo } from "../replay/ops/step-options.ts";
+import type { TransactionWork } from "../replay/ops/step-work.ts";
+import { backoff, isTransient, type StorePatience } from "./store-retry.ts";
 
-export type Fence = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
+interface TransactionHost extends StorePatience {
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly lease: { active(): boolean };
+}
+
+type Fence = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
+
+/** Who may write to the run: the worker that holds it, under this epoch. */
+export function fenceOf({ namespace, heldBy, runId, epoch }: Run): Fence {
+  return { namespace, workerId: heldBy as string, runId, epoch };
+}
 
 /** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */
 export class RecordedOutcome {
@@ -25,7 +37,7 @@ export class RecordedOutcome {
 export const LOST = Symbol("the run is no longer ours");
 
 export async function runTransaction(
-  host: ExecutorHost,
+  host: TransactionHost,
   fence: Fence,
   op: string,
   { kind, fn }: TransactionWork,
@@ -77,7 +89,7 @@ function transactOf(store: Store, kind: TransactionKind, op: string): NonNullabl
 }
 
 /** Past the lease nothing new may start; but somebody who has given up may still ask what has happened. */
-async function untilUsable(host: ExecutorHost, signal: AbortSignal, failures: number): Promise<void> {
+async function untilUsable(host: TransactionHost, signal: AbortSignal, failures: number): Promise<void> {
   do await backoff(host, failures);
   while (!host.lease.active() && !signal.aborted);
 }

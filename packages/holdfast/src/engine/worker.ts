@@ -3,12 +3,14 @@
  * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
  */
 import type { AnyWorkflow } from "../define/definitions.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { HeartbeatResult } from "../ports/store.ts";
 import { announceVersions } from "./announce-versions.ts";
 import { Claimer } from "./claimer.ts";
 import { Committer } from "./committer.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "./executor-host.ts";
+import type { HeldRun } from "./held-run.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { InboxReader } from "./inbox-reader.ts";
 import { Lease } from "./lease.ts";
@@ -17,11 +19,10 @@ import { type LimitedWait, limitedWait } from "./limited-wait.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Registration } from "./registration.ts";
-import { guardRejections } from "./rejection-guard.ts";
+import { Guard } from "./rejection-guard.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { RunEnds } from "./run-ends.ts";
-import type { RunExecutor } from "./run-executor.ts";
 import { drainOnSignals } from "./shutdown-signals.ts";
 import { signOff } from "./sign-on.ts";
 import type { SlotReservation } from "./slot-reservation.ts";
@@ -39,6 +40,8 @@ export interface WorkerParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
+  /** It has drained on a signal, and the process is to end. */
+  readonly onSignaled?: () => void;
 }
 
 /** Runs workflows in this process. Made by `hf.worker`. */
@@ -64,6 +67,7 @@ export class Worker {
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
+  #guard: Guard | undefined;
   #cleanups: (() => void)[] = [];
 
   constructor(params: WorkerParams) {
@@ -140,6 +144,11 @@ export class Worker {
     return this.#held.has(runId);
   }
 
+  /** @internal What is known here of a run that it holds. */
+  look(runId: string): LiveRun | undefined {
+    return this.#held.look(runId);
+  }
+
   /** What it can run. */
   get workflows(): readonly AnyWorkflow[] {
     return this.#registry.all;
@@ -170,6 +179,11 @@ export class Worker {
     return this.#windDown(0);
   }
 
+  /** @internal It has drained on a signal. */
+  leave(): void {
+    this.#params.onSignaled?.();
+  }
+
   async #start(): Promise<void> {
     const { ports, namespace, options, life } = this.#params;
     life.assertOpen();
@@ -184,7 +198,9 @@ export class Worker {
       if (unwanted) return;
       throw error;
     }
-    this.#cleanups.push(guardRejections(ports.log));
+    const guard = new Guard(ports.log);
+    this.#guard = guard;
+    this.#cleanups.push(() => guard.end());
     this.#cleanups.push(ports.notifier.subscribe((hint) => this.#onHint(hint)));
     if (options.handleSignals) this.#cleanups.push(drainOnSignals(this, ports));
     if (this.#isDraining()) return this.#shutDown();
@@ -304,7 +320,7 @@ export class Worker {
     this.#claimer.noteDueAt(storeAt);
   }
 
-  #left(executor: RunExecutor, leaving: Leaving): void {
+  #left(executor: HeldRun, leaving: Leaving): void {
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: that needs no hint here.
@@ -322,13 +338,16 @@ export class Worker {
   #onHint(hint: Hint): void {
     const { namespace, options } = this.#params;
     if (hint.type === "due") {
-      if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#claimer.poke();
+      if (hint.namespace !== namespace || !options.queues.includes(hint.queue)) return;
+      if (hint.at === undefined) this.#claimer.poke();
+      else this.#claimer.noteDueAt(hint.at);
     } else if (hint.type === "inbox") this.#held.pull(hint.runId);
     else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.taken(hint.runId);
   }
 
   #onHeartbeat(result: HeartbeatResult): void {
     this.#lines.flush();
+    this.#guard?.report();
     for (const runId of result.behind) this.#held.pull(runId);
     void this.#reconciler.compare(result.heldCount);
   }

@@ -5,7 +5,9 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { shouldRetry } from "../errors/retry-rule.ts";
 import { mayTryAgain, tryAgainInMs } from "../model/retry-policy.ts";
 import type { Environment } from "../ports/environment.ts";
-import type { OnBug, WorkflowBody } from "../replay/machine-params.ts";
+import type { Machine, MachineParams } from "../replay/machine.ts";
+import type { RunCode, WorkflowBody } from "../replay/run-code.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 import { codeIdentity } from "./code-identity.ts";
 
 /** Which workflow versions a worker can run. */
@@ -48,36 +50,32 @@ export class WorkflowRegistry {
 
 /** What the engine needs of a workflow definition to execute a run. */
 export interface WorkflowCode {
-  readonly body: WorkflowBody;
+  /** Makes the machine of one run. */
+  readonly machine: (params: MachineParams) => Machine;
   /** File and line of the definition, for messages. */
   readonly definedAt: string | undefined;
-  readonly onBug: OnBug;
   /** Tells this code from that of other deployments. */
   readonly identity: string;
-  readonly retryRun?: (error: unknown, failures: number) => boolean;
   readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
 }
 
 function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
-  const { retry, retryIf } = definition;
-  const body = definition.fn as WorkflowBody;
+  const { retry, retryIf, onBug } = definition;
+  const fn = definition.fn as WorkflowBody;
+  const body = definition.outputSchema ? checkedBody(definition, fn) : fn;
+  const retryRun = retry
+    ? (error: unknown, attempt: number): boolean =>
+        mayTryAgain(retry, { attempt }, () => shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }))
+    : undefined;
+  const code: RunCode = { body, onBug, retryRun };
   return {
     definedAt: definition.definedAt,
-    body: definition.outputSchema ? checkedBody(definition, body) : body,
-    onBug: definition.onBug,
+    machine: (params) => new RunMachine(params, code),
     identity: codeIdentity(definition, environment),
     retryDelayMs: (error, attempt, random) => {
       const { retryAfterMs } = classifyError(error);
       return retry ? tryAgainInMs(retry, { attempt, retryAfterMs }, random) : 0;
     },
-    ...(retry
-      ? {
-          retryRun: (error, attempt) =>
-            mayTryAgain(retry, { attempt }, () =>
-              shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }),
-            ),
-        }
-      : {}),
   };
 }
 

@@ -97,6 +97,17 @@ describe("toErrorRecord", () => {
     expect(toErrorRecord(new Error("Ann is out"), { redact: broken })).toMatchObject({ message: "[redacted]" });
   });
 
+  it.each([
+    ["undefined", () => undefined],
+    ["null", () => null],
+    ["a number", () => 7],
+    ["a promise of a text", async () => "*** is out"],
+  ])("keeps nothing of a text for which the caller's redaction gives %s", (_what, redact) => {
+    const error = Object.assign(new Error("Ann is out"), { who: "Ann" });
+    const record = toErrorRecord(error, { redact: redact as never });
+    expect(record).toMatchObject({ name: "[redacted]", message: "[redacted]", data: { "[redacted]": "[redacted]" } });
+  });
+
   it("cuts message and stack to their size in bytes, never inside a character", () => {
     const error = new Error("ü𝄞".repeat(20_000));
     error.stack = `${"é".repeat(100_000)}`;

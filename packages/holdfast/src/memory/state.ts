@@ -119,6 +119,9 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   addTo(state.byId, idKey(row.namespace, row.id), row.runId);
   setAvailable(state, row, firstDueTime(run, row.deadlineAt, now), now);
+  // Whoever holds a run knows when it is due again; of a new one that begins later nobody knows.
+  const at = row.availableAt as number;
+  if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
 }
 

@@ -1,37 +1,6 @@
 import type { ErrorRecord } from "./error-record.ts";
 import type { Payload } from "./payload.ts";
 
-/**
- * What may stand in a history. `run_started` (seq 0) and the end event are projections of the run row; all others
- * are rows of their own. No type exists that nothing writes. Stores may keep a type as its position in this list, so the
- * list only grows, at its end.
- */
-export const EVENT_TYPES = [
-  "run_started",
-  "run_completed",
-  "run_failed",
-  "run_canceled",
-  "run_terminated",
-  "run_timed_out",
-  "run_continued",
-  "step_started",
-  "step_attempt_failed",
-  "step_completed",
-  "step_failed",
-  "timer_created",
-  "timer_fired",
-  "signal_received",
-  "cancel_requested",
-  "deadline_reached",
-  "side_effect",
-  "patched",
-  "attributes_set",
-  "run_retried",
-] as const;
-
-/** What an event of a history is about. */
-export type EventType = (typeof EVENT_TYPES)[number];
-
 export interface EventMeta {
   /** Which execution of the op this is about, counted from 1; absent means 1. */
   readonly attempt?: number;
@@ -55,6 +24,8 @@ export interface EventMeta {
   readonly begun?: boolean;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
+  /** The run has ended with this, and its code was never called (`cancel_requested`, `deadline_reached`). */
+  readonly neverCalled?: true;
   /** The search attributes that were set. */
   readonly attributes?: Attributes;
   /** The attempt was cut off (crash, or it did not stop in time): nobody knows whether it took effect. */
@@ -77,6 +48,261 @@ export interface RunIdentity {
   readonly queue: string;
 }
 
+/** What an event is about, for people who look for events of one kind. */
+export type EventCategory =
+  | "workflow"
+  | "step"
+  | "timer"
+  | "signal"
+  | "marker"
+  | "side_effect"
+  | "search_attribute"
+  | "command";
+
+/**
+ * How an event came to be, and so how replay treats it:
+ * - `delivered`: it was handed to the workflow code, which ran until it had nothing left to do (a turn);
+ * - `command`: workflow code asked for it during a turn, so it stands right behind the event of that turn;
+ * - `note`: the engine wrote it down about an op; workflow code never saw it;
+ * - `row`: it has no row of its own. The start and the end of a run are its run row.
+ */
+export type EventRole = "delivered" | "command" | "note" | "row";
+
+/** What `steps()` may say of an op because of an event. */
+export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed";
+
+interface EventRow {
+  readonly type: string;
+  readonly category: EventCategory;
+  readonly role: EventRole;
+  /** What its `op` names; null where it concerns the run as a whole. */
+  readonly op: "op" | "signal" | "patch" | null;
+  /** What its payload is; null where it has none. */
+  readonly payload: string | null;
+  /** The fields of its meta that may be there. */
+  readonly meta: readonly (keyof EventMeta)[];
+  /** A command that may come and go between versions of the code without changing what the code does. */
+  readonly lenient?: true;
+  /** What `steps()` says of the op after it; absent where it says nothing of an op. */
+  readonly shows?: ShownStatus;
+  /** Who writes it, and when. */
+  readonly writtenBy: string;
+}
+
+/**
+ * What may stand in a history: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it. No
+ * type exists that nothing writes. Stores keep a type as its position in this table, so the table only grows, at its end.
+ */
+export const EVENT_TABLE = [
+  {
+    type: "run_started",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: "the input",
+    meta: ["seed", "run", "begun"],
+    writtenBy: "the run row: `hf.start`",
+  },
+  {
+    type: "run_completed",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: "the output",
+    meta: [],
+    writtenBy: "the run row: the function has returned",
+  },
+  {
+    type: "run_failed",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: null,
+    meta: ["error"],
+    writtenBy: "the run row: the function has thrown, and what was to be undone is",
+  },
+  {
+    type: "run_canceled",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: null,
+    meta: ["error"],
+    writtenBy: "the run row: the function has ended with the cancellation that it was told",
+  },
+  {
+    type: "run_terminated",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: null,
+    meta: ["error"],
+    writtenBy: "the run row: `handle.terminate`, or a start that replaces the run",
+  },
+  {
+    type: "run_timed_out",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: null,
+    meta: ["error"],
+    writtenBy: "the run row: the run has ended after its deadline",
+  },
+  {
+    type: "run_continued",
+    category: "workflow",
+    role: "row",
+    op: null,
+    payload: null,
+    meta: [],
+    writtenBy: "the run row: `ctx.continueAsNew`",
+  },
+  {
+    type: "step_started",
+    category: "step",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: ["attempt", "ms"],
+    shows: "running",
+    writtenBy: 'the step board: before an attempt with `compensate` or `onCrash: "fail"`, after a second of any other',
+  },
+  {
+    type: "step_attempt_failed",
+    category: "step",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: ["attempt", "ms", "error", "retryAt"],
+    shows: "retrying",
+    writtenBy: "the step board: an attempt has failed, and there will be another",
+  },
+  {
+    type: "step_completed",
+    category: "step",
+    role: "delivered",
+    op: "op",
+    payload: "the result",
+    meta: ["attempt", "ms", "messageId"],
+    shows: "completed",
+    writtenBy: "the step board; for a transaction step the message that was written with it",
+  },
+  {
+    type: "step_failed",
+    category: "step",
+    role: "delivered",
+    op: "op",
+    payload: null,
+    meta: ["attempt", "ms", "error", "unknown", "neverBegan"],
+    shows: "failed",
+    writtenBy: "the step board: no attempt is left, or nobody waits for the step any more and it may have to be undone",
+  },
+  {
+    type: "timer_created",
+    category: "timer",
+    role: "command",
+    op: "op",
+    payload: null,
+    meta: ["fireAt"],
+    shows: "waiting",
+    writtenBy: "workflow code: `ctx.sleep`, `ctx.sleepUntil`, `ctx.receive` with a timeout",
+  },
+  {
+    type: "timer_fired",
+    category: "timer",
+    role: "delivered",
+    op: "op",
+    payload: null,
+    meta: [],
+    shows: "completed",
+    writtenBy: "the executor: the time has come",
+  },
+  {
+    type: "signal_received",
+    category: "signal",
+    role: "delivered",
+    op: "signal",
+    payload: "what was sent",
+    meta: ["messageId"],
+    shows: "completed",
+    writtenBy: "the executor: the message of `handle.signal` has left the inbox",
+  },
+  {
+    type: "cancel_requested",
+    category: "command",
+    role: "delivered",
+    op: null,
+    payload: null,
+    meta: ["messageId", "reason", "neverCalled"],
+    writtenBy: "the executor: the message of `handle.cancel` has left the inbox",
+  },
+  {
+    type: "deadline_reached",
+    category: "command",
+    role: "delivered",
+    op: null,
+    payload: null,
+    meta: ["neverCalled"],
+    writtenBy: "the executor: the `timeout` of the run is over",
+  },
+  {
+    type: "side_effect",
+    category: "side_effect",
+    role: "command",
+    op: "op",
+    payload: "the value",
+    meta: ["error"],
+    shows: "completed",
+    writtenBy: "workflow code: `ctx.sideEffect`",
+  },
+  {
+    type: "patched",
+    category: "marker",
+    role: "command",
+    op: "patch",
+    payload: null,
+    meta: ["from"],
+    lenient: true,
+    writtenBy: "workflow code: `ctx.patched` in a turn that was not finished before",
+  },
+  {
+    type: "attributes_set",
+    category: "search_attribute",
+    role: "command",
+    op: null,
+    payload: null,
+    meta: ["attributes"],
+    lenient: true,
+    writtenBy: "workflow code: `ctx.set`",
+  },
+  {
+    type: "run_retried",
+    category: "workflow",
+    role: "note",
+    op: null,
+    payload: null,
+    meta: ["attempt", "error", "retryAt", "forgets"],
+    writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt",
+  },
+  {
+    type: "op_retired",
+    category: "marker",
+    role: "command",
+    op: "op",
+    payload: null,
+    meta: [],
+    lenient: true,
+    writtenBy:
+      "workflow code: `ctx.retired` in a turn that was not finished before, or where an earlier code had the op in flight",
+  },
+] as const satisfies readonly EventRow[];
+
+/** What an event of a history is about. */
+export type EventType = (typeof EVENT_TABLE)[number]["type"];
+
+/** In the order of their codes in the stores. */
+export const EVENT_TYPES: readonly EventType[] = EVENT_TABLE.map(({ type }) => type);
+
 export interface HistoryEvent {
   readonly seq: number;
   readonly type: EventType;
@@ -96,44 +322,36 @@ export type AttributeValue = string | number | boolean | null;
 /** Search attributes, by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
-export type EventCategory =
-  | "workflow"
-  | "step"
-  | "timer"
-  | "signal"
-  | "marker"
-  | "side_effect"
-  | "search_attribute"
-  | "command";
+// One lookup each: these are asked for every event.
+const CATEGORIES = byType(({ category }) => category);
+const ROLES = byType(({ role }) => role);
+const MESSAGES = byType(({ role, op }) => role === "delivered" && op !== "op");
+const SHOWN = byType(({ shows }) => shows);
+const LENIENT = byType(({ lenient = false }) => lenient);
 
 export function eventCategory(type: EventType): EventCategory {
-  if (type === "cancel_requested" || type === "deadline_reached") return "command";
-  if (type === "patched") return "marker";
-  if (type === "side_effect") return "side_effect";
-  if (type === "attributes_set") return "search_attribute";
-  if (type === "signal_received") return "signal";
-  if (type.startsWith("timer_")) return "timer";
-  return type.startsWith("step_") ? "step" : "workflow";
+  return CATEGORIES[type];
 }
 
-/**
- * How an event came to be, and so how replay treats it:
- * - `delivered`: it was handed to the workflow code, which ran until it had nothing left to do (a turn);
- * - `command`: workflow code asked for it during a turn, so it stands right behind the event of that turn;
- * - `note`: the engine wrote it down about an op; workflow code never saw it.
- */
-export function eventRole(type: EventType): "delivered" | "command" | "note" {
-  switch (type) {
-    case "timer_created":
-    case "side_effect":
-    case "patched":
-    case "attributes_set":
-      return "command";
-    case "step_started":
-    case "step_attempt_failed":
-    case "run_retried":
-      return "note";
-    default:
-      return "delivered";
-  }
+export function eventRole(type: EventType): EventRole {
+  return ROLES[type];
+}
+
+/** Whether it came to the run from outside, and not from an op. */
+export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
+  return MESSAGES[type];
+}
+
+/** What `steps()` says of an op after such an event; undefined where the event is none of an op's. */
+export function shownStatus(type: EventType): ShownStatus | undefined {
+  return SHOWN[type];
+}
+
+/** Whether it is a command that may come and go between versions of the code. */
+export function isLenient(type: EventType): boolean {
+  return LENIENT[type];
+}
+
+function byType<V>(value: (row: EventRow) => V): Readonly<Record<EventType, V>> {
+  return Object.fromEntries(EVENT_TABLE.map((row) => [row.type, value(row)])) as Record<EventType, V>;
 }

@@ -95,6 +95,12 @@ function printed(): string {
   return String.fromCharCode(...characters);
 }
 
+/** The op of a receive is called by its signal, behind this. */
+export const RECEIVE_PREFIX = "receive:";
+
+/** That of a compensation, by what it undoes. */
+export const COMPENSATE_PREFIX = "compensate:";
+
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;

@@ -17,6 +17,9 @@ export function isClosed(status: RunStatus): status is ClosedStatus {
   return (CLOSED_STATUSES as readonly string[]).includes(status);
 }
 
+/** How many of the ops that a suspended run waits for its row names. */
+export const WAITING_FOR_MAX = 20;
+
 export type CompensationOutcome = "compensated" | "compensation_failed";
 
 /** What is fixed when a run is created. */

@@ -3,8 +3,8 @@
  * sweep finds whatever no hint announced.
  */
 export type Hint =
-  /** Runs of this queue are due now. */
-  | { readonly type: "due"; readonly namespace: string; readonly queue: string }
+  /** Runs of this queue are due now, or from `at` on, by the store's clock. */
+  | { readonly type: "due"; readonly namespace: string; readonly queue: string; readonly at?: number }
   /** A run that this worker holds has new messages. */
   | { readonly type: "inbox"; readonly runId: string; readonly workerId: string }
   /** A run that this worker held was taken from it by an operator. */

@@ -49,6 +49,8 @@ export interface OpenedStore {
   readonly notifier: Notifier;
   /** What it is and where, for people and without secrets: `PostgreSQL at db:5432/app as ann`. */
   readonly place?: string;
+  /** How long a call of it waits for an answer at most, where that is its own to set. */
+  readonly callLimitMs?: number;
   /** Calls of commitRuns that are worth having under way at once; 1 where the store makes one after the other anyway. */
   readonly commitsInFlightMax?: number;
 }

@@ -138,7 +138,9 @@ export interface ClaimRunsResult {
   /** Unconsumed messages of the claimed runs, in order. */
   readonly messages: readonly Message[];
   readonly now: number;
-  /** When the earliest run that this claim could take becomes due; now or earlier if some were left (limit, locks). */
+  /** Due runs were left: because of the limit, or because somebody else has locked them. */
+  readonly moreDue: boolean;
+  /** When the earliest run that this claim could take and that is not due yet becomes due. */
   readonly nextDueAt: number | null;
   /** A suspect is due: some worker should empty itself and take it alone. */
   readonly suspectDue: boolean;

@@ -15,7 +15,7 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"versions"> &
   CallsOf<"workers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
-/** The full name of a call: `runs.commit`. */
+/** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
 
 /** The groups, and what is in them. */

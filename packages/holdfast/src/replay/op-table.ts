@@ -2,8 +2,8 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { opId } from "../model/ids.ts";
 import { nameFault } from "../model/names.ts";
-import type { AskInit } from "./ask.ts";
-import { type Divergence, recordedNotAsked } from "./divergence.ts";
+import { appended, NONE } from "../model/short-list.ts";
+import { type Divergence, recordedNotAsked } from "./history/divergence.ts";
 import type { Op } from "./op.ts";
 import { PendingOps } from "./pending-ops.ts";
 
@@ -17,6 +17,10 @@ export class OpTable {
   // Made when first needed: most runs have none.
   #timers: Set<Op> | undefined;
   #retired: Set<string> | undefined;
+  // Since the driver last looked.
+  #asked: readonly Op[] = NONE;
+  #withdrawn: readonly Op[] = NONE;
+  #closing: readonly Op[] = NONE;
   #count = 0;
 
   constructor(opsMax: number) {
@@ -24,7 +28,7 @@ export class OpTable {
   }
 
   /** The id of the next op of that name. Ops that Holdfast makes for something of that name have a prefix. */
-  nextId(name: string, { prefix = "", unlimited = false }: Pick<AskInit, "prefix" | "unlimited"> = {}): string {
+  nextId(name: string, prefix = "", unlimited = false): string {
     const fullName = prefix + name;
     const occurrence = (this.#occurrences.get(fullName) ?? 0) + 1;
     const fault = occurrence === 1 ? nameFault(name) : undefined;
@@ -57,6 +61,40 @@ export class OpTable {
     if (op.fireAt !== undefined) this.#timers?.delete(op);
   }
 
+  /** It is for the driver to execute. */
+  hand(op: Op): void {
+    this.#asked = appended(this.#asked, op);
+  }
+
+  takeAsked(): readonly Op[] {
+    const asked = this.#asked;
+    this.#asked = NONE;
+    return asked;
+  }
+
+  /** The code has stopped waiting for it. */
+  withdraw(op: Op): void {
+    this.#withdrawn = appended(this.#withdrawn, op);
+  }
+
+  takeWithdrawn(): readonly Op[] {
+    const withdrawn = this.#withdrawn;
+    this.#withdrawn = NONE;
+    return withdrawn;
+  }
+
+  /** So it has, but what becomes of the step is still to be learned. */
+  close(op: Op): void {
+    op.step?.close();
+    this.#closing = appended(this.#closing, op);
+  }
+
+  takeClosing(): readonly Op[] {
+    const closing = this.#closing;
+    this.#closing = NONE;
+    return closing;
+  }
+
   /** Pending ops with a due time. */
   get timers(): ReadonlySet<Op> {
     return this.#timers ?? NO_TIMERS;
@@ -84,7 +122,7 @@ export class OpTable {
   /** Both sides of a difference between the code and what was recorded from `event` on. */
   divergence(event: HistoryEvent, fault: string, history: readonly HistoryEvent[]): Divergence {
     const recorded = new Set(history.map((other) => other.op));
-    const asked = this.pending().filter((op) => op.kind !== "retired" && op.kind !== "receive" && !recorded.has(op.id));
+    const asked = this.pending().filter((op) => op.module.leavesRecord && !recorded.has(op.id));
     return {
       seq: event.seq,
       fault,

@@ -11,7 +11,7 @@ export class PendingOps {
   #many: Map<string, Op> | undefined;
 
   add(op: Op): void {
-    if (op.kind !== "retired") this.waiting += 1;
+    if (op.module.wakes) this.waiting += 1;
     if (this.#many === undefined && this.#only === undefined) {
       this.#only = op;
       return;
@@ -28,7 +28,7 @@ export class PendingOps {
 
   delete(op: Op): void {
     if (this.get(op.id) !== op) return;
-    if (op.kind !== "retired") this.waiting -= 1;
+    if (op.module.wakes) this.waiting -= 1;
     if (this.#only === op) {
       this.#only = undefined;
       return;

@@ -1,13 +1,11 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Divergence, describeDivergence } from "./divergence.ts";
-import type { MachineParams } from "./machine-params.ts";
-import { RunMachine } from "./run-machine.ts";
+import { type Divergence, describeDivergence } from "./history/divergence.ts";
+import type { Machine } from "./machine.ts";
 import { TurnLoop } from "./turn-loop.ts";
 
 /** Drives a run through its recorded history and stops there; nothing is executed. Look at the machine for what came of it. */
-export function replayHistory(params: MachineParams, immediate: (callback: () => void) => void): Promise<RunMachine> {
+export function replayHistory<M extends Machine>(machine: M, immediate: (callback: () => void) => void): Promise<M> {
   const loop = new TurnLoop(immediate);
-  const machine = new RunMachine(params);
   return new Promise((resolve, reject) => {
     const taker = {
       inLine: false,
@@ -35,12 +33,16 @@ export function replayHistory(params: MachineParams, immediate: (callback: () =>
   });
 }
 
-/** Why a run cannot go on whose code and history have parted. Where in the code that is takes a second replay, one that looks. */
+/**
+ * Why a run cannot go on whose code and history have parted. Where in the code that is takes a second replay, by a machine that
+ * looks.
+ */
 export async function explainDivergence(
-  machine: RunMachine,
+  machine: Machine,
+  looking: Machine,
   immediate: (callback: () => void) => void,
 ): Promise<HoldfastError> {
-  const second = await replayHistory({ ...machine.params, locate: true }, immediate);
+  const second = await replayHistory(looking, immediate);
   const divergence = second.divergence ?? (machine.divergence as Divergence);
   return new HoldfastError("replay_divergence", describeDivergence(divergence), { data: { ...divergence } });
 }

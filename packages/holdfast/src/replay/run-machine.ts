@@ -15,104 +15,73 @@
  *      in passed-over.ts.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
-import { fromErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { type Attributes, type EventDraft, eventRole, type HistoryEvent } from "../model/event.ts";
+import type { HoldfastError } from "../errors/holdfast-error.ts";
+import {
+  type Attributes,
+  type EventDraft,
+  eventCategory,
+  eventRole,
+  type HistoryEvent,
+  isLenient,
+  isMessage,
+} from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
-import type { Run } from "../model/run.ts";
-import { appended, NONE } from "../model/short-list.ts";
-import type { Codec } from "../ports/codec.ts";
-import type { Logger } from "../ports/logger.ts";
-import { AbortOnce } from "./abort-once.ts";
-import { type AskInit, COMPENSATE_PREFIX, fits, isMessage, placed, quiet } from "./ask.ts";
-import { callSite, outsideTurnError } from "./call-site.ts";
-import { cancelRun, givenUp } from "./cancellation.ts";
-import { Compensations } from "./compensations.ts";
-import type { Context } from "./context.ts";
-import { Cursor } from "./cursor.ts";
-import { type Divergence, notAskedFault, otherCommandFault, otherKindFault } from "./divergence.ts";
-import { cancelIgnoredError, runEndedError } from "./machine-errors.ts";
-import type { MachineParams, Outcome } from "./machine-params.ts";
-import { applyNote, noteBegun } from "./notes.ts";
-import { newOp, type Op, type OpKind, rejectOp } from "./op.ts";
-import { OpTable } from "./op-table.ts";
-import { endForRetry, passOver } from "./passed-over.ts";
-import { Patches } from "./patches.ts";
-import { Refusals } from "./refusals.ts";
-import { createContext } from "./run-context.ts";
-import { Scope } from "./scope.ts";
-import { SeededRandom } from "./seeded-random.ts";
-import { SideEffects } from "./side-effects.ts";
-import { SignalBuffer } from "./signal-buffer.ts";
-import { callWorkflow, finish } from "./workflow-call.ts";
+import { NONE } from "../model/short-list.ts";
+import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
+import { callWorkflow, finish } from "./code/workflow-call.ts";
+import { AbortOnce } from "./context/abort-once.ts";
+import { cancellationError, cancelScope, givenUp } from "./context/cancellation.ts";
+import type { Context } from "./context/context.ts";
+import { cancelIgnoredError, Refusals } from "./context/refusals.ts";
+import { createContext } from "./context/run-context.ts";
+import { Scope } from "./context/scope.ts";
+import { SeededRandom } from "./context/seeded-random.ts";
+import { DrivenMachine, startOf } from "./driven-machine.ts";
+import { Cursor } from "./history/cursor.ts";
+import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { passOver } from "./history/passed-over.ts";
+import { applyRetry, endForRetry } from "./history/retries.ts";
+import type { Machine, MachineParams, Outcome } from "./machine.ts";
+import type { MachineInside } from "./machine-inside.ts";
+import { type AskInit, type DrivenOp, newOp, type Op, type OpModule, quiet } from "./op.ts";
+import { Compensations } from "./ops/compensation.ts";
+import { Patches } from "./ops/patch.ts";
+import { SideEffects } from "./ops/side-effect.ts";
+import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
+import type { RunCode } from "./run-code.ts";
 
-export class RunMachine {
+export class RunMachine extends DrivenMachine implements Machine, MachineInside {
   readonly params: MachineParams;
-  readonly run: Run;
-  readonly codec: Codec;
-  readonly log: Logger;
+  readonly code: RunCode;
   readonly root = new Scope(null);
-  readonly ops: OpTable;
-  readonly signals = new SignalBuffer();
   readonly patches = new Patches(this);
   readonly compensations = new Compensations(this);
   readonly sideEffects: SideEffects;
-  /** For `ctx.abortSignal`. */
   readonly abort = new AbortOnce();
   readonly context: Context;
-
-  /** Events that are not in the store yet, and attributes set by them. */
-  fresh: readonly HistoryEvent[] = NONE;
-  freshAttributes: Attributes | null = null;
-  /** Step ops asked for, and ops that the code has stopped waiting for, since the driver last looked. */
-  asked: readonly Op[] = NONE;
-  withdrawn: readonly Op[] = NONE;
-  /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
-  closing: readonly Op[] = NONE;
-  outcome: Outcome | undefined;
-  /** What the function had left pending when it returned. */
-  forgotten: readonly Op[] = NONE;
-  divergence: Divergence | undefined;
-  /** The code did something that cannot be replayed. */
-  violation: HoldfastError | undefined;
-  /** Why the run is being wound up from outside. */
-  cancelCause: "cancel" | "deadline" | undefined;
-  compensating = false;
-  /** Where the compensations run; once there is such a scope, nothing may be asked for outside of it. */
-  undoScope: Scope | undefined;
-  /** How often the run as a whole has been tried again. */
   readonly retries: number;
-  started = false;
-  inTurn = false;
-  /** Whether the turn was finished before: what the code writes to its log in it has been written, and nothing in it is new. */
+
+  // Assigned in this file alone: the machine's parts see them through MachineInside, where they are read-only.
   turnIsRecorded = false;
-  nextSeq: number;
   seenSeq = 0;
-  /** Time of the event that opened this turn: what `ctx.now()` says. */
   turnAt: number;
   currentScope: Scope = this.root;
 
   readonly #cursor: Cursor;
-  #lastAt: number;
+  /** Where the compensations run; once there is such a scope, nothing may be asked for outside of it. */
+  #undoScope: Scope | undefined;
   /** The event of this turn is from before the run was tried again, but this turn was not taken then. */
   #turnIsNew = false;
-  /** What was to be written when this turn began, its event included. */
-  #freshBefore = 0;
-  #attributesBefore: Attributes | null = null;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
 
-  constructor(params: MachineParams) {
+  constructor(params: MachineParams, code: RunCode) {
+    super(params);
     this.params = params;
-    this.run = params.run;
-    this.codec = params.codec;
-    this.log = params.log;
+    this.code = code;
     this.sideEffects = new SideEffects(this, params.record);
     this.#cursor = new Cursor(params.history);
-    this.ops = new OpTable(params.opsMax);
-    this.nextSeq = params.history.length + 1;
-    this.turnAt = params.run.startedAt ?? params.run.createdAt;
-    this.#lastAt = Math.max(this.turnAt, this.#cursor.last?.at ?? 0);
+    this.turnAt = startOf(params.run);
     this.retries = this.#cursor.retries();
     this.context = createContext(this, this.root);
   }
@@ -121,9 +90,16 @@ export class RunMachine {
     return this.#cursor.replaying;
   }
 
-  /** Whether what the code does now has been done before. */
   get repeating(): boolean {
     return this.#cursor.repeating;
+  }
+
+  get cancellation(): Error | null {
+    return this.root.canceled;
+  }
+
+  mayHaveBegun(op: DrivenOp): boolean {
+    return this.#cursor.mayHaveBegun(op.id);
   }
 
   get random(): SeededRandom {
@@ -133,7 +109,7 @@ export class RunMachine {
 
   // Driving ---------------------------------------------------------------------------------------------------------
 
-  /** First turn: calls the workflow function. */
+  /** Calls the workflow function. */
   start(): void {
     const input = this.codec.decode(this.run.input);
     this.started = true;
@@ -142,14 +118,12 @@ export class RunMachine {
     void callWorkflow(this, this.#cursor, input);
   }
 
-  /** Ends a run that was canceled, or has reached its deadline, before its code was ever called. */
   endUnstarted(cause: EventDraft): void {
     this.started = true;
-    cancelRun(this, cause);
+    this.#cancel(cause);
     this.outcome = { type: "failed", error: this.root.canceled, compensation: null, neverCalled: true };
   }
 
-  /** Delivers the next recorded event that the code sees; false when there is none left, or on divergence. */
   replayNext(): boolean {
     for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
       this.seenSeq = event.seq;
@@ -165,14 +139,13 @@ export class RunMachine {
     return false;
   }
 
-  /** Gives an event its place and delivers it; false when its op is no longer pending, and nothing was recorded. */
   deliverLive(draft: EventDraft, now: number): boolean {
     const op = this.ops.get(draft.op);
     if (!isMessage(draft) && !op) {
       const stray = this.#cursor.isStray(draft, (id) => this.ops.wasAsked(id));
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
-    const event = this.append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
+    const event = this.#append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was under way is written down for the next try, if there is to be one.
     if (op && !isMessage(draft)) this.release(op);
@@ -180,71 +153,63 @@ export class RunMachine {
     return false;
   }
 
-  /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
   note(draft: EventDraft, now: number): void {
     if (!this.ops.get(draft.op)) return;
-    this.#applyNote(this.append(draft, now));
+    this.#applyNote(this.#append(draft, now));
+  }
+
+  noteRun(draft: EventDraft, now: number): void {
+    this.#append(draft, now);
   }
 
   close(): void {
     this.inTurn = false;
-    if (this.violation?.code === "workflow_bug") this.#cutTurn();
+    if (this.violation?.code === "workflow_bug") this.unwritten.cutTurn();
     this.currentScope = this.root;
-  }
-
-  /** Fixed code is to take this turn again: its event stays, what the code did in it does not. */
-  #cutTurn(): void {
-    this.fresh = this.fresh.slice(0, this.#freshBefore);
-    this.freshAttributes = this.#attributesBefore;
-  }
-
-  append(draft: EventDraft, at: number): HistoryEvent {
-    const event = this.#record(draft, at);
-    this.seenSeq = event.seq;
-    return event;
-  }
-
-  #record(draft: EventDraft, at: number): HistoryEvent {
-    this.#lastAt = Math.max(this.#lastAt, at);
-    const event = placed(draft, this.nextSeq++, this.#lastAt);
-    this.fresh = appended(this.fresh, event);
-    return event;
   }
 
   // For the context ---------------------------------------------------------------------------------------------------
 
-  /** The ctx of a branch. */
   contextIn(scope: Scope): Context {
     return createContext(this, scope);
   }
 
-  /** Refuses a ctx call at a moment at which it could not be replayed. */
+  within<T>(scope: Scope, fn: () => T): T {
+    const outer = this.currentScope;
+    this.currentScope = scope;
+    try {
+      return fn();
+    } finally {
+      this.currentScope = outer;
+    }
+  }
+
   assertInTurn(method: string, name?: string): void {
     if (this.inTurn && !this.outcome && !this.sideEffects.running) return;
     const call = name === undefined ? method : `${method}(${JSON.stringify(name)})`;
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
-    if (error.code === "outside_turn") this.violate(error);
+    if (error.code === "outside_turn") reportOutside(this, error);
     throw error;
   }
 
-  /** Registers an op; the promise never raises an unhandled rejection, whether or not anybody awaits it. */
-  ask(kind: OpKind, name: string, scope: Scope, init: AskInit): Promise<unknown> {
+  ask(module: OpModule, name: string, scope: Scope, init: AskInit): Promise<unknown> {
     if (this.divergence) return new Promise(() => {});
-    const id = this.ops.nextId(name, init);
-    if (init.prefix === COMPENSATE_PREFIX && this.#cursor.isUndone(id)) return Promise.resolve();
-    const owner = (scope === this.root ? this.currentScope : scope).nearestOpen();
-    const canceled = this.undoScope && owner !== this.undoScope ? givenUp(this) : owner.cancellation();
-    if (canceled && kind !== "retired") return this.#refuse(canceled);
-    const op = newOp(id, kind, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
+    const id = this.ops.nextId(name, module.prefix, module.unlimited);
+    if (module.isDone(id, this)) return Promise.resolve();
+    const owner = this.ownerOf(scope);
+    const canceled = this.#undoScope && owner !== this.#undoScope ? givenUp(this) : owner.cancellation();
+    if (canceled && !module.evenCanceled) return this.#refuse(canceled);
+    const op = newOp(id, module, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
-    noteBegun(op, this.#cursor);
-    if (init.fireAt !== undefined) this.#createTimer(op, init.fireAt);
-    op.gate = this.nextSeq - 1;
-    if (kind === "step") this.asked = appended(this.asked, op);
-    if (kind === "receive") this.signals.wait(op);
+    module.asked(op, name, init, this);
+    op.gate = this.unwritten.nextSeq - 1;
     return op.promise;
+  }
+
+  ownerOf(scope: Scope): Scope {
+    return (scope === this.root ? this.currentScope : scope).nearestOpen();
   }
 
   /** Nothing may be asked for here any more. */
@@ -254,46 +219,103 @@ export class RunMachine {
     return new Promise(() => {});
   }
 
-  /**
-   * Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it.
-   * What does not bind may stand in another turn than the one in which the code does it now.
-   */
-  command(draft: EventDraft, binds = true): HistoryEvent | undefined {
+  command(draft: EventDraft, binds = true, completed?: () => EventDraft): HistoryEvent | undefined {
     const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) {
       this.#cursor.leaveRest();
-      return this.divergence ? undefined : this.append(draft, this.turnAt);
+      return this.divergence ? undefined : this.#append(completed?.() ?? draft, this.turnAt);
     }
     const loosely = this.#turnIsNew || !binds;
-    const event = taken ?? this.#cursor.takeAhead(draft.type, draft.op, loosely, (op) => this.ops.isRetired(op));
-    if (event || Cursor.isLenient(draft.type)) return event;
+    const event = taken ?? this.#cursor.takeAhead(draft, loosely, (op) => this.ops.isRetired(op));
+    if (event) return event;
+    const anew = this.#cursor.anew && eventCategory(draft.type) !== "marker";
+    if (isLenient(draft.type) && !anew) return undefined;
     // It is recorded as soon as that is possible: at the end of what there is.
-    if (loosely) return this.#record(draft, this.turnAt);
+    if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
   }
 
-  /** Whether an attempt of the step may have begun before this worker took the run. */
-  mayHaveBegun(op: Op): boolean {
-    return this.#cursor.mayHaveBegun(op.id);
+  /**
+   * An op is retired. New code says so where it passes; that is how it is told from code that comes to where an earlier one had the
+   * op in flight. What this code does from there on is new, in turns that the earlier one has finished: it is recorded at the end,
+   * behind a mark, and found there by whoever replays it. Without the mark that would be a divergence.
+   */
+  retire(op: Op): void {
+    const draft: EventDraft = { type: "op_retired", op: op.id };
+    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    if (taken) this.seenSeq = taken.seq;
+    else if (!this.repeating) this.command(draft);
+    else if (this.#cursor.goOnWithout(op.id)) this.unwritten.append(draft, this.turnAt);
+  }
+
+  // For the kinds of op -----------------------------------------------------------------------------------------------
+
+  hand(op: Op): void {
+    this.ops.hand(op);
+  }
+
+  createTimer(op: Op, fireAt: number, binds: boolean): void {
+    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
+    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
+    // History keeps the time that was promised, whatever the code says now.
+    op.fireAt = event?.meta?.fireAt ?? fireAt;
+    this.ops.addTimer(op);
+  }
+
+  waitForSignal(op: Op): void {
+    this.signals.wait(op);
+  }
+
+  stopWaitingForSignal(op: Op): void {
+    this.signals.stopWaiting(op);
+  }
+
+  addUndo(name: string, op: Op, undo: Compensation<unknown>): void {
+    this.compensations.addForStep(name, op, undo);
+  }
+
+  learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void {
+    this.compensations.learned(op, outcome, result);
+  }
+
+  hasBegun(id: string): boolean {
+    return this.#cursor.hasBegun(id);
+  }
+
+  isUndone(id: string): boolean {
+    return this.#cursor.isUndone(id);
+  }
+
+  setAttributes(attributes: Attributes): void {
+    this.unwritten.setAttributes(attributes);
   }
 
   /** Decides at once, whatever the code does with what is thrown next. A part that was given up decides nothing. */
   continueAsNew(input: Payload, scope: Scope): void {
-    const canceled = this.undoScope ? givenUp(this) : scope.cancellation();
-    if (canceled && (this.undoScope || canceled !== this.root.canceled)) throw canceled;
+    const canceled = this.#undoScope ? givenUp(this) : scope.cancellation();
+    if (canceled && (this.#undoScope || canceled !== this.root.canceled)) throw canceled;
     finish(this, { type: "continued", input });
   }
 
-  /** Nobody waits for the op any more. */
   release(op: Op): void {
     this.ops.release(op);
-    if (op.kind === "receive") this.signals.stopWaiting(op);
+    op.module.released(op, this);
   }
 
-  /** The code has done something with which its run cannot go on. */
+  beginUndo(): Scope {
+    this.compensating = true;
+    this.#undoScope = new Scope(this.root, true);
+    return this.#undoScope;
+  }
+
+  conclude(outcome: Outcome, forgotten: readonly Op[] = NONE): void {
+    this.outcome = outcome;
+    this.forgotten = forgotten;
+  }
+
   violate(error: HoldfastError): void {
     this.violation ??= error;
     this.params.driver?.violated();
@@ -301,10 +323,24 @@ export class RunMachine {
 
   // Inside --------------------------------------------------------------------------------------------------------------
 
+  #append(draft: EventDraft, at: number): HistoryEvent {
+    const event = this.unwritten.append(draft, at);
+    this.seenSeq = event.seq;
+    return event;
+  }
+
+  /** The whole run is canceled, or has reached its deadline. Only the first of such events counts. */
+  #cancel(event: EventDraft): void {
+    if (this.root.canceled) return;
+    this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
+    const error = cancellationError(this.run, event);
+    cancelScope(this, this.root, error);
+    this.abort.abort(error);
+  }
+
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
-    this.#freshBefore = this.fresh.length;
-    this.#attributesBefore = this.freshAttributes;
+    this.unwritten.beginTurn();
     this.#refusals.newTurn();
     this.signals.newTurn();
     this.currentScope = scope;
@@ -314,57 +350,44 @@ export class RunMachine {
   #deliver(event: HistoryEvent): boolean {
     this.turnIsRecorded = event.seq <= this.#cursor.all().length;
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
-    switch (event.type) {
-      case "signal_received": {
-        const op = this.signals.receive(event, this);
-        this.#enter(op?.scope ?? this.root, event.at);
-        if (!op) this.#cursor.dropAside(event.op as string);
-        if (!op) return true;
-        this.release(op);
-        op.resolve(this.signals.take(event.op as string, this.codec, op.scope));
-        return true;
-      }
-      case "cancel_requested":
-      case "deadline_reached":
-        this.#enter(this.root, event.at);
-        cancelRun(this, event);
-        return true;
-      default:
-        return this.#complete(event);
+    if (!isMessage(event)) return this.#complete(event);
+    if (event.op !== null) return this.#receive(event, event.op);
+    this.#enter(this.root, event.at);
+    this.#cancel(event);
+    return true;
+  }
+
+  /** A signal, for whichever receive of that name is first; else it is kept. */
+  #receive(event: HistoryEvent, name: string): true {
+    const op = this.signals.receive(event, this);
+    this.#enter(op?.scope ?? this.root, event.at);
+    if (!op) {
+      this.#cursor.dropAside(name);
+      return true;
     }
+    this.release(op);
+    op.resolve(this.signals.take(name, this.codec, op.scope));
+    return true;
   }
 
   #complete(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
     if (!op) return this.#diverge(event, notAskedFault(event));
-    if (!fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
+    if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
-    if (event.type === "step_completed") {
-      const result = event.payload === undefined ? undefined : this.codec.decode(event.payload);
-      this.compensations.settled(op, "completed", result);
-      op.resolve(result);
-    } else if (event.type === "step_failed") {
-      const record = event.meta?.error;
-      if (event.meta?.neverBegan) this.compensations.neverBegan(op);
-      else this.compensations.settled(op, event.meta?.unknown ? "unknown" : "failed", undefined);
-      rejectOp(op, record ? fromErrorRecord(record) : new HoldfastError("step_failed", `step "${op.id}" failed`));
-    } else op.resolve(undefined);
+    op.module.settle(op, event, this);
     return true;
   }
 
+  /** Takes down what the engine has written about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
-    const fault = applyNote(this.ops, event);
-    return fault === undefined || this.#diverge(event, fault);
-  }
-
-  #createTimer(op: Op, fireAt: number): void {
-    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
-    const binds = op.kind !== "receive";
-    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
-    // History keeps the time that was promised, whatever the code says now.
-    op.fireAt = event?.meta?.fireAt ?? fireAt;
-    this.ops.addTimer(op);
+    if (event.op === null) {
+      applyRetry(this.ops, event);
+      return true;
+    }
+    const op = this.ops.get(event.op);
+    return op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
   }
 
   #diverge(event: HistoryEvent, fault: string): false {

@@ -4,13 +4,14 @@ import { systemClock } from "../engine/system-clock.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { MemoryStore } from "../memory/store.ts";
 import { silentLogger } from "../ports/logger.ts";
-import { forgottenError } from "../replay/forgotten-ops.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import { forgottenError } from "../replay/code/forgotten-ops.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import type { WorkflowBody } from "../replay/run-code.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 
 /**
- * What a run has failed with; one whose function returned while ops were pending says so itself, and where in the code they
- * were asked for. That takes a second replay, one that looks.
+ * The error of a failed run. If its function returned while ops were pending, the error says where in the code they
+ * were requested. That takes a second replay with tracing.
  */
 export async function withForgotten(
   error: unknown,
@@ -24,7 +25,9 @@ export async function withForgotten(
   if (recordedCode !== "forgotten_await" || !run || !definition) return error;
   const history = store.state.events.get(run.runId) ?? [];
   const body = definition.fn as WorkflowBody;
-  const params = { run, body, history, codec: jsonCodec, log: silentLogger, opsMax: Number.POSITIVE_INFINITY };
-  const machine = await replayHistory({ ...params, locate: true }, (callback) => systemClock.immediate(callback));
+  const params = { run, history, codec: jsonCodec, log: silentLogger, opsMax: Number.POSITIVE_INFINITY };
+  const machine = await replayHistory(new RunMachine({ ...params, locate: true }, { body }), (callback) =>
+    systemClock.immediate(callback),
+  );
   return forgottenError(run, machine.forgotten, error);
 }

@@ -4,21 +4,23 @@ import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/defi
 import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
-import type { HistoryEvent, RunIdentity } from "../model/event.ts";
+import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
-import { describeDivergence } from "../replay/divergence.ts";
-import type { WorkflowBody } from "../replay/machine-params.ts";
+import { cancellationError } from "../replay/context/cancellation.ts";
+import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
+import type { WorkflowBody } from "../replay/run-code.ts";
+import { RunMachine } from "../replay/run-machine.ts";
 
-/** What `handle.history()` returned, also after a trip through JSON. */
+/** The result of `handle.history()`, also after a round trip through JSON. */
 export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
   readonly at: Date | string;
   readonly fireAt?: Date | string;
   readonly retryAt?: Date | string;
 })[];
 
-/** What a replay has come to: the output, the ops that the run waits for, or the error that it failed with. */
+/** The result of a replay: the output, the ops that the run waits for, or the error that it failed with. */
 export type ReplayOutcome<O> =
   | { readonly output: O }
   | { readonly pending: readonly string[] }
@@ -27,8 +29,8 @@ export type ReplayOutcome<O> =
 const IDENTITY = { runId: isId("run id") };
 
 /**
- * Runs the code against a recorded history; nothing is executed. Says the output, or what the run waits for. Throws the
- * divergence, with both sides, when the code does not match.
+ * Runs the code against a recorded history; nothing is executed. Returns the output, or what the run waits for. If the
+ * code does not match, throws the divergence with both sides.
  */
 export async function replay<D extends AnyWorkflow>(
   workflow: D,
@@ -42,22 +44,24 @@ export async function replay<D extends AnyWorkflow>(
     throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
   const events = history
     .slice(1)
-    .filter((event) => !ENDS.has(event.type))
+    .filter((event) => eventRole(event.type) !== "row")
     .map(recordedEvent);
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
+  const end = endOfUncalled(history, events);
+  if (end) return { error: cancellationError(run, end) };
+  // A failed run was not parked for its error.
+  const onBug = history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug;
+  const params = {
+    run,
+    codec: jsonCodec,
+    log: silentLogger,
+    history: events,
+    begun: start.begun ?? false,
+    opsMax: Number.POSITIVE_INFINITY,
+    locate: true,
+  };
   const machine = await replayHistory(
-    {
-      run,
-      body: workflow.fn as WorkflowBody,
-      codec: jsonCodec,
-      log: silentLogger,
-      history: events,
-      begun: start.begun ?? false,
-      opsMax: Number.POSITIVE_INFINITY,
-      locate: true,
-      // A run that has failed was not parked for it.
-      onBug: history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug,
-    },
+    new RunMachine(params, { body: workflow.fn as WorkflowBody, onBug }),
     (callback) => systemClock.immediate(callback),
   );
   if (machine.divergence)
@@ -72,14 +76,14 @@ export async function replay<D extends AnyWorkflow>(
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
 }
 
-const ENDS: ReadonlySet<string> = new Set([
-  "run_completed",
-  "run_failed",
-  "run_canceled",
-  "run_terminated",
-  "run_timed_out",
-  "run_continued",
-]);
+/** The end of a run whose code was never called: calling it now would say nothing about that history. */
+function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]): EventDraft | undefined {
+  const marked = events.find(({ meta }) => meta?.neverCalled);
+  // A run that no worker claimed in time is ended by the store, which writes no event. Code that has begun receives its
+  // deadline.
+  const swept = history.at(-1)?.type === "run_timed_out" && !events.some(({ type }) => type === "deadline_reached");
+  return marked ?? (swept ? { type: "deadline_reached", op: null } : undefined);
+}
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   const { seq, type, op, at, value, category: _category, fireAt, retryAt, ...meta } = event;
@@ -97,7 +101,7 @@ function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   };
 }
 
-/** What the history says; one that was saved by an earlier version says no more than the seed, which was the run id. */
+/** From the history; one saved by an earlier version has only the seed, which was the run id. */
 function identityOf(
   { name, version, queue }: AnyWorkflow,
   { run, seed }: RecordedHistory[number],

@@ -22,7 +22,7 @@ import {
 import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { openEngine } from "../behaviour/fleet.ts";
+import { openEngine } from "../lab/fleet.ts";
 import { approve, order, orderSomething, world } from "./order-example.ts";
 
 /** A client as an application has it, on a store of its own and the clock of the machine. */

@@ -2,7 +2,7 @@
 import { type Context, type Duration, type RunHandle, type StepOptions, signal, workflow } from "holdfast";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { openEngine } from "../behaviour/fleet.ts";
+import { openEngine } from "../lab/fleet.ts";
 
 class Money {
   readonly cents: number;

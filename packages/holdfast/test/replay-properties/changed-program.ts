@@ -3,7 +3,7 @@ import { replayHistory } from "../../src/replay/replayer.ts";
 import { playLive } from "./exactness.ts";
 import { codeOf } from "./generated-case.ts";
 import { immediate } from "./immediate.ts";
-import { machineParams } from "./live-run.ts";
+import { newMachine } from "./live-run.ts";
 import { Mismatch } from "./mismatch.ts";
 import { type Plan, PlanScript } from "./moves.ts";
 import { type Node, nodesOf, type Program, type SleepNode, type StepNode } from "./program.ts";
@@ -26,7 +26,7 @@ export async function checkChangeIsFound({ program, plan, pick, change }: Change
   const target = known[pick % known.length];
   if (!target) return false;
   const { body } = codeOf(replaceNode(program, target, change));
-  const machine = await replayHistory(machineParams(body, live.history), immediate);
+  const machine = await replayHistory(newMachine(body, live.history), immediate);
   const what = `node ${target.id} is ${change}, and replay`;
   const fault = (text: string): Mismatch => new Mismatch(`${what} ${text}`, live, { history: machine.fresh });
   const { divergence } = machine;

@@ -1,11 +1,11 @@
 /** The comparison: whatever a machine is told by a history, it must come to stand exactly where the live one stood. */
 import type { HistoryEvent } from "../../src/model/event.ts";
-import type { WorkflowBody } from "../../src/replay/machine-params.ts";
 import { replayHistory } from "../../src/replay/replayer.ts";
+import type { WorkflowBody } from "../../src/replay/run-code.ts";
 import type { RunMachine } from "../../src/replay/run-machine.ts";
 import { TurnLoop } from "../../src/replay/turn-loop.ts";
 import { immediate } from "./immediate.ts";
-import { type Cut, LiveRun, machineParams, type Script } from "./live-run.ts";
+import { type Cut, LiveRun, newMachine, type Script } from "./live-run.ts";
 import { Mismatch } from "./mismatch.ts";
 import { type Snapshot, snapshotOf } from "./snapshot.ts";
 
@@ -34,7 +34,7 @@ async function checkPrefix(live: LiveRun, cut: Cut, code: Code): Promise<void> {
   const { seq } = cut.snapshot;
   const prefix = live.history.slice(0, seq);
   const lines: string[] = [];
-  const machine = await replayHistory(machineParams(code.body, prefix, lines), immediate);
+  const machine = await replayHistory(newMachine(code.body, prefix, lines), immediate);
   const what = `the replay of events 1…${seq}`;
   assertSound(machine, what, live, prefix);
   if (machine.fresh.length > 0 || machine.freshAttributes)

@@ -1,7 +1,7 @@
-import type { Context } from "../../src/replay/context.ts";
-import { ContinueAsNew } from "../../src/replay/context.ts";
-import type { WorkflowBody } from "../../src/replay/machine-params.ts";
-import type { StepOptions } from "../../src/replay/step-options.ts";
+import type { Context } from "../../src/replay/context/context.ts";
+import { ContinueAsNew } from "../../src/replay/context/context.ts";
+import type { StepOptions } from "../../src/replay/ops/step-options.ts";
+import type { WorkflowBody } from "../../src/replay/run-code.ts";
 import type { Block, FanNode, InstantNode, Node, OpNode, Program, StepNode, Via } from "./program.ts";
 
 /** So many nodes may be executed: loops within loops must not make a case long. */

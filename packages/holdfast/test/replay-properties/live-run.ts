@@ -16,10 +16,11 @@ import { type EventDraft, eventRole, type HistoryEvent } from "../../src/model/e
 import { idempotencyKey } from "../../src/model/ids.ts";
 import { backoffMs } from "../../src/model/retry-policy.ts";
 import { silentLogger } from "../../src/ports/logger.ts";
-import type { MachineParams, WorkflowBody } from "../../src/replay/machine-params.ts";
-import type { Op, StepWork } from "../../src/replay/op.ts";
+import type { Op } from "../../src/replay/op.ts";
+import type { StepFunction } from "../../src/replay/ops/step-options.ts";
+import type { StepWork } from "../../src/replay/ops/step-work.ts";
+import type { WorkflowBody } from "../../src/replay/run-code.ts";
 import { RunMachine } from "../../src/replay/run-machine.ts";
-import type { StepFunction } from "../../src/replay/step-options.ts";
 import { TurnLoop, type TurnTaker } from "../../src/replay/turn-loop.ts";
 import { immediate } from "./immediate.ts";
 import { RUN, START_MS } from "./run-row.ts";
@@ -61,14 +62,18 @@ export interface LiveRunParams {
   readonly onReplayedTurn?: (snapshot: Snapshot) => void;
 }
 
-/** `lines` takes what the code writes to its logger: a line that was written live is not written again on replay. */
-export function machineParams(
+/**
+ * `lines` takes what the code writes to its logger: a line that was written live is not written again on replay. `begun`: the
+ * first turn was finished before.
+ */
+export function newMachine(
   body: WorkflowBody,
   history: readonly HistoryEvent[],
   lines: string[] = [],
-): MachineParams {
+  begun = false,
+): RunMachine {
   const log = { ...silentLogger, info: (_: object, line: string) => void lines.push(line) };
-  return { run: RUN, body, codec: jsonCodec, log, history, opsMax: 10_000 };
+  return new RunMachine({ run: RUN, codec: jsonCodec, log, history, begun, opsMax: 10_000 }, { body });
 }
 
 export class LiveRun implements TurnTaker {
@@ -92,7 +97,7 @@ export class LiveRun implements TurnTaker {
     this.log = params.log;
     this.#loop = params.loop ?? new TurnLoop(immediate);
     this.history = [...(params.history ?? [])];
-    this.machine = new RunMachine(machineParams(params.body, params.history ?? [], this.lines));
+    this.machine = newMachine(params.body, params.history ?? [], this.lines);
     this.now = params.from?.now ?? START_MS;
     this.#messages = params.from?.messages ?? 0;
   }
@@ -248,8 +253,7 @@ export class LiveRun implements TurnTaker {
 
   #rest(): void {
     const { machine } = this;
-    this.history.push(...machine.fresh);
-    machine.fresh = [];
+    this.history.push(...machine.takeFresh());
     if (machine.divergence || machine.violation) return this.#done?.();
     if (machine.replaying) return this.#loop.ready(this);
     const { script } = this.#params;

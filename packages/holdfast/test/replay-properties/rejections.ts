@@ -1,5 +1,5 @@
 import { isHoldfastError } from "../../src/errors/holdfast-error.ts";
-import { ContinueAsNew } from "../../src/replay/context.ts";
+import { ContinueAsNew } from "../../src/replay/context/context.ts";
 import { anyTurnOpen } from "../../src/replay/turn-loop.ts";
 import { ProgramError } from "./interpreter.ts";
 

@@ -1,10 +1,10 @@
 // The classic ways in which replay goes wrong, one by one. Each run is replayed from everywhere, and crashes everywhere.
 import { expect, test } from "vitest";
 import { signal } from "../../src/define/definitions.ts";
-import type { Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
 import { replayHistory } from "../../src/replay/replayer.ts";
 import { immediate } from "./immediate.ts";
-import { machineParams } from "./live-run.ts";
+import { newMachine } from "./live-run.ts";
 import { collectRejections } from "./rejections.ts";
 import { playEverywhere } from "./scripted-run.ts";
 
@@ -280,7 +280,7 @@ test("a message that came after the end is in history and changes nothing", asyn
 test("a timer keeps the time that was promised, whatever the code says now", async () => {
   const live = await playEverywhere(async (ctx) => ctx.sleep("nap", "1 day"), []);
   const body = async (ctx: Context): Promise<void> => ctx.sleep("nap", "1 minute");
-  const machine = await replayHistory(machineParams(body, live.history), immediate);
+  const machine = await replayHistory(newMachine(body, live.history), immediate);
   expect(machine.ops.pending().map((op) => op.fireAt)).toEqual([live.op("nap").fireAt]);
 });
 
@@ -290,7 +290,7 @@ test("a step that has become a receive of the same id is found out", async () =>
     [(run) => run.complete("receive:ping", 1)],
   );
   const body = async (ctx: Context): Promise<number> => ctx.receive(ping);
-  const machine = await replayHistory(machineParams(body, live.history), immediate);
+  const machine = await replayHistory(newMachine(body, live.history), immediate);
   expect(machine.divergence).toMatchObject({ seq: 1, fault: expect.stringContaining("as a receive") });
   expect(machine.outcome).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { Context } from "../../src/replay/context.ts";
+import type { Context } from "../../src/replay/context/context.ts";
 import { type Code, checkEveryPrefix, checkSameFuture, crashAndGoOn, playLive } from "./exactness.ts";
 import type { LiveRun, Script } from "./live-run.ts";
 

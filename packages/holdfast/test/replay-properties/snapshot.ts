@@ -1,4 +1,4 @@
-import type { Outcome } from "../../src/replay/machine-params.ts";
+import type { Outcome } from "../../src/replay/machine.ts";
 import type { Op } from "../../src/replay/op.ts";
 import type { RunMachine } from "../../src/replay/run-machine.ts";
 import { describeError } from "./interpreter.ts";

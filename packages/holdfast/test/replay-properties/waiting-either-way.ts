@@ -4,7 +4,7 @@ import type { RunMachine } from "../../src/replay/run-machine.ts";
 import { type Code, checkEveryPrefix, playLive } from "./exactness.ts";
 import { codeOf } from "./generated-case.ts";
 import { immediate } from "./immediate.ts";
-import { type Cut, LiveRun, machineParams } from "./live-run.ts";
+import { type Cut, LiveRun, newMachine } from "./live-run.ts";
 import { Mismatch } from "./mismatch.ts";
 import { type Plan, PlanScript } from "./moves.ts";
 import { blocksOf, type Node, nodesOf, type Program } from "./program.ts";
@@ -62,7 +62,7 @@ export async function checkWaitingEitherWay(value: WaitingCase): Promise<Waiting
 
 /** What the code comes to, without what must differ: numbers of events, and the timers themselves. */
 async function conclude(code: Code, history: readonly HistoryEvent[]): Promise<{ machine: RunMachine; text: string }> {
-  const machine = await replayHistory({ ...machineParams(code.body, history), begun: true }, immediate);
+  const machine = await replayHistory(newMachine(code.body, history, [], true), immediate);
   const fresh = machine.fresh.filter((event) => !isReceiveTimer(event)).map(({ type, op }) => `fresh ${type} ${op}`);
   const state = snapshotOf(machine, code.log).state.replace(/(pending receive .*) due \S+/g, "$1");
   const lines = machine.divergence ? ["diverged"] : [state, ...fresh];

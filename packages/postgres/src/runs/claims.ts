@@ -68,6 +68,7 @@ function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsRe
     runs,
     messages,
     now: stand?.now as number,
+    moreDue: stand?.more_due as boolean,
     nextDueAt: stand?.next_due_at as number | null,
     suspectDue: stand?.suspect_due as boolean,
   };

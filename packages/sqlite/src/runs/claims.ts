@@ -22,16 +22,19 @@ const TAKEN_UNDER = "select run_key from holdfast_runs where held_by = ? and cla
 interface Found {
   /** The keys of runs. */
   readonly taken: readonly number[];
+  readonly moreDue: boolean;
   readonly nextDueAt: number | null;
   readonly suspectDue: boolean;
 }
 
-const NOTHING: Found = { taken: [], nextDueAt: null, suspectDue: false };
+const NOTHING: Found = { taken: [], moreDue: false, nextDueAt: null, suspectDue: false };
 
 export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
   const { sql, now } = call;
   const workerKey = liveWorkerKey(call, params);
-  if (workerKey === undefined) return { live: false, runs: [], messages: [], now, nextDueAt: null, suspectDue: false };
+  if (workerKey === undefined) {
+    return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
+  }
   const holder = { heldBy: call.catalog.workerId(workerKey), claimId: newUuidBytes(params.claimId) };
   if (params.again) {
     const taken = sql.allColumns(TAKEN_UNDER, workerKey, holder.claimId).map(([runKey]) => runKey as number);
@@ -94,7 +97,7 @@ function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): F
   const { sql, now } = call;
   const limit = params.solo ? Math.min(1, params.limit) : params.limit;
   const taken: number[] = [];
-  let left = false;
+  let moreDue = false;
   for (const group of byPriority(lanes)) {
     const room = limit - taken.length;
     // One more than there is room for, to know whether some are left.
@@ -103,11 +106,11 @@ function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): F
     );
     due.sort(([aKey, aAt], [bKey, bAt]) => aAt - bAt || aKey - bKey);
     for (const [runKey] of due.slice(0, room)) taken.push(runKey);
-    left = due.length > room;
-    if (left) break;
+    moreDue = due.length > room;
+    if (moreDue) break;
   }
   const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.allColumns(DUE, laneId, 1, now, 1).length > 0);
-  return { taken, nextDueAt: left ? now : nextDue(call, lanes), suspectDue };
+  return { taken, moreDue, nextDueAt: nextDue(call, lanes), suspectDue };
 }
 
 type DueRun = readonly [runKey: number, availableAt: number];
@@ -142,6 +145,6 @@ function answer(call: Call, found: Found, holder: { heldBy: string; claimId: Uin
     runs.push(run);
     if (run.delivered > run.consumed) messages.push(...unconsumed(call, runKey, run.consumed));
   }
-  const { nextDueAt, suspectDue } = found;
-  return { live: true, runs, messages, now: call.now, nextDueAt, suspectDue };
+  const { moreDue, nextDueAt, suspectDue } = found;
+  return { live: true, runs, messages, now: call.now, moreDue, nextDueAt, suspectDue };
 }

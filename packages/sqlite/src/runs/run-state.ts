@@ -6,6 +6,7 @@ import {
   type CompensationOutcome,
   dueTime,
   type ErrorRecord,
+  type Hint,
   isDue,
   type Payload,
   type RunRef,
@@ -91,11 +92,21 @@ function keyIn(row: Columns | undefined): number | null {
 }
 
 export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
-  if (!isDue(availableAt, call.now)) return;
-  const { namespace, queue } = call.catalog.lane(laneId);
-  const known = call.hints.some((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
-  if (!known) call.hints.push({ type: "due", namespace, queue });
+  if (isDue(availableAt, call.now)) announceDue(call, laneId, availableAt as number);
 }
+
+/** Also when that is later, for those who could not know: the earliest time of each queue. */
+export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
+  const { namespace, queue } = catalog.lane(laneId);
+  const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
+  const earlier = known < 0 ? undefined : (hints[known] as DueHint);
+  if (earlier && (earlier.at === undefined || earlier.at <= availableAt)) return;
+  const hint: DueHint = { type: "due", namespace, queue, ...(availableAt > now && { at: availableAt }) };
+  if (earlier) hints[known] = hint;
+  else hints.push(hint);
+}
+
+type DueHint = Extract<Hint, { readonly type: "due" }>;
 
 /** What a commit counts on, in the same update as the rest: a row is rewritten as a whole, whatever changes. */
 export interface Counts {

@@ -24,7 +24,7 @@ import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { readRow } from "./run-rows.ts";
 import {
-  announceIfDue,
+  announceDue,
   announceTaken,
   endRun,
   keyOf,
@@ -157,7 +157,7 @@ export function insertRun(
   const firstRunId = from ? firstRunIdOf(call, from) : null;
   sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, blob(run.input));
   indexAttributes(call, runKey, run.attributes);
-  if (!holding) announceIfDue(call, laneId, dueAt);
+  if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }
 

@@ -8,10 +8,10 @@ import { isLive } from "./starts.ts";
 
 export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: number): ClaimRunsResult {
   if (!isLive(state, params)) {
-    return { live: false, runs: [], messages: [], now, nextDueAt: null, suspectDue: false };
+    return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
   }
   const already = params.again ? takenUnder(state, params) : [];
-  if (already.length > 0) return answer(state, already, now, null, false);
+  if (already.length > 0) return answer(state, already, now, { moreDue: false, nextDueAt: null, suspectDue: false });
 
   const handlers = new Set(params.handlers.map((h) => `${h.workflow}\n${h.version}`));
   const queues = new Set(params.queues);
@@ -34,9 +34,7 @@ export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: numb
     hold(state, row, params.workerId, params.claimId, now);
     row.alone = params.solo;
   }
-  // More is due than was taken: ask again at once.
-  if (due.length > taken.length) nextDueAt = now;
-  return answer(state, taken, now, nextDueAt, suspectDue);
+  return answer(state, taken, now, { moreDue: due.length > taken.length, nextDueAt, suspectDue });
 }
 
 export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpParams, now: number): TakeUpResult {
@@ -66,9 +64,8 @@ function answer(
   state: MemoryState,
   rows: RunRecord[],
   now: number,
-  nextDueAt: number | null,
-  suspectDue: boolean,
+  rest: Pick<ClaimRunsResult, "moreDue" | "nextDueAt" | "suspectDue">,
 ): ClaimRunsResult {
   const messages: Message[] = rows.flatMap((row) => unconsumed(state, row.runId, row.consumed));
-  return { live: true, runs: rows.map((row) => ({ ...row })), messages, now, nextDueAt, suspectDue };
+  return { live: true, runs: rows.map((row) => ({ ...row })), messages, now, ...rest };
 }

@@ -6,7 +6,8 @@ export const CLAIM = String.raw`
 create function claim_runs(
   p_worker uuid, p_claim uuid, p_again boolean, p_namespace text, p_queues text[],
   p_workflows text[], p_versions text[], p_limit int, p_solo boolean)
-returns table (live boolean, now bigint, next_due_at bigint, suspect_due boolean, lanes json,
+returns table (live boolean, now bigint, more_due boolean, next_due_at bigint, suspect_due boolean,
+  lanes json,
   run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb,
@@ -81,7 +82,7 @@ begin
       select r.* from runs r
        where cardinality(v_rows) = 0 and r.run_id = any (v_ids) and r.held_by = p_worker and r.claim_id = p_claim
     )
-    select null::boolean, null::bigint, null::bigint, null::boolean, null::json,
+    select null::boolean, null::bigint, null::boolean, null::bigint, null::boolean, null::json,
            o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
            o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation,
@@ -95,12 +96,10 @@ begin
                           where x.run_id = case when o.delivered > o.consumed then o.run_id end and x.number > o.consumed
                           order by x.number) m on true
      order by t.i, m.number;
-  -- Left because of the limit or of strangers' locks: there is more to take now.
-  if exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
+  -- Left because of the limit or of strangers' locks.
+  more_due := exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
                select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
-                order by r.available_at limit 1) x) then
-    v_next := v_now;
-  end if;
+                order by r.available_at limit 1) x);
   select json_object_agg(n.lane_id, n) into lanes from lanes n where n.lane_id = any (v_lanes);
   live := v_live; now := v_now; next_due_at := v_next; suspect_due := v_suspect;
   return next;

@@ -140,9 +140,12 @@ begin
     v_open := array(select k.i from unnest(v_open) k(i) where k.i <> all (r_i) and k.i <> all (f_i));
   end loop;
 
+  -- Also of those that begin later, with the earliest time of each queue: nobody else could know of them.
   v_lines := v_lines || array(
-    select distinct E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
-      from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held and f.available_at <= v_now);
+    select E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
+           || case when min(f.available_at) > v_now then E'\t' || min(f.available_at) else '' end
+      from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held
+     group by p_namespace[f.i], p_queue[f.i]);
   return query
     select r.i, r.outcome, row_to_json(v), null::bigint, null::text, null::text, null::text, null::text, null::text, null::text[]
       from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join lean_rows v on v.run_id = r.run_id;

@@ -27,7 +27,7 @@ create function event_type_name(p_type smallint) returns text language sql immut
   select (array['run_started', 'run_completed', 'run_failed', 'run_canceled', 'run_terminated', 'run_timed_out',
     'run_continued', 'step_started', 'step_attempt_failed', 'step_completed', 'step_failed', 'timer_created',
     'timer_fired', 'signal_received', 'cancel_requested', 'deadline_reached', 'side_effect', 'patched',
-    'attributes_set', 'run_retried'])[p_type + 1] $$;
+    'attributes_set', 'run_retried', 'op_retired'])[p_type + 1] $$;
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,

@@ -1,0 +1,175 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+import { type EventCategory, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
+import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
+import type { LiveRun } from "../model/live-run.ts";
+import { isClosed, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
+
+/** One op of a run, folded from its events. */
+export interface StepView {
+  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
+  readonly op: string;
+  readonly kind: "step" | "timer" | "signal" | "side_effect";
+  /** `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. */
+  readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
+  readonly attempts: number;
+  readonly output?: unknown;
+  readonly error?: ErrorRecord;
+  /** From the start of its first attempt to the end of its last. */
+  readonly startedAt?: Date;
+  readonly endedAt?: Date;
+  readonly dueAt?: Date;
+}
+
+/** The kind of an op, by the category of its events. */
+const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
+  timer: "timer",
+  signal: "signal",
+  side_effect: "side_effect",
+};
+
+export interface FoldParams {
+  readonly run: RunRow;
+  readonly events: readonly HistoryEvent[];
+  /** Null if outputs are not needed. */
+  readonly codec: Codec | null;
+  /** Read after the events. */
+  readonly live: LiveRun | undefined;
+}
+
+/**
+ * Everything known about the ops of a run: its history, the ops that a suspended run waits for, and what a worker of
+ * this process sees.
+ */
+export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] {
+  const steps = new Map<string, StepView>();
+  const receivers = new Receivers(events);
+  for (const event of events) {
+    if (event.op === null || shownStatus(event.type) === undefined) continue;
+    const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
+    if (event.type === "timer_created") receivers.asked(op);
+    steps.set(op, foldStep(steps.get(op), op, event, codec));
+  }
+  const pending = pendingOps(run, events, live);
+  const wanted = new Set(pending?.ops);
+  for (const { op, attempt, startedAt } of live?.running ?? []) {
+    const { dueAt: _dueAt, ...before } = steps.get(op) ?? {};
+    steps.set(op, {
+      startedAt: new Date(startedAt),
+      ...before,
+      op,
+      kind: "step",
+      status: "running",
+      attempts: attempt,
+    });
+    wanted.add(op);
+  }
+  for (const id of pending?.ops ?? []) {
+    const known = steps.get(id);
+    if (!id.startsWith(RECEIVE_PREFIX) || (known && isOpen(known))) continue;
+    const op = known ? receivers.freeId(signalOf(id)) : id;
+    steps.set(op, { op, kind: "signal", status: "waiting", attempts: 1 });
+    wanted.add(op);
+  }
+  const rows = [...steps.values()];
+  const closed = isClosed(run.status);
+  if (!closed && !pending?.complete) return rows;
+  return rows.map((step) =>
+    isOpen(step) && (closed || !wanted.has(step.op)) ? { ...step, status: "canceled" } : step,
+  );
+}
+
+/** The ops that the code waits for, if known; unknown for a run that another process holds. */
+function pendingOps(
+  run: RunRow,
+  events: readonly HistoryEvent[],
+  live: LiveRun | undefined,
+): { readonly ops: ReadonlySet<string>; readonly complete: boolean } | undefined {
+  if (run.heldBy !== null)
+    return live?.pending && live.durableSeq === events.length ? { ops: live.pending, complete: true } : undefined;
+  // A run that waits for its next run attempt lists the ops that failed.
+  if (run.waitingFor.length === 0 || events.at(-1)?.type === "run_retried") return undefined;
+  return { ops: new Set(run.waitingFor), complete: run.waitingFor.length < WAITING_FOR_MAX };
+}
+
+function isOpen({ status }: StepView): boolean {
+  return status === "running" || status === "retrying" || status === "waiting";
+}
+
+function signalOf(op: string): string {
+  return op.slice(RECEIVE_PREFIX.length).replace(/#\d+$/, "");
+}
+
+/**
+ * Which receive got a signal. History does not say: a receive without a timeout leaves no event. The first receive that
+ * waits gets the next signal, so the order tells, but receives in canceled branches are not counted.
+ */
+class Receivers {
+  /** The op ids of receives with a timeout. */
+  readonly #recorded = new Set<string>();
+  readonly #timedOut = new Set<string>();
+  /** Receives with a timeout that a signal may have ended, by signal. */
+  readonly #waiting = new Map<string, string[]>();
+  readonly #numbers = new Map<string, number>();
+
+  constructor(events: readonly HistoryEvent[]) {
+    for (const { type, op } of events) {
+      if (type !== "timer_created" && type !== "timer_fired") continue;
+      if (!op?.startsWith(RECEIVE_PREFIX)) continue;
+      this.#recorded.add(op);
+      if (type === "timer_fired") this.#timedOut.add(op);
+    }
+  }
+
+  /** A timer was created, for a receive or another op. */
+  asked(op: string): void {
+    if (!op.startsWith(RECEIVE_PREFIX) || this.#timedOut.has(op)) return;
+    const signal = signalOf(op);
+    const waiting = this.#waiting.get(signal);
+    if (waiting) waiting.push(op);
+    else this.#waiting.set(signal, [op]);
+  }
+
+  receiverOf(signal: string): string {
+    return this.#waiting.get(signal)?.shift() ?? this.freeId(signal);
+  }
+
+  /** The next op id that no receive with a timeout has. */
+  freeId(signal: string): string {
+    for (let n = (this.#numbers.get(signal) ?? 0) + 1; ; n++) {
+      const op = opId(RECEIVE_PREFIX + signal, n);
+      if (this.#recorded.has(op)) continue;
+      this.#numbers.set(signal, n);
+      return op;
+    }
+  }
+}
+
+/** The view after the event; the table of events says which status that is. */
+function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
+  const { type, payload, meta } = event;
+  const shown = shownStatus(type) ?? "running";
+  // A side effect that threw has no separate event type.
+  const status = shown === "completed" && meta?.error ? "failed" : shown;
+  const dueAt = meta?.fireAt ?? meta?.retryAt;
+  const { dueAt: formerlyDueAt, ...former } = before ?? {};
+  return {
+    ...former,
+    ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),
+    startedAt: firstStart(before, event),
+    op,
+    kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : (KINDS[eventCategory(type)] ?? "step"),
+    attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
+    status,
+    ...(payload === undefined || codec === null ? {} : { output: codec.decode(payload) }),
+    ...(meta?.error === undefined ? {} : { error: meta.error }),
+    ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
+    ...(status === "completed" || status === "failed" ? { endedAt: new Date(event.at) } : {}),
+  };
+}
+
+/** The event may have been written after the attempt had been running for a while, or when it ended. */
+function firstStart(before: StepView | undefined, { at, meta }: HistoryEvent): Date {
+  const began = at - (meta?.ms ?? 0);
+  return before?.startedAt && before.startedAt.getTime() <= began ? before.startedAt : new Date(began);
+}

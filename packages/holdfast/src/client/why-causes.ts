@@ -1,0 +1,162 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
+import { RECEIVE_PREFIX } from "../model/ids.ts";
+import type { LiveRun } from "../model/live-run.ts";
+import { isClosed, type Run } from "../model/run.ts";
+import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
+import type { StepView } from "./step-view.ts";
+
+/** The code of a run that a person has paused. */
+const PAUSED = "paused";
+
+/** A cancel request for a run that is still open. */
+export interface RequestedCancel {
+  readonly at: Date;
+  readonly reason: string | null;
+}
+
+/**
+ * What can keep a run from ending. `step`: a step is running, or (without `op`) a worker holds the run and the step is
+ * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts; `limit`: it is due and waits for
+ * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
+ */
+export type CauseKind =
+  | "step"
+  | "backoff"
+  | "timer"
+  | "signal"
+  | "lease"
+  | "no_worker"
+  | "limit"
+  | "start_delay"
+  | "parked"
+  | "paused"
+  | "ended";
+
+/** One thing that keeps a run from ending. */
+export interface Cause {
+  readonly kind: CauseKind;
+  readonly op?: string;
+  /** When it is due, or when the lease expires. */
+  readonly at?: Date;
+  /** Since when; if the step is unknown, the time of the run's last event. */
+  readonly since?: Date;
+  /** The attempt that is running; between two attempts, how many there have been. */
+  readonly attempt?: number;
+  /** The maximum number of attempts, if a worker of this client holds the run. */
+  readonly attempts?: number;
+  readonly error?: ErrorRecord;
+  /** The name of the worker. */
+  readonly worker?: string;
+}
+
+/** Everything that the answer is derived from. */
+export interface Findings {
+  readonly run: Run;
+  readonly now: number;
+  readonly workers: readonly WorkerRow[];
+  readonly events: readonly HistoryEvent[];
+  readonly steps: readonly StepView[];
+  readonly live: LiveRun | undefined;
+  readonly cancel: PendingCancel | undefined;
+}
+
+export interface PendingCancel extends RequestedCancel {
+  /** Whether the code has received the cancel. */
+  readonly takenIn: boolean;
+}
+
+/** What is known to keep the run from ending, running steps first. */
+export function causesOf(findings: Findings): readonly Cause[] {
+  const { run, now, events, steps } = findings;
+  if (isClosed(run.status))
+    return [{ kind: "ended", ...some("since", date(run.endedAt)), ...some("error", run.error) }];
+  if (run.status === "parked")
+    return [{ kind: run.error?.code === PAUSED ? "paused" : "parked", ...some("error", run.error) }];
+  if (run.heldBy !== null) return causesWhileHeld(findings);
+  const due = run.availableAt !== null && run.availableAt <= now;
+  if (due) return [causeWhileDue(findings, new Date(run.availableAt as number))];
+  if (run.startedAt === null) return [{ kind: "start_delay", ...some("at", date(run.availableAt)) }];
+  const last = events.at(-1);
+  if (last?.type === "run_retried" && last.meta?.retryAt !== undefined)
+    return [
+      {
+        kind: "backoff",
+        at: new Date(last.meta.retryAt),
+        ...some("attempt", last.meta.attempt),
+        ...some("error", last.meta.error),
+      },
+    ];
+  return waits(steps, undefined);
+}
+
+/** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
+function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
+  const serving = workers.filter((one) => one.status === "online" && isAlive(one, now) && offers(one, run));
+  const [first] = serving;
+  if (!first) return { kind: "no_worker", since };
+  if (!serving.every((one) => isOverdue(one, now))) return { kind: "limit", since };
+  return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
+}
+
+function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): Cause[] {
+  const holder = workers.find(({ workerId }) => workerId === run.heldBy);
+  const worker = { worker: holder?.name ?? (run.heldBy as string) };
+  // Nothing runs on that worker any more.
+  if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
+    return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
+  const running = steps
+    .filter(({ status }) => status === "running")
+    .map(({ op, attempts }): Cause => {
+      const seen = live?.running.find((step) => step.op === op);
+      return {
+        kind: "step",
+        op,
+        ...worker,
+        since: new Date(seen?.startedAt ?? startOf(op, events)),
+        attempt: attempts,
+        ...some("attempts", live?.attemptsMax.get(op)),
+      };
+    });
+  const known = [...running, ...waits(steps, live)];
+  // The code may also be in the middle of a turn, or waiting for its next slot; both end in a moment.
+  const since = new Date(events.at(-1)?.at ?? run.startedAt ?? run.createdAt);
+  return running.length > 0 || (live?.pending && known.length > 0)
+    ? known
+    : [{ kind: "step", ...worker, since }, ...known];
+}
+
+/** What the code waits for, except running steps. */
+function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
+  return steps.flatMap((step): Cause[] => {
+    const { op, attempts, dueAt, error, status } = step;
+    const at = some("at", dueAt);
+    if (status === "retrying")
+      return [
+        {
+          kind: "backoff",
+          op,
+          attempt: attempts,
+          ...some("attempts", live?.attemptsMax.get(op)),
+          ...at,
+          ...some("error", error),
+        },
+      ];
+    if (status !== "waiting") return [];
+    return [{ kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : "timer", op, ...at }];
+  });
+}
+
+/** When the newest attempt of the step began, according to history. */
+function startOf(op: string, events: readonly HistoryEvent[]): number {
+  const started = events.findLast((event) => event.op === op && event.type === "step_started") as HistoryEvent;
+  return started.at - (started.meta?.ms ?? 0);
+}
+
+function some<K extends string, T>(key: K, value: T | null | undefined): { readonly [P in K]?: T } {
+  return value == null ? {} : ({ [key]: value } as { readonly [P in K]?: T });
+}
+
+function date(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

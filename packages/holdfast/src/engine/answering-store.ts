@@ -1,0 +1,55 @@
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import { storeAround } from "../ports/store-calls.ts";
+
+/** The least limit: well above what adapters wait for by themselves. */
+const ANSWER_LIMIT_MS = 60_000;
+
+const originals = new WeakMap<Store, Store>();
+
+export interface AnsweringStoreParams {
+  readonly clock: Clock;
+  /** How long the adapter itself waits for an answer at most; the limit is above it. */
+  readonly callLimitMs?: number | undefined;
+}
+
+/**
+ * A store whose calls always settle. Adapters have limits of their own, but a driver with a fault may never answer, and whoever
+ * waits for that would wait for ever: a worker would keep its runs and do nothing. A call without an answer is what it is, an
+ * unknown outcome, and is repeated like any other.
+ */
+export function answeringStore(store: Store, { clock, callLimitMs = 0 }: AnsweringStoreParams): Store {
+  const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
+  const wrapped = storeAround(store, (method, _params, call) =>
+    // A transaction step takes as long as the user's own work does, and is ended by its signal.
+    method === "transact" ? call() : settled(call(), method, clock, limitMs),
+  );
+  originals.set(wrapped, store);
+  return wrapped;
+}
+
+/** The adapter's own store, for what only it can do. */
+export function originalStore(store: Store): Store {
+  return originals.get(store) ?? store;
+}
+
+function settled<T>(answer: Promise<T>, name: string, clock: Clock, limitMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(limitMs, () => {
+      const message = `The store has not answered ${name} for ${Math.round(limitMs / 1_000)} s. It may or may not have taken effect.`;
+      reject(new HoldfastError("store_outcome_unknown", message, { data: { call: name } }));
+    });
+    timer.unref?.();
+    answer.then(
+      (value) => {
+        timer.cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        timer.cancel();
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,73 @@
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { Context } from "../context/context.ts";
+import type { Cursor } from "../history/cursor.ts";
+import { failedOps } from "../history/retries.ts";
+import type { MachineParams, Outcome } from "../machine.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { RunCode } from "../run-code.ts";
+import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
+import { workflowBug } from "./workflow-bug.ts";
+
+/** The parts of the run machine that have to do with the function. */
+interface Called extends MachineInside {
+  readonly params: MachineParams;
+  readonly code: RunCode;
+  readonly context: Context;
+}
+
+/** Calls the workflow function, and decides what its end means for the run. */
+export async function callWorkflow(machine: Called, cursor: Cursor, input: unknown): Promise<void> {
+  const { code, run } = machine;
+  try {
+    const value = await code.body(machine.context, input);
+    const output = machine.codec.encode(value, `output of workflow "${run.workflow}"`);
+    finish(machine, { type: "completed", value, output });
+  } catch (error) {
+    if (machine.outcome) return;
+    if (!machine.inTurn) return settledOutside(machine, error);
+    const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
+    if (bug) return machine.violate(bug);
+    const forgets = failedOps(error);
+    const retried = forgets.length > 0 && !machine.root.canceled && !cursor.compensates();
+    if (retried && code.retryRun?.(error, machine.retries + 1)) {
+      // Steps under way are not released: what becomes of them is for the next try.
+      machine.conclude({ type: "retried", error, forgets });
+      return;
+    }
+    const compensation = await machine.compensations.run();
+    finish(machine, { type: "failed", error, compensation });
+  }
+}
+
+/** The function has ended, or has decided how it ends; whatever it had asked for is dropped. Only the first end counts. */
+export function finish(machine: Called, outcome: Outcome): void {
+  if (machine.outcome) return;
+  if (!machine.inTurn) return settledOutside(machine, undefined);
+  const pending = machine.ops.pending();
+  const forgotten = outcome.type === "completed" ? forgottenOps(pending) : NONE;
+  if (forgotten.length > 0 && machine.params.failForgotten)
+    machine.conclude({ type: "failed", error: forgottenError(machine.run, forgotten), compensation: null }, forgotten);
+  else machine.conclude(outcome, forgotten);
+  for (const op of pending) {
+    machine.release(op);
+    machine.ops.withdraw(op);
+  }
+}
+
+/** It was given up once; to stop in the middle of that would leave it half undone. */
+function hasBegunToUndo({ run }: Called, cursor: Cursor): boolean {
+  return run.status === "compensating" || cursor.compensates();
+}
+
+function settledOutside(machine: Called, error: unknown): void {
+  if (machine.divergence || machine.violation) return;
+  if (isHoldfastError(error, "outside_turn")) return machine.violate(error);
+  machine.violate(foreignAwaitError(machine.run, error));
+}
+
+function foreignAwaitError(run: Run, cause: unknown): HoldfastError {
+  const message = `The function of workflow "${run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`;
+  return new HoldfastError("foreign_await", message, { cause });
+}

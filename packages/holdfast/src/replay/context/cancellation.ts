@@ -1,0 +1,36 @@
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { RunCanceledError, RunTimedOutError } from "../../errors/run-errors.ts";
+import type { EventDraft } from "../../model/event.ts";
+import type { Run } from "../../model/run.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import { type Op, rejectOp } from "../op.ts";
+import type { Scope } from "./scope.ts";
+
+/** A part of the run is canceled, or all of it. */
+export function cancelScope(machine: MachineInside, scope: Scope, error: Error): void {
+  scope.cancel(error);
+  machine.signals.giveBack(scope);
+  for (const op of machine.ops.pending()) if (op.scope.isReachedFrom(scope)) withdraw(machine, op, error);
+}
+
+/** The code stops waiting for the op; an attempt in flight is aborted by the driver and its outcome dropped. */
+export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
+  if (op.step && machine.compensations.mustLearn(op)) machine.ops.close(op);
+  else {
+    machine.release(op);
+    machine.ops.withdraw(op);
+  }
+  rejectOp(op, error);
+}
+
+/** Why the code of a run that has failed or was canceled may do no more. */
+export function givenUp({ root }: MachineInside): Error {
+  return root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
+}
+
+/** The error that the code of a run receives when it is canceled or has passed its deadline. */
+export function cancellationError(run: Run, event: EventDraft): HoldfastError {
+  const { id, runId, workflow } = run;
+  const about = { id, runId, workflow, reason: event.meta?.reason };
+  return event.type === "deadline_reached" ? new RunTimedOutError(about) : new RunCanceledError(about);
+}

@@ -1,0 +1,52 @@
+/**
+ * A scope is a part of a run that can be canceled on its own: a branch of `ctx.parallel` or `ctx.race`, or the shielded
+ * inside of `ctx.uncancelable`. Ops know the scope that asked for them.
+ */
+export class Scope {
+  readonly parent: Scope | null;
+  /** Cancellation from outside stops here. */
+  readonly shielded: boolean;
+  /** False once the branch has settled: whatever is asked for afterwards belongs to the parent. */
+  open = true;
+  /** Set when the owner of the scope has given up on it; what is asked for afterwards is refused with this. */
+  canceled: Error | null = null;
+
+  constructor(parent: Scope | null, shielded = false) {
+    this.parent = parent;
+    this.shielded = shielded;
+  }
+
+  /** The branch has settled. */
+  close(): void {
+    this.open = false;
+  }
+
+  cancel(error: Error): void {
+    this.canceled = error;
+  }
+
+  /** The scope that an op asked for in this scope really belongs to. */
+  nearestOpen(): Scope {
+    let scope: Scope = this;
+    while (!scope.open && scope.parent) scope = scope.parent;
+    return scope;
+  }
+
+  /** Why nothing may be asked for here, if so. */
+  cancellation(): Error | null {
+    for (let scope: Scope | null = this; scope; scope = scope.parent) {
+      if (scope.canceled) return scope.canceled;
+      if (scope.shielded) return null;
+    }
+    return null;
+  }
+
+  /** Whether canceling `ancestor` reaches this scope. */
+  isReachedFrom(ancestor: Scope): boolean {
+    for (let scope: Scope | null = this; scope; scope = scope.parent) {
+      if (scope === ancestor) return true;
+      if (scope.shielded) return false;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+import type { HoldfastError } from "../errors/holdfast-error.ts";
+import type { Attributes, HistoryEvent } from "../model/event.ts";
+import type { Run } from "../model/run.ts";
+import { NONE } from "../model/short-list.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Divergence } from "./history/divergence.ts";
+import type { CancelCause, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
+import type { Op } from "./op.ts";
+import { OpTable } from "./op-table.ts";
+import { SignalBuffer } from "./ops/signal-buffer.ts";
+import { Unwritten } from "./unwritten.ts";
+
+/**
+ * The half of a machine that its driver holds on to, the same for all machines: where the run stands, what was asked for, what is
+ * to be written, what has been received. How events are taken in is the other half, and each machine's own.
+ */
+export abstract class DrivenMachine {
+  readonly run: Run;
+  readonly codec: Codec;
+  readonly log: Logger;
+  /** What was recorded when it was made. */
+  readonly recorded: readonly HistoryEvent[];
+  readonly ops: OpTable;
+  readonly signals = new SignalBuffer();
+  protected readonly unwritten: Unwritten;
+
+  // Assigned by the machine itself alone: drivers see them through the interface, where they are read-only.
+  outcome: Outcome | undefined;
+  forgotten: readonly Op[] = NONE;
+  divergence: Divergence | undefined;
+  violation: HoldfastError | undefined;
+  cancelCause: CancelCause | undefined;
+  compensating = false;
+  started = false;
+  inTurn = false;
+
+  constructor({ run, codec, log, history, opsMax }: MachineParams) {
+    this.run = run;
+    this.codec = codec;
+    this.log = log;
+    this.recorded = history;
+    this.ops = new OpTable(opsMax);
+    this.unwritten = new Unwritten(history.length + 1, Math.max(startOf(run), history.at(-1)?.at ?? 0));
+  }
+
+  takeAsked(): readonly Op[] {
+    return this.ops.takeAsked();
+  }
+
+  takeWithdrawn(): readonly Op[] {
+    return this.ops.takeWithdrawn();
+  }
+
+  takeClosing(): readonly Op[] {
+    return this.ops.takeClosing();
+  }
+
+  get fresh(): readonly HistoryEvent[] {
+    return this.unwritten.events;
+  }
+
+  get freshAttributes(): Attributes | null {
+    return this.unwritten.attributes;
+  }
+
+  takeFresh(): readonly HistoryEvent[] {
+    return this.unwritten.takeEvents();
+  }
+
+  takeFreshAttributes(): Attributes | null {
+    return this.unwritten.takeAttributes();
+  }
+
+  putBack(events: readonly HistoryEvent[], attributes: Attributes | null): void {
+    this.unwritten.putBack(events, attributes);
+  }
+
+  /** A machine that owes somebody an answer overrides it. Workflow code gets what it waits for in turns. */
+  written(_seq: number): void {}
+
+  op(id: string | null): Op | undefined {
+    return this.ops.get(id);
+  }
+
+  pendingOps(): readonly Op[] {
+    return this.ops.pending();
+  }
+
+  get timers(): ReadonlySet<Op> {
+    return this.ops.timers;
+  }
+
+  get waiting(): boolean {
+    return this.ops.waiting;
+  }
+
+  get nextSeq(): number {
+    return this.unwritten.nextSeq;
+  }
+
+  awaitedSignals(): readonly string[] {
+    return this.signals.waitedFor();
+  }
+
+  unreceived(): readonly UnreceivedSignal[] {
+    return this.signals.unreceived();
+  }
+}
+
+/** The time of a run's first turn. */
+export function startOf({ startedAt, createdAt }: Run): number {
+  return startedAt ?? createdAt;
+}

@@ -1,0 +1,25 @@
+import { eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { Cursor } from "./cursor.ts";
+import { endForRetry, forgetFailure } from "./retries.ts";
+
+type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude">;
+
+/** Passes over a recorded event that this code need not account for; false when it must. Notes what the event leaves behind. */
+export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor): boolean {
+  const { ops, outcome } = machine;
+  if (cursor.isForgotten(event)) return forgetFailure(ops, event);
+  if (cursor.isTaken(event)) return true;
+  // Steps that were under way when the run was to be tried again: their records are for the next try.
+  const underWay = outcome?.type === "retried" ? ops.get(event.op) : undefined;
+  if (underWay) return endForRetry(machine, underWay, event);
+  const looseSince = cursor.looseSince(event);
+  // What was recorded for this try may also have ended it: the rest was recorded without it.
+  if (outcome && looseSince !== undefined) return true;
+  if (cursor.setAside(event)) return true;
+  if (outcome) return isMessage(event) || event.type === "run_retried" || ops.isRetired(event.op);
+  if (eventRole(event.type) === "command")
+    return isLenient(event.type) || looseSince !== undefined || ops.isRetired(event.op);
+  if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
+  return (ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
+}

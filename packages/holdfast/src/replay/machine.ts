@@ -1,0 +1,181 @@
+/**
+ * The machine, as its driver sees it: one run as a function of its history, with verbs instead of fields.
+ *
+ * The driver is the run executor with its parts (step board, commits, run end, rewind, due times, parking, explanations), or the
+ * replayer. It sees nothing of a machine but this interface, and assigns none of its fields. Which machine a run has is said by its
+ * workflow (`WorkflowCode.machine`).
+ *
+ * What a driver may rely on
+ *  1. A machine does no I/O and knows no clock. Time comes in with `deliverLive` and `note`.
+ *  2. `start`, `replayNext` and `deliverLive` open a turn when they return true; `close` ends it. Between turns the machine changes
+ *     nothing by itself, but may tell its driver of a violation or of something that was asked for.
+ *  3. What is taken (`takeAsked`, `takeFresh` …) is the driver's from then on, and is not given twice. Only `putBack` returns
+ *     events that could not be written.
+ *  4. An op's `gate` says what must be durable before its effect may start. The driver reads ops; what it has learned of an
+ *     attempt goes through the verbs of `StepWork`.
+ *
+ * The machines
+ *  - `RunMachine`: workflow code, replayed. The only one today.
+ *  - Graphs: state instead of code. `start` folds what was recorded, from the newest snapshot on; `replayNext` is false from then
+ *    on, because no turn is needed for that. `deliverLive` sets a slot and runs inline nodes until only ops are pending, so that a turn
+ *    opens and closes at once. A snapshot is one more event among the fresh ones, appended in `close`. It never diverges, and
+ *    `askedAt` of an op is a node. Steps are `StepWork` like any other, and so have gates, retries and compensation.
+ *  - Guests: code in another language that asks from outside. History is a memo by op id, in any order; `replayNext` is false.
+ *    A step is asked for without a turn: `Driver.poke` says so, `takeAsked` has it, and the function of its `StepWork` waits for
+ *    the guest. That the guest may begin is the start of that function: by then the gate is durable. `written` says when what the
+ *    guest has reported is durable, which is what its calls wait for. `waiting` is true for as long as the guest may ask.
+ */
+import type { HoldfastError } from "../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
+import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Payload } from "../model/payload.ts";
+import type { CompensationOutcome, Run } from "../model/run.ts";
+import type { Codec } from "../ports/codec.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Divergence } from "./history/divergence.ts";
+import type { DrivenOp } from "./op.ts";
+
+/** What a machine is made of, whichever it is. */
+export interface MachineParams {
+  readonly run: Run;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly history: readonly HistoryEvent[];
+  /** The first turn was finished before, though history may know nothing of it. */
+  readonly begun?: boolean;
+  /** What history keeps of an error. */
+  readonly record?: (error: unknown) => ErrorRecord;
+  /** Most ops that one run may ask for. */
+  readonly opsMax: number;
+  /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
+  readonly locate?: boolean;
+  /** A function that returns while ops are pending has failed. */
+  readonly failForgotten?: boolean;
+  readonly driver?: Driver | undefined;
+}
+
+/** Who drives a machine, as far as the machine has to tell it something by itself. */
+export interface Driver {
+  /** The code has done something with which its run cannot go on. */
+  violated(): void;
+  /** Something was asked for while no turn was open. */
+  poke(): void;
+}
+
+export type Outcome =
+  | { readonly type: "completed"; readonly value: unknown; readonly output: Payload }
+  | { readonly type: "continued"; readonly input: Payload }
+  /** The run is to be tried again, at the ops that failed. */
+  | RetriedOutcome
+  | {
+      readonly type: "failed";
+      readonly error: unknown;
+      readonly compensation: CompensationOutcome | null;
+      /** The run was canceled before its code was called. */
+      readonly neverCalled?: true;
+    };
+
+export interface RetriedOutcome {
+  readonly type: "retried";
+  readonly error: unknown;
+  readonly forgets: readonly string[];
+}
+
+/** Why a run is being wound up from outside. */
+export type CancelCause = "cancel" | "deadline";
+
+/** A signal that has reached the run and that nobody has received. */
+export interface UnreceivedSignal {
+  readonly name: string;
+  readonly messageId: string;
+  readonly payload: Payload;
+}
+
+export interface Machine {
+  readonly run: Run;
+  /** What was recorded when it was made. */
+  readonly recorded: readonly HistoryEvent[];
+  /** How often the run as a whole has been tried again. */
+  readonly retries: number;
+
+  // Where it stands
+
+  readonly started: boolean;
+  readonly inTurn: boolean;
+  /** Whether recorded events are still to come. */
+  readonly replaying: boolean;
+  /** What the code has come to; undefined while it goes on. */
+  readonly outcome: Outcome | undefined;
+  /** What the function had left pending when it returned. */
+  readonly forgotten: readonly DrivenOp[];
+  /** Code and history have parted: nothing may be executed or written. */
+  readonly divergence: Divergence | undefined;
+  /** The code did something that cannot be replayed. */
+  readonly violation: HoldfastError | undefined;
+  readonly cancelCause: CancelCause | undefined;
+  /** What the code of a run that is being wound up from outside is told. */
+  readonly cancellation: Error | null;
+  /** Whether what was done is being undone. */
+  readonly compensating: boolean;
+
+  // Turns
+
+  /** First turn. */
+  start(): void;
+  /** Ends a run that was canceled, or has reached its deadline, before its code was ever called. */
+  endUnstarted(cause: EventDraft): void;
+  /** Opens the turn of the next recorded event that the code sees; false when there is none left, or on divergence. */
+  replayNext(): boolean;
+  /** Gives an event its place and opens its turn; false when its op is no longer pending, and nothing was recorded. */
+  deliverLive(draft: EventDraft, now: number): boolean;
+  close(): void;
+
+  /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
+  note(draft: EventDraft, now: number): void;
+  /** Writes down something about the run as a whole that the code does not see. */
+  noteRun(draft: EventDraft, now: number): void;
+
+  // What the code wants, since the driver last asked
+
+  /** Steps to execute. */
+  takeAsked(): readonly DrivenOp[];
+  /** Ops that the code has stopped waiting for: what runs for them is to stop, and nobody wants to know. */
+  takeWithdrawn(): readonly DrivenOp[];
+  /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
+  takeClosing(): readonly DrivenOp[];
+
+  // What is to be written
+
+  /** Events that are not in the store yet; to look at. */
+  readonly fresh: readonly HistoryEvent[];
+  /** Attributes that they set. */
+  readonly freshAttributes: Attributes | null;
+  takeFresh(): readonly HistoryEvent[];
+  takeFreshAttributes(): Attributes | null;
+  /** These were taken, or belong to what was recorded, and are not in the store. */
+  putBack(events: readonly HistoryEvent[], attributes: Attributes | null): void;
+  /** Everything up to that event is in the store. */
+  written(seq: number): void;
+
+  // Ops
+
+  /** The op of that id, while it is pending. */
+  op(id: string | null): DrivenOp | undefined;
+  /** A copy, in the order of asking. */
+  pendingOps(): readonly DrivenOp[];
+  /** Those of them with a due time. */
+  readonly timers: ReadonlySet<DrivenOp>;
+  /** Whether anything could still wake the code up. */
+  readonly waiting: boolean;
+  /** Whether an attempt of the step may have begun before this worker took the run. */
+  mayHaveBegun(op: DrivenOp): boolean;
+
+  // Messages
+
+  /** The number that the next event gets. */
+  readonly nextSeq: number;
+  /** The names of the signals that the code waits for. */
+  awaitedSignals(): readonly string[];
+  /** What a run that continues as new hands on to its successor. */
+  unreceived(): readonly UnreceivedSignal[];
+}

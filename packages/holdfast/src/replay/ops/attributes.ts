@@ -1,0 +1,14 @@
+/** `ctx.set`: search attributes, written to the run row by the commit that has their event. */
+import { assertAttributes } from "../../errors/attribute-checks.ts";
+import type { Attributes } from "../../model/event.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { OpEvents } from "../op.ts";
+
+export const ATTRIBUTE_EVENTS: OpEvents = { commands: ["attributes_set"], notes: [], ends: [] };
+
+export function setAttributes(machine: MachineInside, attributes: Attributes): void {
+  machine.assertInTurn("ctx.set");
+  assertAttributes(attributes, "ctx.set");
+  const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
+  if (event && event.seq > machine.recorded.length) machine.setAttributes(attributes);
+}

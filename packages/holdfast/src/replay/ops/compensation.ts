@@ -1,0 +1,134 @@
+import { COMPENSATE_PREFIX, idempotencyKey, opId } from "../../model/ids.ts";
+import type { CompensationOutcome } from "../../model/run.ts";
+import { givenUp, withdraw } from "../context/cancellation.ts";
+import type { Scope } from "../context/scope.ts";
+import type { MachineInside, Undoing } from "../machine-inside.ts";
+import type { Op, OpModule } from "../op.ts";
+import { STEP } from "./step.ts";
+import { type Compensation, type CompensationInfo, resolveStepOptions, type StepInfo } from "./step-options.ts";
+import { StepWork } from "./step-work.ts";
+
+interface Entry {
+  readonly name: string;
+  readonly undo: Compensation<unknown>;
+  readonly idempotencyKey: string;
+  /** The step it undoes; none for `ctx.compensate`. */
+  readonly op: Op | undefined;
+  outcome: CompensationInfo["outcome"] | undefined;
+  /** Its start is recorded, but it did not come to that. */
+  neverBegan?: true;
+  result: unknown;
+  onSettled: (() => void) | undefined;
+}
+
+const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any" }, "compensation");
+
+/** A step that undoes another. Of those that have succeeded none is repeated, whatever becomes of the others. */
+export const COMPENSATION: OpModule = {
+  ...STEP,
+  prefix: COMPENSATE_PREFIX,
+  unlimited: true,
+  isDone: (id, host) => host.isUndone(id),
+};
+
+/**
+ * What to undo when the run fails or is canceled: in reverse order, as durable steps of their own, shielded from cancel.
+ * Only what began is undone; each compensation is told what is known of its step.
+ */
+export class Compensations implements Undoing {
+  readonly #machine: MachineInside;
+  readonly #entries: Entry[] = [];
+  // Made when first needed: most runs have nothing to undo.
+  #byOp: Map<Op, Entry> | undefined;
+  #byHand: Map<string, number> | undefined;
+
+  constructor(machine: MachineInside) {
+    this.#machine = machine;
+  }
+
+  /** For a step that was just asked for. */
+  addForStep(name: string, op: Op, undo: Compensation<unknown>): void {
+    const entry: Entry = {
+      name,
+      undo,
+      idempotencyKey: idempotencyKey(this.#machine.run.runId, op.id),
+      op,
+      outcome: undefined,
+      result: undefined,
+      onSettled: undefined,
+    };
+    this.#entries.push(entry);
+    this.#byOp ??= new Map();
+    this.#byOp.set(op, entry);
+  }
+
+  /** By hand: whatever the code has done up to here. Of several of one name each gets a key of its own, like steps do. */
+  addByHand(name: string, undo: Compensation<unknown>): void {
+    this.#byHand ??= new Map();
+    const occurrence = (this.#byHand.get(name) ?? 0) + 1;
+    this.#byHand.set(name, occurrence);
+    this.#entries.push({
+      name,
+      undo,
+      idempotencyKey: idempotencyKey(this.#machine.run.runId, opId(name, occurrence)),
+      op: undefined,
+      outcome: "completed",
+      result: undefined,
+      onSettled: undefined,
+    });
+  }
+
+  /** What has become of a step. `never_began`: the run, or the part of it, was given up before the step could begin. */
+  learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void {
+    const entry = this.#byOp?.get(op);
+    if (!entry) return;
+    if (outcome === "never_began") entry.neverBegan = true;
+    else {
+      entry.outcome = outcome;
+      entry.result = result;
+    }
+    entry.onSettled?.();
+  }
+
+  async run(): Promise<CompensationOutcome | null> {
+    const machine = this.#machine;
+    const begun = this.#entries.filter(hasBegun);
+    if (begun.length === 0) return null;
+    const shield = machine.beginUndo();
+    await this.#windUp(begun);
+    let failures = 0;
+    // Of some it has turned out by now that they had not begun after all.
+    const undone = begun.filter(hasBegun);
+    if (undone.length === 0) return null;
+    for (const entry of undone.reverse()) {
+      await this.#undo(entry, entry.outcome ?? "unknown", shield).catch(() => {
+        failures += 1;
+      });
+    }
+    return failures === 0 ? "compensated" : "compensation_failed";
+  }
+
+  mustLearn(op: Op): boolean {
+    return (this.#byOp?.has(op) && op.step?.everStarted) ?? false;
+  }
+
+  /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
+  async #windUp(begun: readonly Entry[]): Promise<void> {
+    const machine = this.#machine;
+    const reason = givenUp(machine);
+    for (const op of machine.ops.pending()) if (!op.step?.closing) withdraw(machine, op, reason);
+    const open = begun.filter((entry) => entry.op?.pending);
+    await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));
+  }
+
+  #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
+    const { undo, result, idempotencyKey } = entry;
+    const fn = ({ signal, attempt }: StepInfo): unknown => undo(result, { outcome, idempotencyKey, signal, attempt });
+    return this.#machine.ask(COMPENSATION, entry.name, shield, { step: new StepWork(fn, UNDO_OPTIONS) });
+  }
+}
+
+/** A recorded outcome is proof enough: the compensation may have been added to the code after the step was done. */
+function hasBegun({ outcome, neverBegan, op }: Entry): boolean {
+  return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);
+}

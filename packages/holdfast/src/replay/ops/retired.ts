@@ -1,0 +1,27 @@
+/**
+ * `ctx.retired`: stands where a step stood that is gone. Whatever history has of it is passed over, and it wakes nobody. That the
+ * code goes on without it is written down: an earlier code may have had it in flight, and then nothing else tells of it.
+ */
+import type { Scope } from "../context/scope.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import type { OpModule } from "../op.ts";
+import { PLAIN_OP } from "./plain-op.ts";
+
+export const RETIRED: OpModule = {
+  ...PLAIN_OP,
+  kind: "retired",
+  events: { commands: ["op_retired"], notes: [], ends: [] },
+  evenCanceled: true,
+  leavesRecord: false,
+  wakes: false,
+  rest: "sleeping",
+  asked: (op, _name, _init, host) => host.retire(op),
+  fits: () => true,
+  settle: (op) => op.resolve(undefined),
+  note: () => true,
+};
+
+export function retire(machine: MachineInside, scope: Scope, name: string): void {
+  machine.assertInTurn("ctx.retired", name);
+  void machine.ask(RETIRED, name, scope, {});
+}

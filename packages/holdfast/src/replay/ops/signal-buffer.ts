@@ -1,0 +1,136 @@
+import type { HistoryEvent } from "../../model/event.ts";
+import type { Payload } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import type { Run } from "../../model/run.ts";
+import { appended, NONE } from "../../model/short-list.ts";
+import type { Codec } from "../../ports/codec.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Scope } from "../context/scope.ts";
+import type { Op } from "../op.ts";
+
+interface BufferedSignal {
+  readonly messageId: string;
+  readonly payload: Payload;
+}
+
+interface TakenSignal {
+  readonly name: string;
+  readonly signal: BufferedSignal;
+  readonly scope: Scope;
+}
+
+interface WaitingReceive {
+  readonly op: Op;
+  readonly turn: number;
+}
+
+/** Who hears of a signal that may have gone to a receive which nobody awaits any more. */
+export interface SignalWitness {
+  readonly run: Pick<Run, "runId" | "id" | "workflow">;
+  readonly log: Logger;
+  readonly turnIsRecorded: boolean;
+}
+
+/** Signals that have reached the run and that nobody has received yet, in order, and the receives that wait for one. */
+export class SignalBuffer {
+  // Made when first needed: most runs have nothing to do with signals.
+  #signals: Map<string, BufferedSignal[]> | undefined;
+  #waiting: Map<string, WaitingReceive[]> | undefined;
+  #takenThisTurn: TakenSignal[] | undefined;
+  #turn = 0;
+  /** Names of signals of which the witness has been told, or was told when they first came. */
+  #doubted: Set<string> | undefined;
+
+  /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
+  receive(event: HistoryEvent, witness: SignalWitness): Op | undefined {
+    const name = event.op as string;
+    const signal = { messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
+    this.#signals ??= new Map();
+    const buffered = this.#signals.get(name);
+    if (buffered) buffered.push(signal);
+    else this.#signals.set(name, [signal]);
+    const waiting = this.#waiting?.get(name);
+    if (waiting !== undefined && waiting.length > 1) this.#doubt(name, waiting, witness);
+    return waiting?.[0]?.op;
+  }
+
+  /**
+   * A native `Promise.race` does not cancel a receive that has lost: it goes on waiting, ahead of all later ones. From here it
+   * looks like two receives of one scope that were asked for in different turns.
+   */
+  #doubt(
+    name: string,
+    [first, ...later]: readonly WaitingReceive[],
+    { run, log, turnIsRecorded }: SignalWitness,
+  ): void {
+    const { op, turn } = first as WaitingReceive;
+    if (this.#doubted?.has(name) || !later.some((other) => other.turn > turn && other.op.scope === op.scope)) return;
+    this.#doubted ??= new Set();
+    this.#doubted.add(name);
+    if (turnIsRecorded) return;
+    const { runId, id, workflow } = run;
+    log.warn(
+      { runId, id, workflow, op: op.id },
+      `signal "${name}" went to a ctx.receive from an earlier turn (${op.id}) while a later one waits for it too; if the earlier one has lost a Promise.race, nobody will see this signal: use ctx.race, or a receive with a timeout`,
+    );
+  }
+
+  has(name: string): boolean {
+    return (this.#signals?.get(name)?.length ?? 0) > 0;
+  }
+
+  /**
+   * The oldest signal of that name, for somebody in that scope. One without payload is sent as `true`. One that is empty was
+   * stored by an earlier version, for which that was null: whoever has seen it must see the same again.
+   */
+  take(name: string, codec: Codec, scope: Scope): unknown {
+    const signals = this.#signals?.get(name);
+    const signal = signals?.shift();
+    if (signals?.length === 0) this.#signals?.delete(name);
+    if (signal) this.#takenThisTurn = appended(this.#takenThisTurn ?? NONE, { name, signal, scope });
+    return signal === undefined || signal.payload.length === 0 ? null : codec.decode(signal.payload);
+  }
+
+  newTurn(): void {
+    this.#turn += 1;
+    this.#takenThisTurn = undefined;
+  }
+
+  /** What a branch has taken in the very turn in which it lost is not received: it goes back to the front. */
+  giveBack(scope: Scope): void {
+    const kept: TakenSignal[] = [];
+    for (const taken of this.#takenThisTurn?.reverse() ?? NONE) {
+      const { name, signal } = taken;
+      if (taken.scope.isReachedFrom(scope)) this.#signals?.set(name, [signal, ...(this.#signals.get(name) ?? [])]);
+      else kept.unshift(taken);
+    }
+    this.#takenThisTurn = kept;
+  }
+
+  wait(op: Op): void {
+    const name = op.signalName as string;
+    this.#waiting ??= new Map();
+    const waiting = this.#waiting.get(name);
+    const entry = { op, turn: this.#turn };
+    if (waiting) waiting.push(entry);
+    else this.#waiting.set(name, [entry]);
+  }
+
+  /** The names of the signals that receives wait for. */
+  waitedFor(): readonly string[] {
+    return this.#waiting === undefined || this.#waiting.size === 0 ? NONE : [...this.#waiting.keys()];
+  }
+
+  stopWaiting(op: Op): void {
+    const name = op.signalName as string;
+    const left = (this.#waiting?.get(name) ?? []).filter((other) => other.op !== op);
+    if (left.length > 0) this.#waiting?.set(name, left);
+    else this.#waiting?.delete(name);
+  }
+
+  /** What a run that continues as new hands on to its successor. */
+  unreceived(): { name: string; messageId: string; payload: Payload }[] {
+    if (!this.#signals) return [];
+    return [...this.#signals].flatMap(([name, signals]) => signals.map((signal) => ({ name, ...signal })));
+  }
+}

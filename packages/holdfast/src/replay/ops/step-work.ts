@@ -1,0 +1,106 @@
+import type { TransactionKind } from "../../ports/transact.ts";
+import type { ResolvedStepOptions, StepFunction, StepInfo } from "./step-options.ts";
+
+/** A step whose effects are in the store's own database, and commit together with its record. */
+export interface TransactionWork {
+  readonly kind: TransactionKind;
+  readonly fn: (tx: never, step: StepInfo) => unknown;
+}
+
+/** The work of one step, and what is known of its attempts: by history, and by the process that makes them. */
+export class StepWork {
+  readonly fn: StepFunction<unknown> | TransactionWork;
+  readonly options: ResolvedStepOptions;
+  /** Executions that are known to have failed. */
+  failedAttempts = 0;
+  /** Whether the start of any attempt is in history; a retry of the run does not change that. */
+  everStarted = false;
+  /** The newest attempt whose start is in history. */
+  startedAttempt = 0;
+  /** The attempt whose start this process has written down: if it does not run, it has not begun. */
+  preparedAttempt = 0;
+  retryAt: number | undefined = undefined;
+  /** The run is being wound up: no new attempt; an attempt in flight is aborted and its outcome recorded. */
+  closing = false;
+  /**
+   * How long a transaction took that has committed: its outcome is in the inbox, possibly behind messages that are still to be
+   * read. Undefined for one that has not.
+   */
+  committedMs: number | undefined = undefined;
+
+  constructor(fn: StepFunction<unknown> | TransactionWork, options: ResolvedStepOptions) {
+    this.fn = fn;
+    this.options = options;
+  }
+
+  /** Undefined for a step of the usual kind. */
+  get transaction(): TransactionWork | undefined {
+    return typeof this.fn === "function" ? undefined : this.fn;
+  }
+
+  // What history says
+
+  noteStarted(attempt: number): void {
+    this.startedAttempt = attempt;
+    this.everStarted = true;
+  }
+
+  noteFailed(attempt: number, retryAt: number | undefined): void {
+    this.failedAttempts = attempt;
+    this.retryAt = retryAt;
+  }
+
+  /** The run is tried again: the step gets its attempts back. */
+  forgetAttempts(retryAt: number | undefined): void {
+    this.failedAttempts = 0;
+    this.startedAttempt = 0;
+    this.retryAt = retryAt;
+  }
+
+  /** Its only start was not followed by an attempt, and that is taken back. */
+  forgetStart(): void {
+    this.everStarted = false;
+  }
+
+  /** It has begun in an earlier try of the run, and nobody waits for that any more. */
+  countAsCutOff(): void {
+    this.noteStarted(this.failedAttempts + 1);
+  }
+
+  close(): void {
+    this.closing = true;
+  }
+
+  // What this process does
+
+  /** The start of the next attempt is about to be written down here. */
+  prepareNext(): number {
+    this.preparedAttempt = this.failedAttempts + 1;
+    return this.preparedAttempt;
+  }
+
+  /** What a former machine's op had prepared is this one's. */
+  takeOver(former: StepWork): void {
+    this.preparedAttempt = former.preparedAttempt;
+  }
+
+  /** An attempt that runs here is this op's: its start, if it was written down, was written here. */
+  adoptAttempt(): void {
+    this.preparedAttempt = this.startedAttempt;
+  }
+
+  committed(ms: number): void {
+    this.committedMs = ms;
+  }
+
+  /** History says that the attempt has started, and it is this process that has written so. */
+  get prepared(): boolean {
+    return this.startedAttempt > this.failedAttempts && this.preparedAttempt === this.startedAttempt;
+  }
+
+  /** History says that an attempt has started, nothing says how it ended, and it was not this process that prepared it. */
+  get cutOff(): boolean {
+    if (!this.options.recordStart || this.startedAttempt <= this.failedAttempts) return false;
+    return this.preparedAttempt !== this.startedAttempt;
+  }
+}

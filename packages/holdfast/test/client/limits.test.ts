@@ -1,0 +1,250 @@
+import { readFileSync } from "node:fs";
+import { type Context, connect, type Limits, type Logger, signal, workflow } from "holdfast";
+import { testEngine } from "holdfast/testing";
+import { describe, expect, test } from "vitest";
+
+const note = signal<string>("note");
+
+async function withRun(
+  body: (ctx: Context, input: unknown) => Promise<unknown>,
+  limits?: Partial<Limits>,
+  logger?: Logger,
+) {
+  const limited = workflow("limited", body);
+  const t = await testEngine({ workflows: [limited], ...(limits ? { limits } : {}), ...(logger ? { logger } : {}) });
+  return { t, limited };
+}
+
+function failure(
+  promise: Promise<unknown>,
+): Promise<Error & { code: string; cause: Error & { recordedCode?: string; code: string } }> {
+  return promise.then(
+    () => Promise.reject(new Error("it should have been refused")),
+    (error) => error,
+  );
+}
+
+const kib = (n: number) => "x".repeat(n * 1024);
+
+describe("docs/limits.md", () => {
+  test("size of a payload (input, output, step result, signal), reported", async () => {
+    const warnings: object[] = [];
+    const logger = { debug() {}, info() {}, error() {}, warn: (fields: object) => void warnings.push(fields) };
+    const { t, limited } = await withRun((ctx) => ctx.step("big", () => kib(2)), { payloadWarnBytes: 1024 }, logger);
+    await t.run(limited);
+    await t.run(limited);
+    const where = warnings.map((fields) => (fields as { where: string }).where);
+    expect(where).toEqual(['result of step "big"', 'output of workflow "limited"']);
+    await t.close();
+  });
+
+  test("size of an input or signal, refused", async () => {
+    const { t, limited } = await withRun((ctx) => ctx.receive(note), { payloadMaxBytes: 1024 });
+    await expect(t.client.start(limited, kib(2), { id: "a" })).rejects.toMatchObject({
+      code: "payload_too_large",
+      message: expect.stringMatching(/input of workflow "limited" has 2050 bytes; the limit is 1024/),
+    });
+    await expect(t.client.get("a").describe()).rejects.toMatchObject({ code: "run_not_found" });
+    const run = await t.client.start(limited, undefined, { id: "b" });
+    await expect(run.signal(note, kib(2))).rejects.toMatchObject({ code: "payload_too_large" });
+    await run.signal(note, "small");
+    expect(await run.result()).toBe("small");
+    await t.close();
+  });
+
+  test("size of a step's result, refused", async () => {
+    let calls = 0;
+    const { t, limited } = await withRun((ctx) => ctx.step("big", () => kib(++calls && 2)), { payloadMaxBytes: 1024 });
+    const error = await failure(t.run(limited));
+    expect(error.cause).toMatchObject({ recordedCode: "payload_too_large", attempts: 1 });
+    expect(calls).toBe(1);
+    await t.close();
+  });
+
+  test("size of an output, refused", async () => {
+    const { t, limited } = await withRun(async () => kib(2), { payloadMaxBytes: 1024 });
+    expect((await failure(t.run(limited))).cause).toMatchObject({ code: "payload_too_large" });
+    await t.close();
+  });
+
+  test("ops that one run asks for", async () => {
+    const { t, limited } = await withRun(
+      async (ctx) => {
+        for (let i = 0; i < 11; i++) await ctx.step("s", () => i);
+      },
+      { opsMax: 10 },
+    );
+    expect((await failure(t.run(limited))).cause).toMatchObject({
+      code: "too_many_ops",
+      message: expect.stringMatching(/more than 10 ops.*continueAsNew/),
+    });
+    await t.close();
+  });
+
+  test("messages that wait for a run", async () => {
+    const later = workflow("later", (ctx) => ctx.receive(note));
+    const t = await testEngine({ workflows: [], limits: { inboxMax: 2 } });
+    const run = await t.client.start(later, undefined, { id: "r" });
+    await run.signal(note, "1");
+    await run.signal(note, "2");
+    await expect(run.signal(note, "3")).rejects.toMatchObject({ code: "too_many_signals" });
+    await run.cancel();
+    await t.close();
+  });
+
+  test("length of a name (workflow, op, signal, queue, version, namespace, attribute)", async () => {
+    const long = "n".repeat(201);
+    const refused = { code: "invalid_name", message: expect.stringMatching(/201 characters long; the limit is 200/) };
+    for (const define of [
+      () => workflow(long, async () => 1),
+      () => workflow({ name: "w", queue: long }, async () => 1),
+      () => workflow({ name: "w", version: long }, async () => 1),
+      () => signal(long),
+    ]) {
+      expect(define).toThrow(expect.objectContaining(refused));
+    }
+    await expect(connect("memory:", { namespace: long })).rejects.toMatchObject(refused);
+    const { t, limited } = await withRun((ctx) => ctx.step(long, () => 1));
+    expect((await failure(t.run(limited))).cause).toMatchObject({ cause: refused });
+    await expect(t.client.start(limited, undefined, { attributes: { [long]: 1 } })).rejects.toMatchObject(refused);
+    await t.close();
+  });
+
+  test("length of an id of a run or message", async () => {
+    const { t, limited } = await withRun((ctx) => ctx.receive(note));
+    const refused = { code: "invalid_name", message: expect.stringMatching(/the limit is 400/) };
+    await expect(t.client.start(limited, undefined, { id: "i".repeat(401) })).rejects.toMatchObject(refused);
+    const run = await t.client.start(limited, undefined, { id: "i".repeat(400) });
+    await expect(run.signal(note, "x", { id: "m".repeat(401) })).rejects.toMatchObject(refused);
+    await t.close();
+  });
+
+  test("characters of names and ids", async () => {
+    for (const bad of ["", "a\u0000b", "a\nb", "half \ud800", "step#2"]) {
+      expect(() => workflow(bad, async () => 1)).toThrow(expect.objectContaining({ code: "invalid_name" }));
+    }
+    expect(workflow("Größe 📦 #2b", async () => 1).name).toBe("Größe 📦 #2b");
+    const { t, limited } = await withRun(async () => 1);
+    await expect(t.client.start(limited, undefined, { id: "a\u0000" })).rejects.toMatchObject({ code: "invalid_name" });
+    await t.close();
+  });
+
+  test("reason of a cancel or terminate", async () => {
+    const { t, limited } = await withRun((ctx) => ctx.receive(note));
+    const run = await t.client.start(limited, null);
+    for (const reason of ["x".repeat(4_001), "a\u0000b", "\ud800"]) {
+      for (const call of [() => run.cancel(reason), () => run.terminate(reason)])
+        expect((await failure(call())).code).toBe("invalid_option");
+    }
+    await run.terminate("x".repeat(4_000));
+    await t.close();
+  });
+
+  test("options and their values", async () => {
+    const { t, limited } = await withRun(async () => {});
+    const unknown = await failure(t.client.start(limited, null, { tiemout: "1s" } as never));
+    expect(unknown).toMatchObject({
+      code: "invalid_option",
+      message: expect.stringContaining("Did you mean `timeout`?"),
+    });
+    expect((await failure(t.client.list({ status: "complete" as never }))).message).toContain(
+      'Did you mean "completed"?',
+    );
+    await t.client.start(limited, null, { timeout: undefined } as never);
+    await t.close();
+  });
+
+  test("a value that cannot be stored (function, symbol, cycle, promise, instance of a class without `toJSON`)", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    for (const [value, path] of [
+      [{ a: [1, { f: () => 1 }] }, /a\[1\]\.f/],
+      [{ s: Symbol("x") }, /\bs\b/],
+      [cycle, /self/],
+      [{ p: Promise.resolve() }, /\bp\b/],
+    ] as const) {
+      await expect(t.client.start(limited, value)).rejects.toMatchObject({
+        code: "unserializable_value",
+        message: expect.stringMatching(path),
+      });
+    }
+    await t.close();
+  });
+
+  test("depth of a value", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    let deep: unknown = 1;
+    for (let i = 0; i < 600; i++) deep = [deep];
+    await expect(t.client.start(limited, deep)).rejects.toMatchObject({ code: "unserializable_value" });
+    await t.close();
+  });
+
+  test("a duration", async () => {
+    const { t, limited } = await withRun((ctx, input) => ctx.sleep("nap", input as string));
+    for (const bad of ["101 years", "6000 weeks", "-1s", "5", ""]) {
+      const parked = { code: "workflow_bug", cause: { code: "invalid_duration" } };
+      expect((await failure(t.run(limited, bad))).cause).toMatchObject(parked);
+    }
+    await t.close();
+  });
+
+  test("priority", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    for (const priority of [10, -10, 0.5]) {
+      await expect(t.client.start(limited, undefined, { priority })).rejects.toMatchObject({ code: "invalid_option" });
+    }
+    await t.close();
+  });
+
+  test("runs in one page of `list`", async () => {
+    const { t } = await withRun(async () => 1);
+    for (const limit of [0, 1001, 1.5])
+      await expect(t.client.list({ limit })).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("attributes in the filter of `list` and `count`", async () => {
+    const { t } = await withRun(async () => 1);
+    const many = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`a${i}`, i]));
+    expect(await t.client.count({ attributes: many(100) })).toBe(0);
+    for (const refused of [t.client.list({ attributes: many(101) }), t.client.count({ attributes: many(2_000) })])
+      await expect(refused).rejects.toMatchObject({
+        code: "invalid_option",
+        message: expect.stringMatching(/^(list|count): the filter has \d+ attributes; the limit is 100\./),
+      });
+    await t.close();
+  });
+
+  test("lease of a worker", async () => {
+    const { t } = await withRun(async () => 1);
+    expect(() => t.client.worker({ lease: "500ms" })).toThrow(expect.objectContaining({ code: "invalid_option" }));
+    await t.close();
+  });
+
+  test("message, stack and data of a stored error", async () => {
+    const { t, limited } = await withRun((ctx) =>
+      ctx.step("no", () => Promise.reject(new Error(kib(20))), { retry: "none" }),
+    );
+    const { cause } = await failure(t.run(limited));
+    expect(cause.message.length).toBeLessThanOrEqual(8 * 1024);
+    expect(cause.message).toMatch(/\[cut\]$/);
+    expect(cause.stack?.length).toBeLessThanOrEqual(4 * 1024);
+    await t.close();
+  });
+
+  test("limits themselves are checked", async () => {
+    await expect(connect("memory:", { limits: { opsMax: 0 } })).rejects.toMatchObject({ code: "invalid_option" });
+  });
+
+  test("every row of the table has a test of its name", () => {
+    const here = readFileSync(new URL(import.meta.url), "utf8");
+    const table = readFileSync(new URL("../../../../docs/limits.md", import.meta.url), "utf8");
+    const rows = table.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| limit"));
+    const missing = rows
+      .map((row) => row.split(" | ")[0]?.slice(2) ?? "")
+      .filter((name) => !here.includes(`test("${name}"`));
+    expect(rows.length).toBeGreaterThan(10);
+    expect(missing).toEqual([]);
+  });
+});

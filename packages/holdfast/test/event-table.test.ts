@@ -1,0 +1,265 @@
+/**
+ * The table of events, held against what runs really write. Each run here says its whole history; together they write every type
+ * with every field, and no field that the table does not know.
+ */
+import { type Context, type EventView, type RunHandle, signal, workflow } from "holdfast";
+import { askTransaction } from "holdfast/adapter";
+import { describe, expect, test } from "vitest";
+import { EVENT_TABLE, type EventType, eventCategory, eventRole, isMessage } from "../src/model/event.ts";
+import { type Fleet, openFleet } from "./lab/fleet.ts";
+
+type Code = (ctx: Context, fleet: Fleet) => Promise<unknown>;
+
+interface Case {
+  readonly code: Code;
+  /** Happens when the run has come to rest for the first time. */
+  readonly meanwhile?: (run: RunHandle) => Promise<void>;
+  /** The code of the worker that takes over then. */
+  readonly later?: Code;
+  readonly options?: { readonly retry?: { readonly attempts: number }; readonly timeout?: "1m" };
+}
+
+const go = signal<number>("go");
+const written = new Map<EventType, EventView[]>();
+
+/** Runs the code to its end, whatever that is, and says what was written. */
+async function typesOf({ code, meanwhile, later, options = {} }: Case): Promise<string[]> {
+  const fleet = openFleet();
+  const job = (fn: Code) => workflow({ name: "job", ...options }, (ctx) => fn(ctx, fleet));
+  const first = job(code);
+  const worker = await fleet.worker({ workflows: [first] });
+  const run: RunHandle = await fleet.client().start(first);
+  await fleet.clock.settle();
+  await meanwhile?.(run);
+  if (later) {
+    await fleet.clock.until(worker.stop());
+    await fleet.worker({ workflows: [job(later)] });
+  }
+  await fleet.result(run).catch(() => {});
+  const history = await run.history();
+  keep(history);
+  return history.map(({ type }) => type);
+}
+
+function keep(history: readonly EventView[]): void {
+  for (const event of history) written.set(event.type, [...(written.get(event.type) ?? []), event]);
+}
+
+/** Work that takes that long on the fleet's clock. */
+function taking({ clock }: Fleet, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(ms, resolve));
+}
+
+function declined(): never {
+  throw new Error("declined");
+}
+
+describe("a run writes", () => {
+  test("the results of its steps, and what is known of their attempts", async () => {
+    const flaky = async (fleet: Fleet, attempt: number): Promise<string> => {
+      await taking(fleet, 1_500);
+      return attempt === 1 ? declined() : "done";
+    };
+    const code: Code = (ctx, fleet) => ctx.step("work", ({ attempt }) => flaky(fleet, attempt));
+    expect(await typesOf({ code })).toEqual([
+      "run_started",
+      "step_started",
+      "step_attempt_failed",
+      "step_started",
+      "step_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("the outcome of a transaction, which comes from the inbox", async () => {
+    const code: Code = (ctx) => askTransaction(ctx, "move", { kind: "memory", fn: () => "moved" });
+    expect(await typesOf({ code })).toEqual(["run_started", "step_completed", "run_completed"]);
+  });
+
+  test("that a step has failed for good, and what it does not know of it", async () => {
+    const options = { retry: "none", timeout: "2s" } as const;
+    const code: Code = (ctx, fleet) => ctx.step("slow", () => taking(fleet, 60_000), options);
+    expect(await typesOf({ code })).toEqual(["run_started", "step_started", "step_failed", "run_failed"]);
+  });
+
+  test("that a step never began, although its start was written down", async () => {
+    const code: Code = (ctx) =>
+      Promise.all([
+        ctx.step("charge", () => 1, { compensate: () => {} }),
+        ctx.step("fail", declined, { retry: "none" }),
+      ]);
+    expect(await typesOf({ code })).toEqual([
+      "run_started",
+      "step_started",
+      "step_failed",
+      "step_failed",
+      "run_failed",
+    ]);
+  });
+
+  test("its timers, and the signals that it was sent", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.sleep("nap", "1h");
+      return ctx.receive(go);
+    };
+    const meanwhile = (run: RunHandle): Promise<void> => run.signal(go, 7);
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "timer_created",
+      "signal_received",
+      "timer_fired",
+      "run_completed",
+    ]);
+  });
+
+  test("what its code computes and sets", async () => {
+    const code: Code = async (ctx) => {
+      ctx.sideEffect("flag", () => true);
+      expect(() => ctx.sideEffect("broken", declined)).toThrow("declined");
+      ctx.set({ stage: "new" });
+    };
+    expect(await typesOf({ code })).toEqual([
+      "run_started",
+      "side_effect",
+      "side_effect",
+      "attributes_set",
+      "run_completed",
+    ]);
+  });
+
+  test("from which call on its code is new", async () => {
+    const loop =
+      (patched: boolean): Code =>
+      async (ctx) => {
+        for (let i = 0; i < 2; i++) {
+          if (patched) ctx.patched("check");
+          await ctx.sleep("nap", "1h");
+        }
+      };
+    expect(await typesOf({ code: loop(false), later: loop(true) })).toEqual([
+      "run_started",
+      "timer_created",
+      "timer_fired",
+      "patched",
+      "timer_created",
+      "timer_fired",
+      "run_completed",
+    ]);
+  });
+
+  test("that its code goes on without an op", async () => {
+    const code: Code = async (ctx) => ctx.retired("mail");
+    expect(await typesOf({ code })).toEqual(["run_started", "op_retired", "run_completed"]);
+  });
+
+  test("that it is tried again as a whole", async () => {
+    const code: Code = (ctx) => ctx.step("fail", declined, { retry: "none" });
+    expect(await typesOf({ code, options: { retry: { attempts: 2 } } })).toEqual([
+      "run_started",
+      "step_failed",
+      "run_retried",
+      "step_failed",
+      "run_failed",
+    ]);
+  });
+
+  test("that it was canceled, and why", async () => {
+    const code: Code = (ctx) => ctx.sleep("nap", "1h");
+    const meanwhile = (run: RunHandle): Promise<void> => run.cancel("out of stock");
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "timer_created",
+      "cancel_requested",
+      "run_canceled",
+    ]);
+  });
+
+  test("that it was ended before its code was called", async () => {
+    const fleet = openFleet();
+    const idle = workflow({ name: "idle", timeout: "1m" }, async () => {});
+    const client = fleet.client();
+    const canceled = await client.start(idle);
+    await canceled.cancel();
+    const late = await client.start(idle);
+    await fleet.clock.advance("2 minutes");
+    await fleet.worker({ workflows: [idle] });
+    for (const [run, cause] of [
+      [canceled, "cancel_requested"],
+      [late, "deadline_reached"],
+    ] as const) {
+      await fleet.result(run as RunHandle).catch(() => {});
+      const history = await run.history();
+      keep(history);
+      expect(history.map(({ type }) => type)).toContain(cause);
+    }
+  });
+
+  test("that it was terminated", async () => {
+    const code: Code = (ctx) => ctx.receive(go);
+    const meanwhile = (run: RunHandle): Promise<void> => run.terminate("gone wild");
+    expect(await typesOf({ code, meanwhile })).toEqual(["run_started", "run_terminated"]);
+  });
+
+  test("that its time was over", async () => {
+    const code: Code = (ctx) => ctx.receive(go);
+    expect(await typesOf({ code, options: { timeout: "1m" } })).toEqual([
+      "run_started",
+      "deadline_reached",
+      "run_timed_out",
+    ]);
+  });
+
+  test("that it goes on as a new one", async () => {
+    let runs = 0;
+    const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);
+    expect(await typesOf({ code })).toEqual(["run_started", "run_continued"]);
+  });
+});
+
+describe("the table of events", () => {
+  test("has the types that these runs have written, in the order of their codes", () => {
+    expect(EVENT_TABLE.map(({ type }) => type)).toMatchInlineSnapshot(`
+      [
+        "run_started",
+        "run_completed",
+        "run_failed",
+        "run_canceled",
+        "run_terminated",
+        "run_timed_out",
+        "run_continued",
+        "step_started",
+        "step_attempt_failed",
+        "step_completed",
+        "step_failed",
+        "timer_created",
+        "timer_fired",
+        "signal_received",
+        "cancel_requested",
+        "deadline_reached",
+        "side_effect",
+        "patched",
+        "attributes_set",
+        "run_retried",
+        "op_retired",
+      ]
+    `);
+    expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));
+  });
+
+  test.each(EVENT_TABLE)("says what a $type carries", ({ type, op, payload, meta }) => {
+    const events = written.get(type) ?? [];
+    const fields = new Set<string>();
+    for (const { seq: _seq, type: _type, category: _category, op: about, at: _at, value: _value, ...rest } of events) {
+      expect(about === null).toBe(op === null);
+      for (const field of Object.keys(rest)) fields.add(field);
+    }
+    expect([...fields].sort()).toEqual([...meta].sort());
+    expect(events.some((event) => "value" in event)).toBe(payload !== null);
+  });
+
+  test.each(EVENT_TABLE)("says where a $type belongs", ({ type, role, category }) => {
+    expect(eventRole(type)).toBe(role);
+    expect(eventCategory(type)).toBe(category);
+    expect(isMessage({ type })).toBe(["signal_received", "cancel_requested", "deadline_reached"].includes(type));
+  });
+});

@@ -1,0 +1,111 @@
+import { signal, workflow } from "holdfast";
+import { describe, expect, test } from "vitest";
+import { openEngine, openFleet } from "../lab/fleet.ts";
+
+const approve = signal<{ by: string }>("approve");
+
+describe("ctx.race", () => {
+  test("names the winner by its key, or by its position in a list", async () => {
+    const race = workflow("race", async (ctx) => [
+      await ctx.race({
+        slow: (c) => c.sleep("slow", "2h").then(() => "slow"),
+        quick: (c) => c.sleep("quick", "1h").then(() => "quick"),
+      }),
+      await ctx.race([(c) => c.sleep("a", "2h"), (c) => c.step("b", () => "b")]),
+    ]);
+    const t = await openEngine(race);
+    expect(await t.run(race)).toEqual([
+      { winner: "quick", value: "quick" },
+      { winner: 1, value: "b" },
+    ]);
+  });
+
+  test("cancels the losers: their sleeps end, their steps are aborted, and nothing more of them is done", async () => {
+    const events: string[] = [];
+    const race = workflow("race", async (ctx) => {
+      const { winner } = await ctx.race({
+        quick: (c) => c.sleep("quick", "1h"),
+        busy: (c) =>
+          c.step("busy", (s) => {
+            s.signal.addEventListener("abort", () => events.push("busy aborted"));
+            return new Promise(() => {});
+          }),
+        asleep: async (c) => {
+          await c.sleep("asleep", "1 day").catch((error) => events.push(error.code));
+          await c.step("next", () => events.push("a loser went on"));
+        },
+      });
+      await ctx.sleep("afterwards", "2 days");
+      return winner;
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [race] });
+    expect(await fleet.result(await fleet.client().start(race))).toBe("quick");
+    expect(events).toEqual(["op_canceled", "busy aborted"]);
+  });
+
+  test("is not decided by a branch that fails, unless all of them do", async () => {
+    const fail = (message: string) => () => Promise.reject(new Error(message));
+    const race = workflow("race", async (ctx, all: boolean) =>
+      ctx.race({
+        bad: (c) => c.step("bad", fail("first"), { retry: "none" }),
+        good: (c) =>
+          all ? c.step("worse", fail("second"), { retry: "none" }) : c.sleep("nap", "1h").then(() => "good"),
+      }),
+    );
+    const t = await openEngine(race);
+    expect(await t.run(race, false)).toEqual({ winner: "good", value: "good" });
+    await expect(t.run(race, true)).rejects.toMatchObject({
+      cause: {
+        code: "race_failed",
+        message: "Every branch of ctx.race failed; the first: first",
+        cause: { name: "AggregateError", data: { errors: [{ message: "first" }, { message: "second" }] } },
+      },
+    });
+  });
+
+  test("between a signal and a timer: a signal that comes after the timer is kept for the next receive", async () => {
+    const race = workflow("race", async (ctx) => {
+      const first = await ctx.race({ signal: (c) => c.receive(approve), late: (c) => c.sleep("late", "1h") });
+      return { first: first.winner, second: await ctx.receive(approve) };
+    });
+    const t = await openEngine(race);
+    const run = await t.client.start(race);
+    await t.clock.advance("2h");
+    await run.signal(approve, { by: "ann" });
+    expect(await run.result()).toEqual({ first: "late", second: { by: "ann" } });
+  });
+
+  test("that is canceled with its run looks canceled, not like a race that nobody won", async () => {
+    const race = workflow("race", (ctx) => ctx.race([(c) => c.sleep("a", "1h"), (c) => c.sleep("b", "2h")]));
+    const t = await openEngine(race);
+    const run = await t.client.start(race);
+    await t.clock.settle();
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "run_canceled" });
+  });
+
+  test("in a shielded scope of a canceled run reports its own failure", async () => {
+    const race = workflow("race", async (ctx) => {
+      await ctx.sleep("nap", "1h").catch(() => {});
+      return ctx.uncancelable((c) =>
+        c
+          .race([() => Promise.reject(new Error("one")), () => Promise.reject(new Error("two"))])
+          .catch((error) => error.code),
+      );
+    });
+    const t = await openEngine(race);
+    const run = await t.client.start(race);
+    await t.clock.settle();
+    await run.cancel();
+    expect(await run.result()).toBe("race_failed");
+  });
+
+  test("needs at least one branch", async () => {
+    const race = workflow("race", (ctx) => ctx.race({}));
+    const t = await openEngine(race);
+    await expect(t.run(race)).rejects.toMatchObject({
+      cause: { cause: { code: "invalid_option", message: "ctx.race: there is no branch to wait for." } },
+    });
+  });
+});

@@ -1,0 +1,34 @@
+/** docs/EVENTS.md: the table of events, for people. */
+import { EVENT_TABLE } from "../../packages/holdfast/src/model/event.ts";
+
+const HEAD = `# Events
+
+<!-- Written by \`npm run docs\` from \`packages/holdfast/src/model/event.ts\`. Change that. -->
+
+The events that the history of a run may have (\`handle.history()\`). Each event has its number (\`seq\`, from 0 without gaps), its time
+(\`at\`), and the fields in the table. Stores keep a type as its code, so a code is never reused.
+
+The role says how an event came to be, and so how replay treats it:
+
+- **delivered**: it was delivered to the workflow code, which ran until it waited again. That is a turn.
+- **command**: workflow code requested it during a turn, so it comes right after the event of that turn. A *lenient* command
+  may be missing from, or new in, another version of the code.
+- **note**: the engine recorded it; workflow code never saw it.
+- **row**: it is kept in the run row. The start and the end of a run have no event row.
+
+| code | type | category | role | about | value | further fields | written by |
+|---|---|---|---|---|---|---|---|
+`;
+
+const ABOUT = { op: "an op", signal: "a signal, by its name", patch: "a patch, by its id" };
+
+export function renderEvents(): string {
+  const rows = EVENT_TABLE.map((row, code) => {
+    const { type, category, role, op, payload, meta, writtenBy } = row;
+    const shownRole = "lenient" in row ? `${role}, lenient` : role;
+    const fields = meta.map((name) => `\`${name}\``).join(", ");
+    const cells = [code, `\`${type}\``, category, shownRole, op === null ? "the run" : ABOUT[op], payload ?? ""];
+    return `| ${[...cells, fields, writtenBy].join(" | ")} |`;
+  });
+  return `${HEAD}${rows.join("\n")}\n`;
+}
