@@ -31,8 +31,8 @@ async function watchPostgres(pass: Pass): Promise<void> {
 
 /** The methods of this driver cannot be replaced, so its migration is called with a wrapped driver. */
 async function migrateSqlite(file: string, pass: Pass): Promise<void> {
-  const { openDatabase } = await import("../packages/sqlite/src/driver.ts");
-  const { Connection } = await import("../packages/sqlite/src/connection.ts");
+  const { openDatabase } = await import("../packages/sqlite/src/database/driver.ts");
+  const { Connection } = await import("../packages/sqlite/src/database/connection.ts");
   const { migrate } = await import("../packages/sqlite/src/migrations.ts");
   const database = await openDatabase(file);
   const connection = new Connection({

@@ -80,7 +80,7 @@ describe("inside the core", () => {
 
 describe("in an adapter", () => {
   test.each([
-    ["packages/sqlite/src/driver.ts", `await import("@holdfast/sqlite-node20");`],
+    ["packages/sqlite/src/database/driver.ts", `await import("@holdfast/sqlite-node20");`],
     ["packages/sqlite-node20/index.js", `export { DatabaseSync } from "@photostructure/sqlite";`],
     ["packages/postgres/src/store.ts", `import pg from "pg";\nimport type { Store } from "holdfast/adapter";`],
     ["packages/postgres/src/store.test.ts", `import { storeSuite } from "holdfast/testing";`],
@@ -95,7 +95,7 @@ describe("in an adapter", () => {
 
   test.each([
     [
-      "packages/postgres/src/pool.ts",
+      "packages/postgres/src/database/pool.ts",
       `import { a } from "../../../scripts/test-servers.mjs";`,
       "leaves packages/postgres",
     ],

@@ -3,7 +3,7 @@ import type { Mutation } from "./mutation.ts";
 export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: "commits a transaction again that has committed before",
-    file: "memory/transact.ts",
+    file: "memory/transactions/transact.ts",
     find: '  if (earlier) return { outcome: "recorded", message: earlier };\n',
     replace: "",
     caughtBy: "transactions",
@@ -38,7 +38,7 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "leaves unread messages behind when a run continues as new",
-    file: "memory/commits.ts",
+    file: "memory/runs/commits.ts",
     find: "      for (const message of unconsumed(state, row.runId, row.consumed)) appendMessage(state, next, message, now);\n",
     replace: "",
     caughtBy: "signals",

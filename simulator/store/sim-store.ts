@@ -5,7 +5,7 @@
  * the reference.
  */
 import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import { MemoryStore } from "../../packages/holdfast/src/memory/memory-store.ts";
+import { MemoryStore } from "../../packages/holdfast/src/memory/store.ts";
 import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
 import type {
   CommitOutcome,

@@ -11,13 +11,13 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
-export { judgeCommit, staysHeld } from "./model/decisions/commit.ts";
-export { afterHolder } from "./model/decisions/dead-holder.ts";
-export { judgeDelivery, wakes, wakeTime } from "./model/decisions/delivery.ts";
+export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
+export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
+export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
-export { chooseVersion } from "./model/decisions/version-choice.ts";
+export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export {
   type Attributes,

@@ -1,8 +1,8 @@
 import type { HistoryEvent, ReadHistoriesParams } from "holdfast/adapter";
-import * as binary from "./binary-array.ts";
-import { eventOf } from "./run-rows.ts";
-import type { Server } from "./server.ts";
-import { readingCallOf } from "./server-call.ts";
+import * as binary from "./database/binary-array.ts";
+import type { Server } from "./database/server.ts";
+import { readingCallOf } from "./database/server-call.ts";
+import { eventOf } from "./runs/run-rows.ts";
 
 const READ = readingCallOf<ReadHistoriesParams>("read_histories", {
   p_namespace: ({ runs }) => binary.textArray(runs, (run) => run.namespace),

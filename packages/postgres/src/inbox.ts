@@ -5,12 +5,12 @@ import type {
   Message,
   ReadInboxParams,
 } from "holdfast/adapter";
-import * as binary from "./binary-array.ts";
-import type { Row } from "./driver.ts";
-import { outcomesOf, REFS, type Refs } from "./run-refs.ts";
-import { messageOf } from "./run-rows.ts";
-import type { Server } from "./server.ts";
-import { callOf, readingCallOf } from "./server-call.ts";
+import * as binary from "./database/binary-array.ts";
+import type { Row } from "./database/driver.ts";
+import type { Server } from "./database/server.ts";
+import { callOf, readingCallOf } from "./database/server-call.ts";
+import { outcomesOf, REFS, type Refs } from "./runs/run-refs.ts";
+import { messageOf } from "./runs/run-rows.ts";
 
 interface Delivery extends DeliverMessagesParams, Refs {
   readonly notify: boolean;

@@ -1,15 +1,23 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
 import { HoldfastError, uuidV7 } from "holdfast/adapter";
-import { answerLimit, type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./driver.ts";
+import {
+  answerLimit,
+  type Client,
+  type ClientPurpose,
+  endClient,
+  newClient,
+  placeOf,
+  runQuery,
+} from "./database/driver.ts";
+import { Pool } from "./database/pool.ts";
+import { Server } from "./database/server.ts";
+import { Sessions } from "./database/sessions.ts";
+import { quoteName, readSettings, type Settings } from "./database/settings.ts";
 import { openError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
-import { Pool } from "./pool.ts";
-import { Server } from "./server.ts";
-import { Sessions } from "./sessions.ts";
-import { quoteName, readSettings, type Settings } from "./settings.ts";
 import { PostgresStore } from "./store.ts";
-import { TransactionSteps } from "./transact.ts";
+import { TransactionSteps } from "./transactions/transact.ts";
 
 const SERVER_VERSION_MIN = 140_000;
 

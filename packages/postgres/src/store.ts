@@ -1,19 +1,19 @@
 /** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
 import type * as port from "holdfast/adapter";
-import { ApplicationTransactions, WHICH_DATABASE } from "./application-transaction.ts";
-import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
-import { commitRuns } from "./commits.ts";
+import type { Server } from "./database/server.ts";
+import { queryOf, type ServerCall } from "./database/server-call.ts";
 import { readHistories } from "./histories.ts";
 import { DELIVER, deliverMessages, deliverResult, deliveryOf, readInbox } from "./inbox.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./interventions.ts";
-import { countRuns, listRuns, readRuns } from "./listing.ts";
-import { purgeRuns } from "./retention.ts";
-import type { Server } from "./server.ts";
-import { queryOf, type ServerCall } from "./server-call.ts";
-import { START, startingOf, startResult, startRuns } from "./starts.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
+import { commitRuns } from "./runs/commits.ts";
+import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { purgeRuns } from "./runs/retention.ts";
+import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
-import type { TransactionSteps } from "./transact.ts";
-import type { ApplicationConnection } from "./tx.ts";
+import { ApplicationTransactions, WHICH_DATABASE } from "./transactions/application-transactions.ts";
+import type { TransactionSteps } from "./transactions/transact.ts";
+import type { ApplicationConnection } from "./transactions/tx.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 

@@ -1,8 +1,8 @@
 import type { SweepParams, SweepResult } from "holdfast/adapter";
-import * as binary from "./binary-array.ts";
-import { jsonBytes } from "./codes.ts";
-import type { Server } from "./server.ts";
-import { callOf } from "./server-call.ts";
+import * as binary from "./database/binary-array.ts";
+import { jsonBytes } from "./database/codes.ts";
+import type { Server } from "./database/server.ts";
+import { callOf } from "./database/server-call.ts";
 
 const SWEEP = callOf<SweepParams & { readonly notify: boolean }>("sweep_workers", {
   p_suspect_after: ({ suspectAfter }) => suspectAfter,

@@ -1,8 +1,8 @@
 import type { RegisterVersionsParams, UpdateVersionParams, VersionRow } from "holdfast/adapter";
-import * as binary from "./binary-array.ts";
-import { versionOf } from "./run-rows.ts";
-import type { Server } from "./server.ts";
-import { callOf, queryOf } from "./server-call.ts";
+import * as binary from "./database/binary-array.ts";
+import type { Server } from "./database/server.ts";
+import { callOf, queryOf } from "./database/server-call.ts";
+import { versionOf } from "./runs/run-rows.ts";
 
 const REGISTER = callOf<RegisterVersionsParams>(
   "register_versions",

@@ -8,10 +8,10 @@ import type {
   WorkerRef,
   WorkerRow,
 } from "holdfast/adapter";
-import * as binary from "./binary-array.ts";
-import { workerOf } from "./run-rows.ts";
-import type { Server } from "./server.ts";
-import { callOf, queryOf } from "./server-call.ts";
+import * as binary from "./database/binary-array.ts";
+import type { Server } from "./database/server.ts";
+import { callOf, queryOf } from "./database/server-call.ts";
+import { workerOf } from "./runs/run-rows.ts";
 
 interface Notified {
   readonly notify: boolean;

@@ -4,12 +4,12 @@
  */
 import type { DeliverMessage, RunCommit, Transition } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CLAIM } from "../src/claims.ts";
-import { COMMIT, flushOf } from "../src/commits.ts";
+import { type ServerCall, textFor } from "../src/database/server-call.ts";
 import { DELIVER, deliveryOf } from "../src/inbox.ts";
-import { PURGE } from "../src/retention.ts";
-import { type ServerCall, textFor } from "../src/server-call.ts";
-import { START, startingOf } from "../src/starts.ts";
+import { CLAIM } from "../src/runs/claims.ts";
+import { COMMIT, flushOf } from "../src/runs/commits.ts";
+import { PURGE } from "../src/runs/retention.ts";
+import { START, startingOf } from "../src/runs/starts.ts";
 import { readsOf } from "./reads.ts";
 import { aStart, ERROR, event, HOLD, idOf, LANE, newRun, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";

@@ -4,9 +4,9 @@
  */
 import { CLOSED_STATUSES, type ListRunsParams } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as binary from "../src/binary-array.ts";
-import { PLANNER_SETTINGS } from "../src/driver.ts";
-import { countStatement, listStatement } from "../src/listing.ts";
+import * as binary from "../src/database/binary-array.ts";
+import { PLANNER_SETTINGS } from "../src/database/driver.ts";
+import { countStatement, listStatement } from "../src/runs/listing.ts";
 import { type Reads, readsOf } from "./reads.ts";
 import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";

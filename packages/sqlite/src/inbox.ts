@@ -13,11 +13,11 @@ import {
   wakes,
   wakeTime,
 } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { isClosedCode, statusCode, statusName } from "./codes.ts";
-import { blob } from "./driver.ts";
-import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
-import { uuidText } from "./uuid.ts";
+import type { Call } from "./database/call.ts";
+import { isClosedCode, statusCode, statusName } from "./database/codes.ts";
+import { blob } from "./database/driver.ts";
+import { uuidText } from "./database/uuid.ts";
+import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./runs/run-state.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)

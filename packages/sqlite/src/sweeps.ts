@@ -1,6 +1,7 @@
 import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { OFFLINE } from "./codes.ts";
+import type { Call } from "./database/call.ts";
+import { OFFLINE } from "./database/codes.ts";
+import { uuidBytes } from "./database/uuid.ts";
 import {
   announceEnd,
   endRun,
@@ -11,8 +12,7 @@ import {
   raiseEpoch,
   type StateRow,
   stateByKey,
-} from "./run-state.ts";
-import { uuidBytes } from "./uuid.ts";
+} from "./runs/run-state.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?

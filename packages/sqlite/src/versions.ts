@@ -5,8 +5,8 @@ import {
   type UpdateVersionParams,
   type VersionRow,
 } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import type { Connection } from "./connection.ts";
+import type { Call } from "./database/call.ts";
+import type { Connection } from "./database/connection.ts";
 
 const SELECT = `
   select version_key as versionKey, namespace, workflow, version, hash, is_default as isDefault, share, deprecated,

@@ -16,8 +16,8 @@ import {
   withDefaults,
 } from "../errors/option-checks.ts";
 import { schemeOf } from "../errors/shown-url.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";

@@ -121,7 +121,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
   setAvailable(state, row, firstDueTime(run, row.deadlineAt, now), now);
   // Whoever holds a run knows when it is due again; of a new one that begins later nobody knows.
   const at = row.availableAt as number;
-  if (at > now) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
+  if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
 }
 

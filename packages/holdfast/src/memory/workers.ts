@@ -8,7 +8,7 @@ import type {
   ReleaseRunsParams,
   WorkerRef,
 } from "../ports/store.ts";
-import { isLive } from "./starts.ts";
+import { isLive } from "./runs/starts.ts";
 import { letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {

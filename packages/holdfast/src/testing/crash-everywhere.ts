@@ -15,8 +15,8 @@ import {
   wholeNumber,
 } from "../errors/option-checks.ts";
 import { RecordedError } from "../errors/run-errors.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { CLOSED_STATUSES, type ClosedStatus } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { withForgotten } from "./forgotten.ts";

@@ -1,7 +1,7 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
-import type { MemoryStore } from "../memory/memory-store.ts";
+import type { MemoryStore } from "../memory/store.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { forgottenError } from "../replay/code/forgotten-ops.ts";
 import { replayHistory } from "../replay/replayer.ts";

@@ -20,8 +20,8 @@ import {
   withDefaults,
 } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";

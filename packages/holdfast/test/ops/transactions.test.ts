@@ -1,7 +1,7 @@
 /** Transaction steps on the memory store, whose transactions commit at one moment: what was done is in the ledger, or it is not. */
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import type { Context } from "../../src/replay/context/context.ts";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import type { CompensationInfo, StepInfo, StepOptions } from "../../src/replay/ops/step-options.ts";

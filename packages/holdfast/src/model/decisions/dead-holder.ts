@@ -1,4 +1,5 @@
-interface Held {
+/** What a run keeps of the deaths of its holders. */
+export interface DeathMarks {
   readonly deaths: number;
   readonly aloneDeaths: number;
   readonly alone: boolean;
@@ -19,10 +20,10 @@ export function isDead(
  * signed off is no death.
  */
 export function afterHolder(
-  run: Held,
+  run: DeathMarks,
   died: boolean,
   limits: { readonly suspectAfter: number; readonly parkAfter: number },
-): Omit<Held, "alone"> & { readonly parked: boolean } {
+): Omit<DeathMarks, "alone"> & { readonly parked: boolean } {
   const deaths = run.deaths + Number(died);
   const aloneDeaths = run.aloneDeaths + Number(died && run.alone);
   const suspect = died ? deaths >= limits.suspectAfter : run.suspect;

@@ -1,7 +1,7 @@
 import type { MessageKind } from "../message.ts";
 
 /** A run as far as a message is concerned. */
-interface Receiver {
+export interface MessageReceiver {
   readonly closed: boolean;
   readonly delivered: number;
   readonly consumed: number;
@@ -9,7 +9,7 @@ interface Receiver {
 
 /** What becomes of a message for a run that is there. The order counts: a duplicate is one, whatever has become of the run. */
 export function judgeDelivery(
-  run: Receiver,
+  run: MessageReceiver,
   kind: MessageKind,
   isKnown: () => boolean,
   inboxMax: number,

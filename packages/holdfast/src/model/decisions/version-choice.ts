@@ -1,4 +1,5 @@
-interface Choosable {
+/** A version as far as the choice is concerned. */
+export interface ChoosableVersion {
   readonly version: string;
   readonly share: number;
   /** Stores may keep it as a number. */
@@ -9,7 +10,7 @@ interface Choosable {
  * The version that a start gets: its own when it leaves nothing open (`pick` null), else the one whose share is above `pick`, else the
  * default, else its own. `versions` are asked for only where they matter.
  */
-export function chooseVersion(own: string, pick: number | null, versions: () => readonly Choosable[]): string {
+export function chooseVersion(own: string, pick: number | null, versions: () => readonly ChoosableVersion[]): string {
   if (pick === null) return own;
   const known = versions();
   const chosen = known.find(({ share }) => share > pick) ?? known.find(({ isDefault }) => Boolean(isDefault));
