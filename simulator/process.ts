@@ -1,7 +1,7 @@
 import { Client } from "../packages/holdfast/src/client/client.ts";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
-import type { Worker } from "../packages/holdfast/src/engine/worker.ts";
-import type { WorkerOptions } from "../packages/holdfast/src/engine/worker-options.ts";
+import type { Worker } from "../packages/holdfast/src/engine/worker/worker.ts";
+import type { WorkerOptions } from "../packages/holdfast/src/engine/worker/worker-options.ts";
 import type { Environment } from "../packages/holdfast/src/ports/environment.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
 import { Lane, ProcessClock, type SimTime } from "./clock.ts";

@@ -15,9 +15,9 @@ import {
 
 /** The files that implement the ports with the real clock and real randomness. */
 const REAL_SOURCES: readonly string[] = [
-  "packages/holdfast/src/engine/system-clock.ts",
+  "packages/holdfast/src/system/clock.ts",
   "packages/holdfast/src/testing/virtual-clock.ts",
-  "packages/holdfast/src/engine/system-random.ts",
+  "packages/holdfast/src/system/random.ts",
 ];
 
 const CLOCK = "take the time from the clock port";

@@ -9,7 +9,22 @@ import path from "node:path";
 import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
 
 /** The layers of the core, from bottom to top. */
-export const LAYERS = ["model", "errors", "ports", "codec", "replay", "define", "engine", "client"] as const;
+export const LAYERS = [
+  "model",
+  "errors",
+  "ports",
+  "codec",
+  "replay",
+  "define",
+  "report",
+  "system",
+  "calls",
+  "engine",
+  "client",
+] as const;
+
+/** The client makes workers, and knows nothing else of the engine: a client without one must not load it by accident. */
+const CLIENT_MAY_KNOW = "packages/holdfast/src/engine/worker/";
 
 /** Folders and files beside the layers, and the layers that each of them may import. */
 const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -75,6 +90,8 @@ function wrongRelativeImport(file: string, packageName: string, imported: Import
   const to = placeInCore(target);
   if (from === undefined || to === undefined) return undefined;
   const allowed = allowedPlaces(from, file);
+  if (from === "client" && to === "engine" && !target.startsWith(CLIENT_MAY_KNOW))
+    return "client must not import the engine but engine/worker; move what both need to a layer below";
   if (allowed === undefined || allowed.includes(to)) return undefined;
   return `${from} must not import ${to}; it may import ${allowed.join(", ")}. Move the code down, or pass it in from above`;
 }

@@ -2,7 +2,6 @@
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
-export { systemPorts } from "./engine/system-ports.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
   hasCredentials,
@@ -137,3 +136,4 @@ export type { Context } from "./replay/context/context.ts";
 export { askTransaction } from "./replay/context/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";
 export type { TransactionWork } from "./replay/ops/step-work.ts";
+export { systemPorts } from "./system/ports.ts";

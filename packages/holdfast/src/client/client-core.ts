@@ -1,8 +1,8 @@
-import { Batcher } from "../engine/batcher.ts";
-import { readWholeHistory } from "../engine/history-reader.ts";
-import type { Lifetime } from "../engine/lifetime.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { backoff, isLasting, type StorePatience, untilAnswered } from "../engine/store-retry.ts";
+import { Batcher } from "../calls/batcher.ts";
+import { readWholeHistory } from "../calls/history-reader.ts";
+import type { Lifetime } from "../calls/lifetime.ts";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
+import { backoff, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";

@@ -1,13 +1,8 @@
+import { answeringStore } from "../calls/answering-store.ts";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
-import { answeringStore } from "../engine/answering-store.ts";
-import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
-import { isLogger, isTelemetry } from "../engine/observer-options.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { systemClock } from "../engine/system-clock.ts";
-import { systemEnvironment } from "../engine/system-environment.ts";
-import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -26,6 +21,11 @@ import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";
+import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../report/observer-options.ts";
+import { systemClock } from "../system/clock.ts";
+import { systemEnvironment } from "../system/environment.ts";
+import { systemRandom } from "../system/random.ts";
 import { KNOWN_URLS, openStoreOf } from "./adapters.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";

@@ -6,8 +6,8 @@
 import { Console } from "node:console";
 import { inspect } from "node:util";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import type { Logger } from "../ports/logger.ts";
+import { systemClock } from "../system/clock.ts";
 
 type Shown = "info" | "warn" | "error";
 

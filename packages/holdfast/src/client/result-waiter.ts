@@ -2,15 +2,15 @@
  * Waits for runs to end. Ends in this process arrive directly. For all others, one shared wait serves every waiter of
  * the client: a hint that names a run, or a slow poll of all awaited runs, costs one call however many wait.
  */
-import type { Lifetime } from "../engine/lifetime.ts";
-import type { RunEnd, RunEnds, RunParking } from "../engine/run-ends.ts";
-import { onIdleProcess } from "../engine/shutdown-signals.ts";
+import type { Lifetime } from "../calls/lifetime.ts";
+import type { RunEnd, RunEnds, RunParking } from "../calls/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
+import { onIdleProcess } from "../system/shutdown-signals.ts";
 
 const RUNS_PER_LOOK = 1_000;
 /** The code of a run that a person has paused: that person will resume it. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {

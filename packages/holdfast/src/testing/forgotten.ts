@@ -1,6 +1,5 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
 import type { MemoryStore } from "../memory/store.ts";
 import { silentLogger } from "../ports/logger.ts";
@@ -8,6 +7,7 @@ import { forgottenError } from "../replay/code/forgotten-ops.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
+import { systemClock } from "../system/clock.ts";
 
 /**
  * The error of a failed run. If its function returned while ops were pending, the error says where in the code they

@@ -1,7 +1,6 @@
 import type { EventView } from "../client/run-view.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
 import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
@@ -12,6 +11,7 @@ import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
+import { systemClock } from "../system/clock.ts";
 
 /** The result of `handle.history()`, also after a round trip through JSON. */
 export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {

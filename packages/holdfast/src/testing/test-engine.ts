@@ -1,3 +1,4 @@
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
 import { LIMIT_OPTIONS } from "../client/connect.ts";
@@ -6,10 +7,7 @@ import type { StartArguments } from "../client/start-request.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
-import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
-import { isLogger, isTelemetry } from "../engine/observer-options.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import type { Worker } from "../engine/worker.ts";
+import type { Worker } from "../engine/worker/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -28,6 +26,8 @@ import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
