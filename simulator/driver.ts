@@ -89,7 +89,7 @@ export class Driver {
   }
 
   async #retry(id: string, runId: string): Promise<void> {
-    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed"]);
+    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed", "run_not_failed"]);
     const { byId, events } = this.#params.state;
     // Another run may have got the id since: then it is that one which is tried again.
     const retried = (byId.get(`default\n${id}`) ?? []).some((one) =>

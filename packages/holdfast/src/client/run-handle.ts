@@ -218,11 +218,14 @@ export class RunHandle<T = unknown> {
     if (outcome === "not_found") throw this.#notFound();
   }
 
-  /** A failed run continues at the op that failed; what is recorded stays. A compensation that failed is tried again. */
+  /**
+   * A failed run continues at the steps that failed, as it does when it is tried again by itself; what else is recorded stays. A
+   * compensation that failed is tried again. Rejects with `run_not_failed` when the run has not failed.
+   */
   async retry(): Promise<void> {
     const { run, events } = await this.#readHistory();
     // An open run that has more events than were read counts as reopened by an earlier try of this very call.
-    if (run.status !== "failed") throw this.#notRetried(run.status, `it is ${run.status}, not failed`);
+    if (run.status !== "failed") throw this.#notFailed(run.status);
     const event = retryEvent(run, events);
     const { namespace, runId } = run;
     const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
@@ -233,11 +236,17 @@ export class RunHandle<T = unknown> {
     });
     // It was failed when it was read. A repeated call that finds it otherwise finds what an earlier try has brought about.
     if (outcome === "reopened" || (outcome === "not_failed" && tries > 1)) return;
-    throw this.#notRetried(status, outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`);
+    throw outcome === "superseded" ? this.#superseded(status) : this.#notFailed(status);
   }
 
-  #notRetried(status: RunStatus | null, why: string): HoldfastError {
-    const message = `Run "${this.id}" cannot be retried: ${why}.`;
+  #notFailed(status: RunStatus | null): HoldfastError {
+    const advice = status === "parked" ? " Use resume()." : "";
+    const message = `Run "${this.id}" cannot be retried: it is ${status}, not failed.${advice}`;
+    return new HoldfastError("run_not_failed", message, { data: { id: this.id, status } });
+  }
+
+  #superseded(status: RunStatus | null): HoldfastError {
+    const message = `Run "${this.id}" cannot be retried: a newer run has its id.`;
     return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 

@@ -35,8 +35,16 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run has ended; it takes no signals, retries or other commands any more. Only cancel() and terminate() leave such a run alone without an error.",
+      "The run has ended; it takes no signals or other commands any more. Also: retry() of a failed run that has undone its work, or whose id a newer run has. Only cancel() and terminate() leave a run that has ended alone without an error.",
     advice: "Read its result, or start a new run.",
+  },
+  run_not_failed: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run of retry() has not failed: it goes on, is parked, or has ended in another way.",
+    advice:
+      "data.status says where it stands. resume() lets a parked run go on; one that was canceled, was terminated or has timed out has to be started anew.",
   },
   run_failed: {
     group: "workflow_execution",
