@@ -143,7 +143,9 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };
   writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
   machine.noteRun({ type: "run_retried", op: null, meta }, now);
-  return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
+  // Somebody has to wake up at the deadline, too: the run times out then.
+  const availableAt = Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
+  return { type: "suspend", status: "sleeping", availableAt, waitingFor: outcome.forgets.slice(0, WAITING_FOR_MAX) };
 }
 
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
