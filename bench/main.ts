@@ -2,9 +2,9 @@
  * npm run bench [-- workload … | peers [peer … workload …] | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
- *   --others 0.25 (cores that others may use before a measurement is made again)  --minutes 20 (after which none is)
+ *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
  * `peers` measures the peers beside us, `--publish` writes bench/results/latest.json and docs/PERFORMANCE.md from it, `report`
- * writes the page again from what was published.
+ * writes the page again from the published results.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -35,11 +35,11 @@ const HELP = `npm run bench [-- workload … | peers [peer … workload …] | r
   --repeat 3                 interleaved repetitions
   --size normal              tiny, normal or full
   --set runs=500             a parameter of a workload
-  --against HEAD~1           the same beside another commit, interleaved, and how many times it we are
+  --against HEAD~1           measures another commit too, interleaved, and shows the ratios
   --json file                write the results
   --publish                  write bench/results/latest.json, and docs/PERFORMANCE.md from it
-  --others 0.25              cores that others may use before a measurement is made again
-  --minutes 20               after which no measurement is made again
+  --others 0.25              cores that other processes may use before a measurement is repeated
+  --minutes 20               after which no measurement is repeated
 `;
 
 const { values, positionals } = readArguments({
@@ -82,7 +82,7 @@ async function bench(): Promise<void> {
   const against = values.against === undefined ? [] : await earlier(values.against, compared);
   const names = [...own, ...(withPeers && peers.length === 0 ? PEERS : peers)];
   const present = await Promise.all(names.map(definitionOf));
-  // Each beside its earlier self: the machine is not the same from one minute to the next.
+  // Each engine runs beside its earlier self: the machine changes from one minute to the next.
   const definitions = present.flatMap((one) => [one, ...against.filter(({ name }) => name.startsWith(`${one.name}@`))]);
   if (!["tiny", "normal", "full"].includes(values.size)) throw new Error(`--size ${values.size}: tiny, normal or full`);
   const size = values.size as SizeName;
@@ -118,7 +118,7 @@ async function bench(): Promise<void> {
   }
 }
 
-/** The processes that are being measured end by themselves when the bench is gone; the server would not. */
+/** The measured processes end on their own when the bench is gone; the server would not. */
 function stopAt(stores: Stores): void {
   stores.stop();
   process.exit(130);
@@ -137,7 +137,7 @@ function report(results: Results): void {
   if (values.publish) writePage(results);
 }
 
-/** After every round, so that a bench that is cut short leaves what it has. */
+/** Saves after every round, so that an interrupted bench leaves its results. */
 function save(results: Results): void {
   const file = values.publish ? LATEST : values.json;
   if (file === undefined) return;
@@ -149,7 +149,7 @@ function describe(definitions: readonly EngineDefinition[]): Results["engines"] 
   return Object.fromEntries(definitions.map(({ name, title, kind, settings }) => [name, { title, kind, settings }]));
 }
 
-/** Six digits that count: what follows them is noise. */
+/** Six significant digits: the rest is noise. */
 function rounded<T extends RoundsResult>(result: T): T {
   const round = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toPrecision(6)) : value;

@@ -1,4 +1,5 @@
-// Every workload once, at a size that says nothing about speed: the bench works, and what it measures is done right.
+// Every workload once, at a size that says nothing about speed: the bench works, and the measured work is done
+// correctly.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -32,7 +33,7 @@ async function measureOnce(
   return measured;
 }
 
-/** They start processes of their own, which takes time: one store each. */
+/** These start separate processes, which takes time: one store each. */
 const OF_SEVERAL_PROCESSES: Readonly<Record<string, string>> = {
   recover: "holdfast-postgres",
   sleepers: "holdfast-sqlite",

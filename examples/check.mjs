@@ -1,4 +1,4 @@
-// Runs every example, and the one in README.md, and compares what they print with what they should:
+// Runs every example, and the one in README.md, and compares their output with the expected output:
 //   node examples/check.mjs
 // A folder without a check, and a check without a folder, are failures too.
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { ensureInstalled, root } from "../scripts/ensure-installed.mjs";
 
 const examples = path.join(root, "examples");
 
-/** Each check returns what is wrong, or undefined; throwing is wrong as well. */
+/** Each check returns what is wrong, or undefined; throwing counts as wrong, too. */
 const checks = {
   "01-hello": () => printsExpected("01-hello"),
   "02-retries": () => printsExpected("02-retries"),
@@ -22,7 +22,7 @@ const checks = {
   "README.md": readme,
 };
 
-// What an installation prints must not get into the output of the first example.
+// The output of an installation must not be mixed with that of the first example.
 ensureInstalled();
 
 const folders = readdirSync(examples, { withFileTypes: true })
@@ -56,12 +56,12 @@ function printsExpected(name) {
   return differs(start(name), readFileSync(file, "utf8"));
 }
 
-/** An example that is a test file: it has nothing to print. */
+/** An example that is a test file: it has no output to compare. */
 function testsPass(name) {
   execute([path.join(root, "node_modules", "vitest", "vitest.mjs"), "run", path.join("examples", name)]);
 }
 
-/** Ends with exit code 1 if the books do not balance; here with few kills, so that it takes seconds. */
+/** Ends with exit code 1 if the books do not balance; with few kills here, so that it takes seconds. */
 function ledger() {
   const printed = start("07-ledger", "--kills", "10");
   return lacks(printed, ["10 killed", "ok     sum of all entries", "The books balance, to the cent."]);
@@ -77,7 +77,7 @@ function orderForPeople() {
     "failed (nobody approved the order) and compensated",
     "Where to look next",
   ];
-  if (printed.includes("\u001b")) return "it prints colors although the output is no terminal";
+  if (printed.includes("\u001b")) return "it prints colors although the output is not a terminal";
   return lacks(printed, wanted);
 }
 

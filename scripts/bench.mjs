@@ -1,5 +1,5 @@
-// Runs the benchmarks on the built packages: npm run bench -- ten --store sqlite. `peers` installs what it compares with
-// first, into bench/peers, where nobody else has to pay for it.
+// Runs the benchmarks on the built packages: npm run bench -- ten --store sqlite. `peers` first installs the packages
+// it compares with, into bench/peers, so that other installs do not pay for them.
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

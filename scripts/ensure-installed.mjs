@@ -1,5 +1,5 @@
-// Makes a fresh clone usable: checks the Node version and installs the dependencies when they are missing or older
-// than the lockfile. Uses nothing but Node itself, because it runs before anything is installed.
+// Makes a fresh clone usable: checks the Node version and installs the dependencies if they are missing or older than
+// the lockfile. Uses only Node itself, because it runs before anything is installed.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";

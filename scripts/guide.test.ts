@@ -1,4 +1,4 @@
-// The guide's code is compiled and executed as it stands in docs/guide, and prints what the guide says.
+// The code in docs/guide is compiled and executed as written, and must print what the guide says.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { brokenLinks } from "./guide/links.ts";
 import type { ProgramOutcome } from "./guide/program-runner.ts";
 import { guideFolder, pageNames, readGuide, root, Workspace } from "./guide/workspace.ts";
 
-/** One in so many blocks may be a fragment: what is not executed is not known to be true. */
+/** At most one block in this many may be a fragment: code that is not executed is not known to work. */
 const BLOCKS_PER_FRAGMENT = 10;
 const PATIENCE_MS = 120_000;
 

@@ -1,4 +1,4 @@
-// Packs what is published and uses it as an application would: npm run pack-check
+// Packs the published packages and uses them as an application would: npm run pack-check
 import process from "node:process";
 import { ensureInstalled, run } from "./ensure-installed.mjs";
 

@@ -1,4 +1,4 @@
-// What is published: manifests that say the same in every package, and entry points whose types have names.
+// What is published: consistent manifests in every package, and entry points whose types have names.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -45,7 +45,7 @@ describe.each(named)("%s", (name, published) => {
   });
 
   test("runs on the versions of Node that the repository supports", () => {
-    // Installed for the sake of its engines: only where Node has no node:sqlite.
+    // Selected by its engines field: installed only where Node has no node:sqlite.
     const without = { node: `${engines.node} <22.13 || >=23 <23.4` };
     expect(manifest.engines).toEqual(name === "@holdfast/sqlite-node20" ? without : engines);
   });

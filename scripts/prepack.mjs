@@ -1,5 +1,5 @@
 // Runs before a package is packed or published: builds it, and removes from dist what an earlier build left behind for
-// sources that are gone.
+// deleted sources.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

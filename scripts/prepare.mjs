@@ -1,5 +1,5 @@
-// Runs at the end of every `npm ci` and `npm install`, so that a fresh install leaves built packages behind.
-// npm runs it for a dry run too, which has installed no compiler.
+// Runs at the end of every `npm ci` and `npm install`, so that a fresh install has built packages. npm also runs it for
+// a dry run, which has installed no compiler.
 import process from "node:process";
 import { bin, run } from "./ensure-installed.mjs";
 

@@ -1,4 +1,4 @@
-// The reference is what the doc comments say, and they say enough.
+// The reference matches the doc comments, and every export is documented.
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,8 @@
-// Runs scripts/runtimes/smoke.mjs on every runtime that Holdfast is said to work on, and on every store:
+// Runs scripts/runtimes/smoke.mjs on every supported runtime, and on every store:
 //   npm run runtimes [-- node22 bun …]
-// The runtimes come from the package registry: packages that hold the binary itself, so that no script of theirs has to run.
-// They are some 570 MB, so they are no dependencies; they are installed below node_modules/.cache when they are first needed.
+// The runtimes come from the package registry, from packages that contain the binary itself, so that no install script
+// has to run. They take about 570 MB, so they are not dependencies; they are installed under node_modules/.cache when
+// first needed.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -15,7 +16,7 @@ const PLATFORM = `${process.platform}-${process.arch}`;
 const SMOKE = path.join("scripts", "runtimes", "smoke.mjs");
 const PATIENCE_MS = 60_000;
 
-/** By platform, as each project spells it. Where one is missing, the runtime is skipped. */
+/** By platform, as each project spells it. If one is missing, the runtime is skipped. */
 const DENO = {
   "linux-x64": "linux-x64-glibc",
   "linux-arm64": "linux-arm64-glibc",
@@ -50,14 +51,12 @@ if (run(bin("tsc"), ["-b"]) !== 0) process.exit(1);
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !RUNTIMES.some((runtime) => runtime.name === name));
 if (unknown.length > 0) {
-  console.error(
-    `There is no runtime ${unknown.join(", ")}. There are: ${RUNTIMES.map(({ name }) => name).join(", ")}.`,
-  );
+  console.error(`Unknown runtime ${unknown.join(", ")}. Choose from: ${RUNTIMES.map(({ name }) => name).join(", ")}.`);
   process.exit(1);
 }
 
 const servers = await startServers().catch((error) => {
-  console.log(`PostgreSQL is left out: ${error.message}`);
+  console.log(`PostgreSQL is skipped: ${error.message}`);
   return undefined;
 });
 const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-runtimes-"));
@@ -87,7 +86,7 @@ function storesFor({ name }) {
   return [...stores, { store: "postgres", url: url.toString() }];
 }
 
-/** The server may be one that stays. */
+/** Removes the schemas, in case the server is a permanent one. */
 async function dropSchemas(connectionString) {
   const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString });
@@ -100,7 +99,7 @@ function schemaOf(name) {
   return `holdfast runtime ${name} ${process.pid}`;
 }
 
-/** How the runtime is called, or why it is not there. */
+/** The command of the runtime, or why it is not available. */
 function install({ name, package: packageName, version, has, file, args = [] }) {
   if (has === undefined) return `the registry has no package for ${PLATFORM}`;
   const prefix = path.join(CACHE, `${name}-${version}`);
@@ -121,7 +120,7 @@ function install({ name, package: packageName, version, has, file, args = [] }) 
   return [executable, ...args];
 }
 
-/** A warning is a failure too: whoever uses Holdfast would see it. */
+/** A warning counts as a failure: users of Holdfast would see it. */
 function smoke({ name, version }, [executable, ...args], { store, url }) {
   const began = performance.now();
   const { stdout, stderr, status, error } = spawnSync(executable, [...args, SMOKE, url], {

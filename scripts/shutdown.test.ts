@@ -1,4 +1,4 @@
-// Real worker processes, told to end as a terminal (SIGINT) or a deployment (SIGTERM) does, on every store.
+// Real worker processes, stopped the way a terminal (SIGINT) or a deployment (SIGTERM) does it, on every store.
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -120,7 +120,7 @@ describe("while a step is running", () => {
     await child.wrote("hanging");
     child.signal("SIGINT");
     expect(await child.ended).toBe(0);
-    const heard = "somebody else heard it";
+    const heard = "another listener heard it";
     expect(child.lines).toEqual(["in the step", heard, "draining", "hanging", heard, "aborted"]);
   });
 });

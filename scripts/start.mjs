@@ -10,11 +10,11 @@ const example = path.join("examples", name, "main.ts");
 
 ensureInstalled();
 if (!existsSync(path.join(root, example))) {
-  console.error(`There is no example ${JSON.stringify(name)}. There are: ${exampleNames().join(", ")}.`);
+  console.error(`There is no example ${JSON.stringify(name)}. Choose from: ${exampleNames().join(", ")}.`);
   process.exit(1);
 }
 
-// `tsc -b` compares inputs with outputs by itself: it builds what is missing or stale and is quick otherwise.
+// `tsc -b` compares inputs with outputs: it builds what is missing or stale, and is quick otherwise.
 const buildCode = run(bin("tsc"), ["-b"]);
 if (buildCode !== 0) {
   console.error("The build failed (see above); the example was not started.");

@@ -13,9 +13,9 @@ export interface OwnServer {
   readonly data: string;
   /** Where the small disk is mounted, as the server sees it. */
   readonly smallDisk: string;
-  /** Ends it, with SIGQUIT unless told otherwise; resolves when it is gone. */
+  /** Ends it, with SIGQUIT by default; resolves when it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on what it has left behind; resolves when it takes connections. */
+  /** Starts it again on its data; resolves when it accepts connections. */
   start(): Promise<void>;
   /** Ends it for good and removes its data. */
   stop(): void;

@@ -1,5 +1,6 @@
-// The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if it is set; else a throw-away server from the
-// binaries on this machine, in a temporary folder; else, for root on a machine with apt-get, after installing it.
+// The servers that tests need. PostgreSQL: HOLDFAST_TEST_POSTGRES_URL if set; else a throw-away server from the
+// binaries on this machine, in a temporary folder; else, for root on a machine with apt-get, the same after installing
+// it.
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -24,8 +25,9 @@ const FOLDER_PREFIX = "holdfast-postgres-";
 const VERSION_MIN = 14;
 
 /**
- * Answers where the servers are, the same as environment variables for the tests, and how to end what was started.
- * Tests do without fsync: correctness does not depend on what survives a power cut of the test machine. Measurements do not.
+ * Returns where the servers are, the same as environment variables for the tests, and how to stop what was started.
+ * Tests run without fsync: correctness does not depend on what survives a power failure of the test machine.
+ * Measurements use fsync.
  */
 export async function startServers({ fsync = false, settings = {} } = {}) {
   const given = process.env[VARIABLE];
@@ -37,20 +39,20 @@ export async function startServers({ fsync = false, settings = {} } = {}) {
   return { postgresUrl: server.url, env: { [VARIABLE]: server.url }, stop: server.stop };
 }
 
-/** False where a URL was given because there are no binaries. */
+/** False if a URL was given because there are no binaries. */
 export function canStartOwnServer() {
   return findBinaries() !== undefined;
 }
 
-/** Whether such a server can be given a small disk: root may mount one that only the server sees. */
+/** Whether such a server can get a small disk: root may mount one that only the server sees. */
 export function canMountSmallDisk() {
   if (process.getuid?.() !== 0 || spawnSync("setpriv", ["--version"]).status !== 0) return false;
   return spawnSync("unshare", ["-m", "mount", "-t", "tmpfs", "tmpfs", os.tmpdir()]).status === 0;
 }
 
 /**
- * A server that a test has to itself, so that it can be killed and started again while the test goes on. With a small disk
- * of so many MiB, for a tablespace; it is gone with the server.
+ * A server for one test alone, which can be killed and restarted during the test. Optionally with a small disk of
+ * `smallDiskMiB`, for a tablespace; the disk is gone with the server.
  */
 export async function startOwnServer(settings = {}, { smallDiskMiB = 0 } = {}) {
   const bin = findBinaries();
@@ -82,7 +84,7 @@ export async function startOwnServer(settings = {}, { smallDiskMiB = 0 } = {}) {
   return { url: cluster.url, data: cluster.data, smallDisk: smallDiskOf(cluster), start, kill, stop: cluster.stop };
 }
 
-/** What `unshare` is to do: mount, become somebody else, and turn into the server. */
+/** The command for `unshare`: mount, switch the user, and exec the server. */
 function withSmallDisk(cluster, sizeMiB, command) {
   const { uid, gid } = cluster.user;
   const folder = smallDiskOf(cluster);
@@ -96,7 +98,7 @@ function smallDiskOf({ folder }) {
   return path.join(folder, "small-disk");
 }
 
-/** The last line of its own file says when a server takes connections. */
+/** The last line of the server's pid file says when it accepts connections. */
 async function untilReady({ data, folder }, server) {
   const file = path.join(data, "postmaster.pid");
   for (;;) {
@@ -125,7 +127,7 @@ function isNewEnough(folder) {
 
 function install() {
   if (process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).status !== 0) return false;
-  console.log(`${VARIABLE} is not set and there is no PostgreSQL here: installing it with apt-get`);
+  console.log(`${VARIABLE} is not set and PostgreSQL is not installed: installing it with apt-get`);
   const options = {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
@@ -160,7 +162,7 @@ function serverSettings(settings) {
   return Object.entries({ max_connections: 200, listen_addresses: "127.0.0.1", max_wal_size: "4GB", ...settings });
 }
 
-/** The folder of a server that is yet to be started, where it will be, and how to end it. */
+/** The folder of a server that is about to be started, its address, and how to stop it. */
 async function createCluster(bin) {
   const user = serverUser();
   const folder = mkdtempSync(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
@@ -191,7 +193,7 @@ function stopPostgres(bin, folder, user) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Servers of runs that were killed before they could stop them. */
+/** Removes the servers of runs that were killed before they could stop them. */
 function removeAbandoned() {
   const bin = findBinaries();
   for (const name of readdirSync(os.tmpdir()).filter((entry) => entry.startsWith(FOLDER_PREFIX))) {
@@ -209,7 +211,7 @@ function isAlive(pid) {
   }
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as somebody else. */
+/** PostgreSQL refuses to run as root, so root runs it as another user. */
 function serverUser() {
   if (process.getuid?.() !== 0) return undefined;
   const lines = readFileSync("/etc/passwd", "utf8")
@@ -221,7 +223,7 @@ function serverUser() {
 }
 
 function runAs(user, command, args, cwd) {
-  // The server inherits what is open here, so its output goes to its own log and not to a pipe that we would wait for.
+  // The server inherits open files, so its output goes to its own log and not to a pipe that we would wait for.
   const result = spawnSync(command, args, { cwd, stdio: "ignore", ...user });
   if (result.status === 0) return;
   const log = path.join(cwd, "server.log");

@@ -22,7 +22,7 @@ const failed = (report?.numFailedTests ?? 0) + brokenFiles.length;
 const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
 
 if (!report) console.error("vitest wrote no report: it stopped before the tests ran (see above).");
-else if (passed + failed === 0) console.error("No tests ran. Check the file names or filters that were given.");
+else if (passed + failed === 0) console.error("No tests ran. Check the file names or filters.");
 else if (code !== 0 && failed === 0) console.error("vitest failed outside of any test (see above).");
 for (const file of brokenFiles)
   console.error(`${path.relative(root, file.name)} failed outside of any test (see above).`);
@@ -31,7 +31,7 @@ console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 if (code !== 0) process.exit(code);
 process.exit(failed > 0 || passed + failed === 0 ? 1 : 0);
 
-// Ctrl-C reaches vitest as well, which ends; the handlers only keep this process alive until the servers are stopped.
+// Ctrl-C also reaches vitest, which ends; the handlers only keep this process alive until the servers are stopped.
 async function runWithServers(command, commandArgs) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   let servers;
@@ -48,7 +48,7 @@ async function runWithServers(command, commandArgs) {
   }
 }
 
-// A file that cannot be loaded, or whose hooks fail, counts as one failure: none of its tests may have run.
+// A file that cannot be loaded, or whose hooks fail, counts as one failure: its tests may not have run at all.
 function isBroken(file) {
   return file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed");
 }

@@ -1,5 +1,5 @@
-// The house rules, checked over the whole repository. Each rule lives in scripts/tidy with a proof beside it that it
-// finds what it should and nothing else.
+// The house rules, checked over the whole repository. Each rule is in scripts/tidy, next to a test that it finds what
+// it should and nothing else.
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

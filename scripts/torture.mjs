@@ -5,7 +5,7 @@ import { ensureInstalled, root } from "./ensure-installed.mjs";
 
 ensureInstalled();
 const args = ["--conditions=holdfast-source", "--import", "tsx", "torture/main.ts", ...process.argv.slice(2)];
-// The channel is there to be closed: should this process be killed, the campaign notices and ends.
+// The channel exists to be closed: if this process is killed, the campaign notices and ends.
 const campaign = spawn(process.execPath, args, { cwd: root, stdio: ["inherit", "inherit", "inherit", "ipc"] });
 // The terminal sends an interrupt to both; the campaign decides what to do about it.
 process.on("SIGINT", () => {});

@@ -1,5 +1,5 @@
-// Lets `npx vitest run packages/postgres` work without `npm test` around it: starts the servers that the chosen files
-// need, unless somebody has done so already.
+// Lets `npx vitest run packages/postgres` work without `npm test`: starts the servers that the chosen files need,
+// unless they are already running.
 import process from "node:process";
 import type { TestProject } from "vitest/node";
 import { startServers } from "./test-servers.mjs";
@@ -8,7 +8,8 @@ const NEEDS_SERVER = /\/packages\/postgres\/test\/|\/torture\/postgres\.test\.ts
 
 export default async function setup(project: TestProject): Promise<(() => void) | undefined> {
   if (process.env.HOLDFAST_TEST_POSTGRES_URL) return undefined;
-  // Vitest keeps the filters of the command line to itself; without them the server is started for nothing, at worst.
+  // Vitest does not expose the command-line filters officially; without them, at worst the server is started for
+  // nothing.
   const { filenamePattern } = project.vitest as { readonly filenamePattern?: string[] };
   const { testFiles } = await project.globTestFiles(filenamePattern);
   if (!testFiles.some((file) => NEEDS_SERVER.test(file))) return undefined;

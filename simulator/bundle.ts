@@ -4,7 +4,7 @@ import { build } from "vite";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A change of one place in one file. */
+/** A change at one place in one file. */
 export interface Replacement {
   /** Under packages/holdfast/src. */
   readonly file: string;
@@ -12,14 +12,14 @@ export interface Replacement {
   readonly replace: string;
 }
 
-/** The text with the one place replaced; a pattern that fits nowhere, or in two places, is a mistake. */
+/** The text with the one place replaced; it is an error if the pattern is found nowhere, or more than once. */
 export function replaceOnce(text: string, { file, find, replace }: Replacement): string {
   const places = text.split(find).length - 1;
-  if (places !== 1) throw new Error(`${file}: the text to replace is there ${places} times:\n${find}`);
+  if (places !== 1) throw new Error(`${file}: the text to replace occurs ${places} times, not once:\n${find}`);
   return text.replace(find, () => replace);
 }
 
-/** Makes one file of the simulator and the engine, with a change to the engine if there is to be one. Returns its path. */
+/** Bundles the simulator and the engine into one file, with an optional change to the engine. Returns its path. */
 export async function bundleSimulator(folder: string, replacement?: Replacement): Promise<string> {
   let applied = 0;
   const changed = replacement && path.join(ROOT, "packages/holdfast/src", replacement.file);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
 
-/** One seed, as the simulator tells it with --json. */
+/** The result of one seed, as printed with --json. */
 export interface SeedLine {
   readonly seed: number;
   readonly hash: string;
@@ -12,7 +12,7 @@ export interface SeedLine {
 
 const children = new Set<ReturnType<typeof spawn>>();
 
-/** Runs a bundled simulator in a process of its own. */
+/** Runs a bundled simulator in a separate process. */
 export function runBundle(file: string, args: readonly string[]): Promise<readonly SeedLine[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [file, ...args, "--json"], { stdio: ["ignore", "pipe", "pipe"] });
@@ -29,12 +29,12 @@ export function runBundle(file: string, args: readonly string[]): Promise<readon
       children.delete(child);
       const lines = output.split("\n").filter((line) => line !== "");
       if (lines.length > 0) resolve(lines.map((line) => JSON.parse(line) as SeedLine));
-      else reject(new Error(`the simulator said nothing. ${errors}`));
+      else reject(new Error(`the simulator printed nothing. ${errors}`));
     });
   });
 }
 
-/** No process outlives the test that started it. */
+/** Kills the children, so that no process outlives the test that started it. */
 export function killChildren(): void {
   for (const child of children) child.kill("SIGKILL");
 }

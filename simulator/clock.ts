@@ -1,10 +1,11 @@
 /**
- * Virtual time, and the one queue of everything that happens. A lane is a process (or the world around them): its tasks run
- * in order, each with all its microtasks drained before anything else runs. Which lane is next is up to the dice; when no lane
- * has anything to do, time jumps to the next timer.
+ * Virtual time, and the one queue of everything that happens. A lane is the task queue of a process, or of the world
+ * around the processes: its tasks run in order, each with all its microtasks before anything else runs. Dice choose the
+ * next lane; if no lane has a task, time jumps to the next timer.
  *
- * A task runs in a tick of the real event loop without going around the loop: a microtask asks for the next tick, and a tick
- * comes only when every microtask has run. Now and then it does go around, so that the runtime can report rejections.
+ * A task runs in a tick of the real event loop without going around the loop: a microtask requests the next tick, and a
+ * tick comes only after every microtask has run. Now and then it does go around the loop, so that the runtime can
+ * report rejections.
  */
 import process from "node:process";
 import type { Clock, Timer } from "../packages/holdfast/src/ports/clock.ts";
@@ -21,7 +22,7 @@ interface Alarm {
   callback: (() => void) | undefined;
 }
 
-/** Tasks of one process. */
+/** The tasks of one process. */
 export class Lane {
   readonly #time: SimTime;
   #tasks: (() => void)[] = [];
@@ -29,7 +30,7 @@ export class Lane {
   #paused = false;
   #queued = false;
   dead = false;
-  /** For how long the lane does nothing after each burst of tasks. */
+  /** How long the lane pauses after each burst of tasks. */
   lagMs = 0;
 
   constructor(time: SimTime) {
@@ -42,7 +43,7 @@ export class Lane {
     this.#offer();
   }
 
-  /** Nothing of it runs until it goes on. */
+  /** Stops its tasks until it is resumed. */
   pause(): void {
     this.#paused = true;
   }
@@ -71,7 +72,7 @@ export class Lane {
     return task;
   }
 
-  /** Its turn is over; it comes again if there is more. */
+  /** Ends its turn; it gets another if it has more tasks. */
   yield(): void {
     if (this.lagMs > 0) this.#time.at(this.lagMs, () => this.#rested());
     else this.#rested();
@@ -101,7 +102,7 @@ export class SimTime {
   #burst = 0;
   #until: () => boolean = () => true;
   #finished: (() => void) | undefined;
-  /** What a task threw: nothing may. */
+  /** Called with what a task threw: no task may throw. */
   onCrash: (error: unknown) => void = () => {};
 
   constructor(dice: Dice) {
@@ -126,7 +127,7 @@ export class SimTime {
     return new Promise((resolve) => void this.at(ms, resolve));
   }
 
-  /** Lets everything happen until the condition holds, or nothing is left to happen. */
+  /** Runs tasks and timers until the condition holds, or nothing is left. */
   run(until: () => boolean): Promise<void> {
     this.#until = until;
     return new Promise((resolve) => {
@@ -179,7 +180,7 @@ export class SimTime {
   }
 }
 
-/** What a process takes for the time: its clock may be off, and run fast or slow. */
+/** The time as a process sees it: its clock may be off, and run fast or slow. */
 export class ProcessClock implements Clock {
   readonly #time: SimTime;
   readonly #lane: Lane;

@@ -1,6 +1,8 @@
 import { Dice } from "./dice.ts";
 
-/** Everything about a run of the simulator that can be chosen. Plain data: it is printed, edited when shrinking, and replayed. */
+/**
+ * Everything about a simulator run that can be chosen. Plain data: it is printed, edited when shrinking, and replayed.
+ */
 export interface Configuration {
   readonly seed: number;
   readonly temper: Temper;
@@ -11,7 +13,7 @@ export interface Configuration {
   readonly hints: HintSettings;
   readonly trouble: TroubleSettings;
   readonly workload: WorkloadSettings;
-  /** How long things go wrong. */
+  /** How long faults are injected. */
   readonly safetyMs: number;
 }
 
@@ -35,7 +37,7 @@ export interface WorkerSettings {
 
 export interface ClockSettings {
   readonly skewMsMax: number;
-  /** Share by which a process's clock may run fast or slow. */
+  /** By what share the clock of a process may run fast or slow. */
   readonly driftMax: number;
 }
 
@@ -44,19 +46,19 @@ export interface StoreSettings {
   readonly latencyMs: number;
   readonly tailMs: number;
   readonly tail: number;
-  /** Fails, and nothing has happened. */
+  /** The call fails and has no effect. */
   readonly unavailable: number;
-  /** The connection breaks in the middle: the outcome is unknown, and nothing has happened. */
+  /** The connection breaks before the call takes effect: the outcome is unknown to the caller. */
   readonly brokenBefore: number;
-  /** The connection breaks after it took effect. */
+  /** The connection breaks after the call took effect. */
   readonly brokenAfter: number;
-  /** The caller is told that the outcome is unknown, and it takes effect later. */
+  /** The caller gets an unknown outcome, and the call takes effect later. */
   readonly timeout: number;
-  /** Takes effect twice, the second time later. */
+  /** The call takes effect twice, the second time later. */
   readonly duplicate: number;
-  /** Is answered after several leases only. */
+  /** The answer arrives only after several leases. */
   readonly hang: number;
-  /** A row of the call is locked by a stranger. */
+  /** Another transaction has locked a row of the call. */
   readonly busy: number;
 }
 
@@ -87,7 +89,7 @@ export const TROUBLES = [
 export type Trouble = (typeof TROUBLES)[number];
 
 export interface TroubleSettings {
-  /** Mean time between two. */
+  /** The mean time between two faults. */
   readonly everyMs: number;
   readonly weights: Readonly<Record<Trouble, number>>;
 }
@@ -95,16 +97,16 @@ export interface TroubleSettings {
 export interface WorkloadSettings {
   readonly runs: number;
   readonly workflows: number;
-  /** Most ops in one workflow. */
+  /** The most ops in one workflow. */
   readonly opsMax: number;
   readonly opWeights: Readonly<Record<string, number>>;
   readonly cancels: number;
   readonly terminations: number;
   readonly timeouts: number;
   readonly delays: number;
-  /** Starts of an id that is there already. */
+  /** Starts of an id that already exists. */
   readonly restarts: number;
-  /** Failed runs that an operator tries again. */
+  /** Failed runs that an operator retries. */
   readonly retries: number;
   readonly killers: number;
 }
@@ -173,7 +175,7 @@ function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings
   const everyMs = harm === 0 ? 0 : leaseMs * dice.pick([0.7, 1.5, 3]) * (harm > 1 ? 1 : 2);
   const weights = Object.fromEntries(TROUBLES.map((name) => [name, dice.pick([0, 1, 1, 3])]));
   weights["freeze"] = dice.pick([1, 2, 5]);
-  // Taking everybody down at once, all the time, leaves nothing to look at.
+  // Killing all processes at once, all the time, would leave nothing to check.
   weights["killAll"] = dice.pick([0, 0, 0.3]);
   weights["storeJump"] = dice.pick([0, 0, 0.5]);
   weights["deploy"] = dice.pick([0, 0.5, 1]);
@@ -198,7 +200,7 @@ function drawWorkload(dice: Dice, kinds: readonly string[]): WorkloadSettings {
   };
 }
 
-/** One line a group, for people to read. */
+/** One line per group, for people to read. */
 export function describeConfiguration(configuration: Configuration): string {
   const { seed, temper, workers, safetyMs, ...groups } = configuration;
   const lines = Object.entries(groups).map(([name, group]) => `  ${name.padEnd(9)} ${JSON.stringify(group)}`);

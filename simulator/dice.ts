@@ -1,6 +1,9 @@
 import type { Random } from "../packages/holdfast/src/ports/random.ts";
 
-/** Seeded chance (sfc32). Every part of the simulator has dice of its own, so that a change in one leaves the others alone. */
+/**
+ * Seeded randomness (sfc32). Every part of the simulator has its own dice, so that a change in one part does not affect
+ * the others.
+ */
 export class Dice implements Random {
   #a: number;
   #b: number;
@@ -46,7 +49,7 @@ export class Dice implements Random {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** A number between, spread evenly. */
+  /** A number in between, uniformly distributed. */
   between(least: number, most: number): number {
     return least + this.next() * (most - least);
   }
@@ -59,7 +62,7 @@ export class Dice implements Random {
     return choices[Math.floor(this.next() * choices.length)] as T;
   }
 
-  /** One of the names, by weight; undefined when all weights are 0. */
+  /** One of the names, by weight; undefined if all weights are 0. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K | undefined {
     const entries = Object.entries(weights) as [K, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

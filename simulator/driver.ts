@@ -1,4 +1,4 @@
-/** Whoever uses the system: starts runs and talks to them, and does not give up because something fails on the way. */
+/** The users of the system: they start runs, send them messages, and repeat calls that fail on the way. */
 import type { Client } from "../packages/holdfast/src/client/client.ts";
 import type { RunHandle } from "../packages/holdfast/src/client/run-handle.ts";
 import { signal } from "../packages/holdfast/src/define/definitions.ts";
@@ -21,7 +21,7 @@ export interface DriverParams {
   readonly state: MemoryState;
   readonly dice: Dice;
   readonly trace: Trace;
-  /** Somebody to ask: any process that lives. */
+  /** Any live process to make a call from. */
   readonly anybody: () => SimProcess | undefined;
   readonly complain: (text: string) => void;
 }
@@ -41,16 +41,16 @@ export class Driver {
     this.#params = params;
   }
 
-  /** What it is still waiting for. */
+  /** What it still waits for. */
   get unfinished(): readonly string[] {
     return [...this.#open.values()];
   }
 
   begin(runs: readonly PlannedRun[]): void {
-    for (const run of runs) this.#task(`all that is planned for ${run.id}`, () => this.#talk(run));
+    for (const run of runs) this.#task(`everything planned for ${run.id}`, () => this.#talk(run));
   }
 
-  /** Runs that wait for somebody get what they wait for. */
+  /** Runs that wait for a signal get it. */
   tend(runs: readonly PlannedRun[], over: () => boolean): void {
     this.#retries = new Set(runs.filter((run) => run.retried).map((run) => run.id));
     const look = (): void => {
@@ -61,7 +61,7 @@ export class Driver {
     look();
   }
 
-  /** Whether it has failed and somebody is going to try it again. */
+  /** Whether it has failed and an operator is going to retry it. */
   isToBeRetried(row: RunRecord): boolean {
     const newest = this.#params.state.byId.get(`default\n${row.id}`)?.at(-1) === row.runId;
     return row.status === "failed" && newest && this.#retries.has(row.id) && !this.#retried.has(row.runId);
@@ -91,7 +91,7 @@ export class Driver {
   async #retry(id: string, runId: string): Promise<void> {
     const done = await this.#insist((c) => c.get(id).retry(), ["run_closed", "run_not_failed"]);
     const { byId, events } = this.#params.state;
-    // Another run may have got the id since: then it is that one which is tried again.
+    // A later run may have the id by now: then that one is retried.
     const retried = (byId.get(`default\n${id}`) ?? []).some((one) =>
       events.get(one)?.some((event) => event.type === "run_retried"),
     );
@@ -118,7 +118,7 @@ export class Driver {
     for (const sender of run.senders)
       if (sender.letters > 0) this.#task(`${sender.name} of ${run.id}`, () => this.#write(run.id, sender));
     const { talker } = run;
-    if (talker) this.#task(`whoever talks to ${run.id}`, () => this.#talkOn(run.id, talker));
+    if (talker) this.#task(`the talker of ${run.id}`, () => this.#talkOn(run.id, talker));
     const { cancelAtMs, terminateAtMs, restart } = run;
     if (cancelAtMs !== undefined) this.#task(`canceling ${run.id}`, () => this.#cancel(run.id, cancelAtMs));
     if (terminateAtMs !== undefined)
@@ -134,7 +134,7 @@ export class Driver {
     ifClosed: "return" | "start",
   ): Promise<{ readonly runId: string }> {
     const { id, program, delayMs, timeoutMs, priority } = run;
-    // A delay that the timeout does not outlast is refused; a time is not.
+    // A delay longer than the timeout is refused; a start time is not.
     const startAt = new Date(START_MS + this.#params.time.elapsedMs + (delayMs ?? 0));
     const late = delayMs !== undefined && timeoutMs !== undefined && timeoutMs <= delayMs;
     const options = {
@@ -193,7 +193,7 @@ export class Driver {
     await this.#insist((client) => client.get(id).cancel("no longer wanted"), []);
     const { state } = this.#params;
     const runs = (state.byId.get(`default\n${id}`) ?? []).map((runId) => state.runs.get(runId));
-    // One that had failed when it was asked may have been tried again since.
+    // A run that had failed when the call was made may have been retried since.
     const isTrue = (row: RunRecord): boolean =>
       isClosed(row.status) ||
       state.inbox.get(row.runId)?.some((message) => message.kind === "cancel") === true ||
@@ -206,7 +206,7 @@ export class Driver {
     await this.#until(atMs);
     await this.#insist((client) => client.get(run.id).terminate("enough"), []);
     const last = this.#lastOf(runId);
-    // One that had failed when it was asked is left alone, and may have been tried again since.
+    // A run that had failed when the call was made is not changed, and may have been retried since.
     const isTrue = last !== undefined && (isClosed(last.status) || this.#wasRetried(last));
     this.#ack({ kind: "terminate", id: run.id, runId: last?.runId, true: isTrue });
   }
@@ -214,7 +214,7 @@ export class Driver {
   async #result(id: string): Promise<void> {
     const told = await this.#resultOf(id);
     const { byId, runs, events } = this.#params.state;
-    // Another run may have taken the id since: the answer is about one of them. One that had failed may be tried again.
+    // A later run may have the id by now: the answer is about one of them. A failed run may be retried.
     const rows = (byId.get(`default\n${id}`) ?? []).map((runId) => runs.get(runId));
     const wasFailed = (row: RunRecord | undefined): boolean =>
       told === "failed" && events.get(row?.runId ?? "")?.some((event) => event.type === "run_retried") === true;
@@ -222,7 +222,7 @@ export class Driver {
     this.#ack({ kind: "result", id, runId: rows.at(-1)?.runId, told, true: isTrue });
   }
 
-  /** Asked again wherever somebody lives, because whoever asked may die. */
+  /** Asked again from any live process, because the process that asked may die. */
   async #resultOf(id: string): Promise<string> {
     const answer = await this.#insist(
       (client) =>
@@ -254,7 +254,7 @@ export class Driver {
     return row;
   }
 
-  /** The answer, or undefined if it is one of the refusals that are fine. */
+  /** The answer, or undefined if it is an expected refusal. */
   async #insist<T>(
     call: (client: Client) => Promise<T>,
     fine: readonly string[],
@@ -295,7 +295,7 @@ export class Driver {
   }
 }
 
-/** Whether an answer about a result says what the row says. */
+/** Whether an answer about a result agrees with the row. */
 function agrees(told: string, row: RunRecord | undefined): boolean {
   if (!row || !isClosed(row.status)) return false;
   if (!told.startsWith("completed")) return told === row.status;

@@ -1,6 +1,6 @@
 /**
- * What checkers judge: plain data about what has happened. The simulator collects all of it; a test on a real store has rows,
- * histories and what its steps have written down, and gets the checkers that need no more (see checkers/index.ts).
+ * What checkers judge: plain data about what happened. The simulator collects all of it. A test on a real store has
+ * rows, histories and what its steps recorded, and gets the checkers that need no more (see checkers/index.ts).
  */
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Message } from "../packages/holdfast/src/model/message.ts";
@@ -8,7 +8,7 @@ import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Transition } from "../packages/holdfast/src/ports/store.ts";
 import type { Program } from "./workload/program.ts";
 
-/** A run as it is judged at the end. */
+/** A run as judged at the end. */
 export interface RunEvidence {
   readonly run: Run;
   /** Without the start and the end. */
@@ -23,54 +23,54 @@ export interface Effect {
   readonly runId: string;
   readonly op: string;
   readonly attempt: number;
-  /** What the function returned; undefined while it has not. */
+  /** What the function returned; undefined until it has. */
   value?: string;
   failed?: boolean;
-  /** At most one execution of each attempt is wanted. */
+  /** Each attempt should be executed at most once. */
   readonly once: boolean;
   /** A cancel does not stop it. */
   readonly shielded: boolean;
-  /** What a compensation was told about its step. */
+  /** What a compensation got about its step. */
   readonly told?: string;
-  /** What the code had seen when it asked: how many events, and what came of which ops. */
+  /** What the code had seen when it requested the op: how many events, and the results of which ops. */
   readonly seenSeq: number;
   readonly seen: readonly Sight[];
-  /** What the store said at that moment. */
+  /** What the store had at that moment. */
   readonly durableSeq: number;
   /** The op's completion was in the store. */
   readonly completed: boolean;
   /** A cancel was in the store's history of the run. */
   readonly canceled: boolean;
-  /** Who held the run, and whether it was this worker's to execute. */
+  /** Which worker held the run, and why this worker should not have executed it, if so. */
   readonly heldBy: string | null;
   readonly trespass: string | undefined;
   /** Failed attempts of the op that were in the store. */
   readonly failedAttempts: number;
 }
 
-/** What workflow code has got from an op. */
+/** What workflow code has received from an op. */
 export interface Sight {
   readonly op: string;
   readonly value: string;
 }
 
-/** A commit that the store has been given. */
+/** A commit that reached the store. */
 export interface CommitRecord {
   readonly at: number;
-  /** By the store's own clock. */
+  /** By the store's clock. */
   readonly storeAt: number;
   readonly workerId: string;
   readonly runId: string;
   readonly epoch: number;
   readonly commit: number;
   readonly events: readonly HistoryEvent[];
-  /** The events as they were then. */
+  /** The events at that moment. */
   readonly digest: readonly string[];
   readonly transition: Transition["type"];
   readonly before: Pick<Run, "epoch" | "commit" | "heldBy" | "eventCount" | "status">;
-  /** And after it. */
+  /** And after the commit. */
   readonly after: Pick<Run, "heldBy" | "availableAt" | "delivered" | "consumed" | "status">;
-  /** Whether the row took it, this time. */
+  /** Whether the store accepted it, this time. */
   readonly applied: boolean;
 }
 
@@ -81,20 +81,20 @@ export interface Ack {
   readonly id: string;
   readonly runId: string | undefined;
   readonly messageId?: string;
-  /** What was told: an output as JSON, or a code. */
+  /** The answer: an output as JSON, or a code. */
   readonly told?: string;
-  /** Whether the store bore it out at that moment. */
+  /** Whether it was true in the store at that moment. */
   readonly true: boolean;
 }
 
-/** What a sender has sent to the runs of an id, in order. */
+/** What a sender sent to the runs of an id, in order. */
 export interface Letters {
   readonly id: string;
   readonly sender: string;
   readonly messageIds: readonly string[];
 }
 
-/** How the system behaved when nothing was left to do. */
+/** How the system behaved while it was idle. */
 export interface Quiet {
   readonly ms: number;
   readonly workers: number;
@@ -115,11 +115,11 @@ export interface Evidence {
   readonly acks?: readonly Ack[];
   readonly letters?: readonly Letters[];
   readonly quiet?: Quiet;
-  /** Lines at level error, rejections that nobody handled, tasks that threw. */
+  /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];
   /** What the code of a workflow version does. */
   readonly programs?: ReadonlyMap<string, Program>;
-  /** Calls that were not answered, timers, and so on that the scenario could not finish. */
+  /** Unanswered calls, timers and the like that the scenario could not finish. */
   readonly unfinished?: readonly string[];
 }
 
@@ -131,7 +131,7 @@ export interface Violation {
 
 export interface Checker {
   readonly name: string;
-  /** What it cannot do without, beside runs and histories. */
+  /** The evidence it requires, besides runs and histories. */
   readonly needs: readonly (keyof Evidence)[];
   check(evidence: Evidence): Promise<Found[]> | Found[];
 }

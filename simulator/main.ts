@@ -1,4 +1,4 @@
-/** The command: runs seeds, prints what is wrong with them, and how fast it went. */
+/** The command: runs seeds, prints what is wrong with them, and how fast it was. */
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -10,7 +10,7 @@ import { shrink } from "./shrinking.ts";
 
 const PROGRESS_EVERY_MS = 5_000;
 
-/** One seed, as a job tells it. */
+/** The result of one seed, as a job prints it. */
 interface Line {
   readonly seed: number;
   readonly hash: string;
@@ -99,7 +99,7 @@ async function runHere(options: SimOptions): Promise<number> {
   return tally.failed.length === 0 ? 0 : 1;
 }
 
-/** The same seeds, shared by several processes. */
+/** Runs the seeds in several processes. */
 async function runInJobs(options: SimOptions): Promise<number> {
   const tally = new Tally(options.count);
   const children: ChildProcess[] = [];
@@ -135,7 +135,7 @@ async function runShrinking(options: SimOptions): Promise<number> {
   const tell = (text: string): void => {
     if (!options.json) write(text);
   };
-  tell(`seed ${options.from} breaks ${first.checker}; looking for a plainer configuration`);
+  tell(`seed ${options.from} breaks ${first.checker}; looking for a simpler configuration`);
   const shrunk = await shrink(configuration, first.checker, ({ workload, workers }, tries) =>
     tell(`  after ${tries} tries: ${workload.runs} runs, ${workers} workers`),
   );
@@ -152,7 +152,7 @@ async function runShrinking(options: SimOptions): Promise<number> {
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
-  // Stacks cost a good part of the time, and nobody reads them here.
+  // Stacks cost a good part of the time, and are not used here.
   Error.stackTraceLimit = options.trace ? 10 : 0;
   if (options.shrink) return runShrinking(options);
   if (options.count === 1 && !options.json)
@@ -160,7 +160,7 @@ async function main(): Promise<number> {
   return options.jobs > 1 ? runInJobs(options) : runHere(options);
 }
 
-// A job whose parent is gone has nobody to tell.
+// A job whose parent is gone has nothing to report to.
 process.stdout.on("error", () => process.exit(1));
 
 try {

@@ -8,7 +8,7 @@ interface Listener {
   readonly hear: (hint: Hint) => void;
 }
 
-/** Hints that are lost, late, doubled and out of order, for each listener by itself. */
+/** Hints that are lost, late, duplicated and out of order, for each listener separately. */
 export class SimNotifier implements Notifier {
   readonly #time: SimTime;
   readonly #dice: Dice;
@@ -41,7 +41,7 @@ export class SimNotifier implements Notifier {
     }
   }
 
-  /** Hints as a process hears them. */
+  /** Hints as a process receives them. */
   forLane(lane: Lane): Notifier {
     return {
       publish: (hints) => this.publish(hints),

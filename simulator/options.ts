@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 export interface SimOptions {
   readonly from: number;
   readonly count: number;
-  /** Only every so many seeds: how jobs share them. */
+  /** Only every n-th seed: how jobs share them. */
   readonly step: number;
   readonly jobs: number;
   readonly shrink: boolean;
@@ -12,9 +12,9 @@ export interface SimOptions {
   readonly trace: boolean;
   /** Stop at the first seed that fails. */
   readonly first: boolean;
-  /** Stop at the first seed that this checker finds fault with. */
+  /** Stop at the first seed in which this checker finds a violation. */
   readonly until: string | undefined;
-  /** A configuration to be used instead of the one that the seed gives. */
+  /** A configuration to use instead of the seed's own. */
   readonly config: unknown;
 }
 
@@ -22,13 +22,13 @@ export const USAGE = `npm run sim -- [options]
   --seed N          one seed; prints its configuration, the trace hash and what is wrong
   --seeds A..B      these seeds
   --from A --count N
-  --jobs N          so many processes
+  --jobs N          the number of processes
   --first           stop at the first failure
   --until CHECKER   stop at the first failure that this checker finds
-  --shrink          with --seed: make the configuration plainer while the failure stays
-  --config FILE     use the configuration in this file (JSON, as --json prints it), whatever the seed says
+  --shrink          with --seed: simplify the configuration while the failure stays
+  --config FILE     use the configuration in this file (JSON, as --json prints it) instead of the one from the seed
   --trace           print everything that happened
-  --json            one line of JSON for each seed`;
+  --json            one line of JSON per seed`;
 
 export function readOptions(args: readonly string[]): SimOptions {
   const { values } = parseArgs({

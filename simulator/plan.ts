@@ -3,7 +3,7 @@ import { Dice } from "./dice.ts";
 import { drawProgram } from "./workload/index.ts";
 import type { Program } from "./workload/program.ts";
 
-/** One run that is to be started, and all that is said to it. Times are since the beginning. */
+/** A planned run, and everything that is sent to it. Times are since the beginning. */
 export interface PlannedRun {
   readonly id: string;
   readonly program: Program;
@@ -13,7 +13,7 @@ export interface PlannedRun {
   readonly priority: number;
   readonly signals: readonly { readonly name: string; readonly atMs: number; readonly twice: boolean }[];
   readonly senders: readonly { readonly name: string; readonly letters: number; readonly everyMs: number }[];
-  /** Somebody who goes on talking until the run has ended. */
+  /** A caller that keeps sending signals until the run has ended. */
   readonly talker: { readonly atMs: number; readonly everyMs: number; readonly words: number } | undefined;
   readonly cancelAtMs: number | undefined;
   readonly terminateAtMs: number | undefined;
@@ -25,7 +25,7 @@ export interface PlannedRun {
       }
     | undefined;
   readonly awaitsResult: boolean;
-  /** When it has failed, an operator tries it again. */
+  /** If it fails, an operator retries it. */
   readonly retried: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { Client } from "../packages/holdfast/src/client/client.ts";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
-import type { Worker } from "../packages/holdfast/src/engine/worker.ts";
-import type { WorkerOptions } from "../packages/holdfast/src/engine/worker-options.ts";
+import type { Worker } from "../packages/holdfast/src/engine/worker/worker.ts";
+import type { WorkerOptions } from "../packages/holdfast/src/engine/worker/worker-options.ts";
 import type { Environment } from "../packages/holdfast/src/ports/environment.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
 import { Lane, ProcessClock, type SimTime } from "./clock.ts";
@@ -10,7 +10,7 @@ import type { SimNotifier } from "./notifier.ts";
 import { Connection } from "./store/connection.ts";
 import type { SimStore } from "./store/sim-store.ts";
 
-/** A new one each time: whatever waits for a shared one would live as long as that, over all seeds. */
+/** A new promise each time: whatever waits for a shared one would be kept alive by it, across all seeds. */
 export function never(): Promise<never> {
   return new Promise<never>(() => {});
 }
@@ -27,13 +27,13 @@ export interface ProcessParams {
   /** Which code it has, and whether it offers second versions. */
   readonly generation: number;
   readonly offersSecond: boolean;
-  /** What its worker is called: the same for the process that comes after it. */
+  /** The name of its worker, which the replacement process keeps. */
   readonly role: string;
   readonly pid: number;
   readonly isGone: (pid: number) => boolean;
 }
 
-/** One process: an engine of its own, behind ports that can be cut at any moment. */
+/** One process: a complete engine behind ports that can be cut at any moment. */
 export class SimProcess {
   readonly name: string;
   readonly role: string;
@@ -47,7 +47,7 @@ export class SimProcess {
   /** Settles when it dies. */
   readonly gone: Promise<void>;
   worker: Worker | undefined;
-  /** Something is wrong with it already. */
+  /** It already has a fault. */
   troubled = false;
   #onGone: () => void = () => {};
   #fuse = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ export class SimProcess {
     );
   }
 
-  /** All processes run on one machine, which knows which of them live. Whoever looks after a process keeps its name. */
+  /** All processes run on one machine, which knows which of them live. A replacement process keeps the name. */
   #environment({ role, pid, isGone }: ProcessParams): Environment {
     const workerIds = new Set<string>();
     const programDigest = (): undefined => undefined;
@@ -100,12 +100,12 @@ export class SimProcess {
     return this.worker;
   }
 
-  /** Every use of the world outside is a moment at which it may die. */
+  /** Every use of a port is a moment at which it may die. */
   use(): void {
     if (--this.#fuse <= 0) this.kill();
   }
 
-  /** It dies after that many more uses of the world outside. */
+  /** Makes it die after this many more uses of a port. */
   light(uses: number): void {
     this.#fuse = Math.min(this.#fuse, uses);
   }
@@ -117,13 +117,13 @@ export class SimProcess {
     this.#onKilled(this);
   }
 
-  /** It is gone, and nobody brings it back. */
+  /** Ends it for good: it is not restarted. */
   end(): void {
     this.lane.kill();
     this.#onGone();
   }
 
-  /** The whole process stands still: timers, callbacks, answers. */
+  /** Freezes the whole process: timers, callbacks, answers. */
   freeze(): void {
     this.lane.pause();
   }
@@ -132,7 +132,7 @@ export class SimProcess {
     this.lane.resume();
   }
 
-  /** Waits as a step of this process does: not at all once it is dead. */
+  /** Waits like a step of this process: never settles once the process is dead. */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = this.clock.setTimer(ms, resolve);

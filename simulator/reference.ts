@@ -1,7 +1,7 @@
 /**
- * What a run should have come to: its code, driven through its history by a second, much simpler machine that shares nothing
- * with the engine but the words of the history. It believes every decision that history records (which step completed with
- * what, which timer fired first, when a cancel came) and says what follows from them.
+ * The expected end of a run: its code, driven through its history by a second, much simpler machine that shares nothing
+ * with the engine but the vocabulary of the history. It accepts every decision that history records (which step
+ * completed with what, which timer fired first, when a cancel came) and derives what follows from them.
  */
 import process from "node:process";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
@@ -16,7 +16,7 @@ import type { Program, Stage } from "./workload/program.ts";
 
 export type Conclusion =
   | { readonly type: "completed"; readonly output: string }
-  /** With the ids of the signals that nobody has received. */
+  /** With the ids of the signals that were not received. */
   | { readonly type: "continued"; readonly input: string; readonly unread: readonly string[] }
   | { readonly type: "failed"; readonly error: unknown; readonly canceled: boolean }
   | { readonly type: "pending" };
@@ -49,7 +49,7 @@ interface Letter {
 
 type Branch = (ctx: Context) => unknown;
 
-/** The newest code, or the newest that still has the steps that are gone from it. */
+/** The newest code, or the newest code that still has the retired steps. */
 const stage = (latest: boolean): Stage => ({
   generation: 1,
   retires: latest,
@@ -110,7 +110,7 @@ class ReferenceMachine {
     return this.#letters.map((letter) => letter.messageId);
   }
 
-  /** Whether the event meant anything to the code. */
+  /** Whether the code was waiting for the event. */
   deliver(event: HistoryEvent): boolean {
     if (!this.#events.includes(event)) return false;
     this.#taken = [];
@@ -178,7 +178,7 @@ class ReferenceMachine {
     }
   }
 
-  /** What was taken in the turn in which the taker was stopped counts as not taken. */
+  /** What was received in the turn in which the receiver was stopped counts as not received. */
   #giveBack(part: Part): void {
     const back = this.#taken.filter((one) => reaches(part, one.part));
     this.#taken = this.#taken.filter((one) => !back.includes(one));
@@ -322,7 +322,7 @@ function stoppedBy(part: Part): Error | undefined {
   return undefined;
 }
 
-/** Whether stopping `from` stops `part`. */
+/** Whether stopping `from` also stops `part`. */
 function reaches(from: Part, part: Part): boolean {
   for (let one: Part | undefined = part; one; one = one.parent) {
     if (one === from) return true;

@@ -1,4 +1,4 @@
-/** One run of the simulator: a seed becomes a configuration, the configuration a life with faults, a cure and an end. */
+/** One simulator run: a seed becomes a configuration, the configuration a scenario with faults, healing and an end. */
 import process from "node:process";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
@@ -16,7 +16,7 @@ import { TroubleMaker } from "./trouble.ts";
 import { programWorkflow } from "./workload/index.ts";
 import { World } from "./world.ts";
 
-/** Longer than anything takes once all is well. */
+/** Longer than anything takes after healing. */
 const LIVENESS_MS_MAX = 20 * 60_000;
 const TASKS_MAX = 600_000;
 
@@ -42,7 +42,7 @@ export class Scenario {
   #workers: SimProcess[] = [];
   #clients: SimProcess[] = [];
   #names = 0;
-  /** By process id, also those that are gone. */
+  /** By process id, including those that are gone. */
   readonly #processes = new Map<number, SimProcess>();
   #generation = 0;
   #healed = false;
@@ -84,7 +84,7 @@ export class Scenario {
 
   async run(): Promise<Outcome> {
     const { safetyMs, workers } = this.#configuration;
-    const onRejection = (reason: unknown): void => this.#complain(`nobody handled ${describe(reason)}`);
+    const onRejection = (reason: unknown): void => this.#complain(`unhandled rejection: ${describe(reason)}`);
     process.on("unhandledRejection", onRejection);
     for (let i = 0; i < workers; i++) this.#workers.push(this.#addWorker(false));
     this.#clients.push(this.#addProcess("client", false));
@@ -113,7 +113,7 @@ export class Scenario {
     this.#world.mended = true;
     this.#notifier.settings = { lost: 0, doubled: 0, late: 0, lateMs: 0 };
     this.#trouble.heal();
-    // One worker at least has all the code; the others go on as they are.
+    // At least one worker has all the code; the others stay as they are.
     const alive = this.#workers.filter((one) => !one.dead);
     if (alive[0] && !alive.some((one) => one.offersSecond)) this.#replace(alive[0], true);
     this.#driver.tend(this.#plan.runs, () => this.#isDone());
@@ -129,7 +129,7 @@ export class Scenario {
   /** When nothing is left to do, next to nothing may happen. */
   async #watchQuiet(): Promise<Quiet> {
     const { leaseMs, claimFallbackMs } = this.#configuration.worker;
-    // Calls from before may still arrive, and be put right.
+    // Earlier calls may still arrive, and their effects be put right.
     const settleAt = Math.max(this.#time.elapsedMs, this.#healedAt + 20_000) + 4 * leaseMs;
     await this.#time.run(() => this.#time.elapsedMs >= settleAt || this.#exhausted());
     const { calls } = this.#store.memory;
@@ -149,7 +149,7 @@ export class Scenario {
 
   // Processes -----------------------------------------------------------------------------------------------------------
 
-  /** `role`: what its worker is called; the one that comes after a process has the same. */
+  /** `role`: the name of its worker; a replacement process keeps it. */
   #addProcess(kind: string, offersSecond: boolean, role?: string): SimProcess {
     const { seed, clocks } = this.#configuration;
     this.#names += 1;
@@ -205,11 +205,11 @@ export class Scenario {
 
   #boot(one: SimProcess): void {
     if (one.dead) return;
-    // A worker that cannot reach the store for long gives up, and whoever looks after it starts it again.
+    // A worker that cannot reach the store for long gives up, and its supervisor starts it again.
     one.worker?.start().catch(() => void this.#time.at(500, () => this.#boot(one)));
   }
 
-  /** Somebody looks after processes: one that dies comes back. */
+  /** Acts as the supervisor: a process that dies comes back. */
   #onKilled(dead: SimProcess): void {
     this.#trace.add(this.#time.elapsedMs, dead.name, undefined, "dies");
     const isClient = this.#clients.includes(dead);
@@ -225,7 +225,7 @@ export class Scenario {
     });
   }
 
-  /** The process is taken down, politely or not, and comes back with other code. */
+  /** Stops or kills the process and starts it again with other code. */
   #replace(old: SimProcess, offersSecond: boolean): void {
     const swap = (): void => {
       if (!this.#workers.includes(old) || !this.#listening) return;
@@ -240,7 +240,7 @@ export class Scenario {
     void Promise.race([old.worker?.drain(), this.#time.wait(10_000)]).then(swap);
   }
 
-  /** New code everywhere at once: nobody with the old code is left. */
+  /** Deploys new code everywhere at once: no process keeps the old code. */
   #deploy(): void {
     if (this.#generation > 0) return;
     this.#generation = 1;

@@ -5,7 +5,7 @@ import { Scenario } from "./scenario.ts";
 import type { Trace } from "./trace.ts";
 import { OP_KINDS } from "./workload/index.ts";
 
-/** What came of one run of the simulator. */
+/** The result of one simulator run. */
 export interface SeedResult {
   readonly configuration: Configuration;
   readonly hash: string;
@@ -28,7 +28,7 @@ export async function runConfiguration(configuration: Configuration): Promise<Se
   return { configuration, hash: trace.hash, violations, counts, virtualMs, evidence, trace };
 }
 
-/** A failure as people read it: the seed, the first broken invariant, and what happened to the runs involved. */
+/** A failure for people to read: the seed, the first broken invariant, and what happened to the runs involved. */
 export function describeFailure(result: SeedResult): string {
   const { configuration, violations, evidence, trace } = result;
   const names = new Map(evidence.runs.map(({ run }) => [run.runId, run.id]));

@@ -1,4 +1,4 @@
-/** Makes a configuration that fails as plain as it can be while it still fails in the same way. */
+/** Simplifies a failing configuration as far as it still fails in the same way. */
 import type { Configuration } from "./configuration.ts";
 import { runConfiguration } from "./seed-run.ts";
 
@@ -13,7 +13,7 @@ const PLAIN_WORKER = {
   eventsPerHoldMax: 0,
 };
 
-/** Simpler ones, the boldest first. */
+/** Simpler configurations, the boldest changes first. */
 function simpler(configuration: Configuration): Configuration[] {
   const { workload, worker, workers, safetyMs } = configuration;
   const edits: Configuration[] = [];
@@ -32,7 +32,7 @@ function simpler(configuration: Configuration): Configuration[] {
   return edits;
 }
 
-/** The group with one rate or weight at a time set to nothing. */
+/** The group with one rate or weight at a time set to zero. */
 function withoutNumbers(group: Group): Group[] {
   const keep = ["runs", "workflows", "opsMax", "latencyMs", "everyMs", "tailMs", "lateMs"];
   return Object.entries(group).flatMap(([key, value]): Group[] => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect, signal, workflow } from "holdfast";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemPorts } from "../packages/holdfast/src/engine/system-ports.ts";
 import { silentLogger } from "../packages/holdfast/src/ports/logger.ts";
+import { systemPorts } from "../packages/holdfast/src/system/ports.ts";
 import { openStore } from "../packages/sqlite/src/index.ts";
 import { killChildren, runScript } from "../packages/sqlite/test/child-process.ts";
 import { parcelWorkflow, shipped } from "../packages/sqlite/test/parcel-workflow.ts";
@@ -37,7 +37,7 @@ async function evidenceAt(url: string) {
   return evidence;
 }
 
-/** Some runs on a file, and what the file says of them. */
+/** A few runs in a file, and the evidence read from it. */
 async function evidenceFromFile() {
   const url = `file:${path.join(folder, "app.db")}`;
   const hf = await connect(url, { logger: silentLogger });

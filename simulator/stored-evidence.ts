@@ -6,8 +6,8 @@ const RUNS_PER_PAGE = 500;
 const EVENTS_MAX = 100_000;
 
 /**
- * What a store knows of all the runs of a namespace, as evidence: enough for the checkers that need rows, histories and inboxes.
- * A test on a real store adds what it has beside that (effects that its steps wrote down, what callers were told).
+ * What a store knows about all runs of a namespace, as evidence: enough for the checkers that need rows, histories and
+ * inboxes. A test on a real store adds what else it has (effects that its steps recorded, answers that callers got).
  */
 export async function readEvidence(store: Store, namespace: string): Promise<Evidence> {
   const runs: RunEvidence[] = [];
@@ -28,7 +28,7 @@ export async function readEvidence(store: Store, namespace: string): Promise<Evi
     before = rows.at(-1);
     if (rows.length < RUNS_PER_PAGE) break;
   }
-  // Oldest first, so that a chain reads in its own order.
+  // Oldest first, so that a chain is in order.
   runs.sort((a, b) => a.run.createdAt - b.run.createdAt || (a.run.runId < b.run.runId ? -1 : 1));
   return { runs, inboxes };
 }

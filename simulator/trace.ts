@@ -2,7 +2,7 @@
 export interface TraceLine {
   readonly at: number;
   readonly who: string;
-  /** The run that it is about, if it is about one. */
+  /** The run that the line is about, if any. */
   readonly runId: string | undefined;
   readonly text: string;
 }
@@ -34,7 +34,7 @@ export class Trace {
     return hex(this.#high) + hex(this.#low);
   }
 
-  /** The lines about some runs, and what befell everybody. */
+  /** The lines about these runs, and those about no run in particular. */
   about(runIds: ReadonlySet<string>, names: ReadonlyMap<string, string>): string[] {
     return this.lines
       .filter(({ runId }) => runId === undefined || runIds.has(runId))

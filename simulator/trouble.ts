@@ -3,19 +3,19 @@ import type { Dice } from "./dice.ts";
 import type { SimProcess } from "./process.ts";
 import type { SimStore } from "./store/sim-store.ts";
 
-/** What trouble needs to know of the scenario. */
+/** What the trouble maker can do to the scenario. */
 export interface Victims {
   readonly store: SimStore;
   processes(): readonly SimProcess[];
   clients(): readonly SimProcess[];
-  /** Everybody gets new code at once. */
+  /** All processes get new code at once. */
   deploy(): void;
   /** The process comes back offering second versions too. */
   offerSecond(process: SimProcess): void;
   note(text: string): void;
 }
 
-/** Makes trouble now and then, until it is told that all is to be well. */
+/** Injects faults now and then, until it is told to heal. */
 export class TroubleMaker {
   readonly #configuration: Configuration;
   readonly #victims: Victims;

@@ -1,8 +1,8 @@
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 
 /**
- * Events that a retry of the run has made void: the failures that it forgets, and what was recorded between them and the retry,
- * which may have come about because of them and may be done once more.
+ * Events that a retry of the run has made void: the failures that it clears, and everything recorded between them and
+ * the retry, which may be their consequence and may be done again.
  */
 export function voidEvents(events: readonly HistoryEvent[]): ReadonlySet<HistoryEvent> {
   const none = new Set<HistoryEvent>();

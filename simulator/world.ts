@@ -1,4 +1,4 @@
-/** The world outside: what steps do to it is written down, with what the store knew at that moment. */
+/** The outside world: it records what steps do to it, and what the store knew at that moment. */
 import { NonRetryableError } from "../packages/holdfast/src/errors/step-errors.ts";
 import type { RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
@@ -15,14 +15,14 @@ export class World {
   readonly effects: Effect[] = [];
   /** Transactions that have committed. */
   readonly ledger: { readonly runId: string; readonly op: string }[] = [];
-  /** What was broken outside works now. */
+  /** What was broken outside works again. */
   mended = false;
   readonly #store: SimStore;
   readonly #trace: Trace;
   readonly #dice: Dice;
   readonly #kills = new Map<string, number>();
   #values = 0;
-  /** By how much two clocks may part within a lease. */
+  /** How far two clocks may drift apart within a lease. */
   readonly #toleranceMs: number;
 
   constructor(store: SimStore, trace: Trace, dice: Dice, toleranceMs: number) {
@@ -43,7 +43,7 @@ export class World {
     };
   }
 
-  /** Every other step that takes no time answers without a promise: the engine has a way of its own for those. */
+  /** Every other step that takes no time answers without a promise: the engine has a separate path for those. */
   #perform(
     process: SimProcess,
     runId: string,
@@ -71,7 +71,7 @@ export class World {
       const message = `${plan.op} fails at attempt ${attempt}`;
       throw plan.fatal ? new NonRetryableError(message) : new Error(message);
     }
-    // No two executions give the same value.
+    // No two executions return the same value.
     effect.value = `${plan.op}/${attempt}/${++this.#values}`;
     this.#note(effect, "done");
     return effect.value;
@@ -83,7 +83,7 @@ export class World {
     const events = state.events.get(runId) ?? [];
     const workerId = process.worker?.workerId ?? "";
     const trespass = plan.transaction ? undefined : this.#trespass(row, workerId);
-    // A worker whose lease was cut short by a clock works from what it knew, and so may do what others have done.
+    // A worker whose lease was cut short by a clock works from what it knew, and so may repeat what others have done.
     const excused = plan.transaction || (row.heldBy !== workerId && trespass === undefined);
     const effect: Effect = {
       at: this.#store.time.elapsedMs,
@@ -115,18 +115,18 @@ export class World {
     this.#trace.add(this.#store.time.elapsedMs, process.name, runId, `${op} commits`);
   }
 
-  /** Why the worker should not be doing this, if it should not. */
+  /** Why the worker should not be doing this; undefined if it may. */
   #trespass(row: RunRecord, workerId: string): string | undefined {
-    // An operator ends a run whoever holds it, and the holder hears of it later.
+    // An operator may end a run that a worker holds; the holder learns of it later.
     if (row.heldBy === workerId || row.status === "terminated") return undefined;
     const worker = this.#store.memory.state.workers.get(workerId);
     if (!worker) return "its worker is not known to the store";
-    if (!worker.died) return `the run is ${row.status}, held by ${row.heldBy ?? "nobody"}`;
+    if (!worker.died) return `the run is ${row.status}, held by ${row.heldBy ?? "no worker"}`;
     const { jumpedAt, jumpedMs, time } = this.#store;
     const jumped = time.elapsedMs - jumpedAt < 2 * worker.leaseMs ? jumpedMs : 0;
     const lateMs = this.#store.now() - worker.leaseExpiresAt;
-    if (lateMs < 0) return `it was declared dead ${-lateMs} ms before its lease ended`;
-    return lateMs <= this.#toleranceMs + jumped ? undefined : `its lease ended ${lateMs} ms ago`;
+    if (lateMs < 0) return `it was declared dead ${-lateMs} ms before its lease expired`;
+    return lateMs <= this.#toleranceMs + jumped ? undefined : `its lease expired ${lateMs} ms ago`;
   }
 
   #kill(process: SimProcess, runId: string, plan: EffectPlan): boolean {
@@ -150,8 +150,9 @@ function isCompleted(events: readonly HistoryEvent[], op: string): boolean {
 }
 
 /**
- * How many attempts of an op have failed, as history has it. What was recorded between a failure and the retry that takes it back
- * counts if the op was asked for before that failure, which history does not say: either count will do then.
+ * How many attempts of an op have failed, according to history. What was recorded between a failure and the retry that
+ * takes it back counts if the op was requested before that failure. History does not say whether it was, so either
+ * count is accepted.
  */
 function failedAttempts(events: readonly HistoryEvent[], op: string, attempt: number): number {
   const gone = voidEvents(events);

@@ -1,6 +1,7 @@
 /**
- * The long campaign: round after round, runs are started while everything around them is disturbed; then there is peace, all
- * runs must end, and the judge looks at the whole round. The first round with findings is the last: its traces are kept.
+ * The long campaign: in each round, runs are started while faults are injected all around them; then the faults stop,
+ * all runs must end, and the judge examines the whole round. The first round with findings is the last: its traces are
+ * kept.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -20,10 +21,10 @@ import { WORKLOADS, type Workload } from "./workflows.ts";
 
 const LEASE_MS = 2_000;
 const ROUND_MS = 40_000;
-/** In peace, whatever is open ends within this time, or is lost. */
+/** Once the faults have stopped, a run that does not end within this time counts as lost. */
 const PEACE_MS = 60_000;
 const OPEN_PER_WORKER = 12;
-/** How many starts go through a worker process, which then holds the run from the first moment. */
+/** The share of starts that go through a worker process, which then holds the run from the first moment. */
 const STARTS_THROUGH_WORKERS = 0.4;
 
 export interface CampaignParams {
@@ -41,7 +42,7 @@ export interface Tally extends Disturbances {
   readonly finished: number;
   readonly effects: number;
   readonly cutOff: number;
-  /** Parked after too many deaths of their workers, and resumed by the driver. */
+  /** Runs that were parked after too many deaths of their workers, and resumed by the driver. */
   readonly resumed: number;
   readonly findings: readonly Finding[];
   /** Processes that ended without being told to. */
@@ -104,12 +105,12 @@ export class Campaign {
     }
   }
 
-  /** No new round; the one under way comes to its end and is judged. */
+  /** Starts no new round; the current one runs to its end and is judged. */
   end(): void {
     this.#ended = true;
   }
 
-  /** Everything is over at once, and nothing is judged. */
+  /** Stops everything at once; nothing is judged. */
   async abort(): Promise<void> {
     this.end();
     this.#driver?.giveUp();
@@ -131,7 +132,7 @@ export class Campaign {
     }
     await this.#disturber.stop();
     if (!(await driver.untilEnded(PEACE_MS))) driver.giveUp();
-    // Whoever stood still has had its say by now.
+    // A process that was stopped has done its remaining work by now.
     await Promise.all(this.#fleet.live.map((worker) => worker.ask().catch(() => {})));
     await this.#judge(torture, driver, prefix);
     this.#rounds += 1;
@@ -175,7 +176,7 @@ export class Campaign {
   }
 }
 
-/** All that is known of the runs in question, for people to read. */
+/** Everything known about the runs with findings, for people to read. */
 function writeTraces(file: string, { runs, lines }: Evidence, findings: readonly Finding[]): void {
   const ids = new Set(findings.map(({ id }) => id));
   const traces = runs

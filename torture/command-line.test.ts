@@ -23,7 +23,7 @@ test.each([
   [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
   [["--workers", "2.5"], '--workers is "2.5"'],
   [["--sead", "1"], "Unknown option '--sead'"],
-  [["file:a", "file:b"], "one URL is enough, not 2"],
+  [["file:a", "file:b"], "pass one URL, not 2"],
 ])("%s is refused, and it says why", (args, why) => {
   expect(() => read(...args)).toThrow(why);
 });

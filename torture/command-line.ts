@@ -1,26 +1,26 @@
-/** What was asked for on the command line, or why it makes no sense. */
+/** Parses the command line, or says what is wrong with it. */
 import { parseArgs } from "node:util";
 
-export const HELP = `Runs workflows on your database while it kills their workers, and checks that nothing is lost and nothing is done twice.
+export const HELP = `Runs workflows on your database while it kills their workers, and checks that nothing is lost and nothing is repeated.
 
   npm run torture -- [<url>] [options]
 
-  <url>            file:app.db               makes a folder of its own beside that file
-                   postgres://user@host/db   makes a schema of its own in that database; ends only its own connections
+  <url>            file:app.db               makes a separate folder beside that file
+                   postgres://user@host/db   makes a separate schema in that database; ends only its own connections
                    sqlite                    a file in the temporary folder
-                   postgres                  a server of its own, which is crashed now and then (this is the default)
+                   postgres                  starts a server, which is crashed now and then (the default)
 
-  --minutes <n>    how long; 5 if not given
-  --workers <n>    how many worker processes; 4 if not given
-  --seed <n>       repeats the choices of an earlier campaign (their timing is never quite the same)
+  --minutes <n>    how long; default 5
+  --workers <n>    how many worker processes; default 4
+  --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
   --json           the report as JSON, and nothing else, on standard output
-  --keep           leaves the file or the schema behind
+  --keep           keeps the file or the schema
 
-Exit code: 0 all is well, 1 there are findings, 2 it could not be run.
+Exit code: 0 no findings, 1 findings, 2 the campaign could not run.
 `;
 
 export interface TortureRequest {
-  /** Null: a server of its own. */
+  /** Null: start a server. */
   readonly url: string | null;
   readonly minutes: number;
   readonly workers: number;
@@ -31,11 +31,11 @@ export interface TortureRequest {
 
 export class CommandLineError extends Error {}
 
-/** "help" when that is what was asked for. */
+/** "help" if help was requested. */
 export function readCommandLine(args: readonly string[], randomSeed: number): TortureRequest | "help" {
   const { values, positionals } = parse(args);
   if (values.help) return "help";
-  if (positionals.length > 1) throw new CommandLineError(`one URL is enough, not ${positionals.length}`);
+  if (positionals.length > 1) throw new CommandLineError(`pass one URL, not ${positionals.length}`);
   return {
     url: readUrl(positionals[0] ?? "postgres"),
     minutes: readNumber("minutes", values.minutes, { byDefault: 5, least: 0.1, most: 10_000, whole: false }),
@@ -68,8 +68,8 @@ function parse(args: readonly string[]) {
 function readUrl(given: string): string | null {
   if (given === "postgres") return null;
   if (given === "sqlite" || /^(?:file|sqlite|postgres(?:ql)?):/i.test(given)) return given;
-  // Not repeated: it may hold a password.
-  throw new CommandLineError("the URL is none that the torture knows: file:app.db, postgres://…, sqlite or postgres");
+  // The URL is not repeated: it may contain a password.
+  throw new CommandLineError("the URL is not one of file:app.db, postgres://…, sqlite or postgres");
 }
 
 interface Bounds {

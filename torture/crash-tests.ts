@@ -1,4 +1,4 @@
-/** What must hold whichever way workers die: the same tests for every store. */
+/** What must hold however workers die: the same tests for every store. */
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Driver } from "./driver.ts";
@@ -15,17 +15,17 @@ import type { TorturedWorker } from "./tortured-worker.ts";
 import { gated, poison, type Workload, workloadNamed } from "./workflows.ts";
 
 const LEASE_MS = 1_000;
-/** Generous: a busy machine is no fault of the engine. */
+/** Generous: a busy machine is not the engine's fault. */
 const ENDS_WITHIN_MS = 60_000;
 const TEST_MS = 120_000;
 const WORKERS = 2;
-/** Processes that migrate side by side, each in a place of its own. */
+/** Processes that migrate side by side, each in a separate place. */
 const MIGRATIONS = 4;
 
 /** Not the first time: then there is nothing yet that could be lost. */
 const SKIPPED: Partial<Record<Point, number>> = { "before-commit": 4, "after-commit": 3, "in-step": 3 };
 
-/** Two points at a time, one for each of two workers, and runs that pass them for certain. */
+/** Two points at a time, one for each of two workers, with runs that are certain to pass them. */
 const CASES: readonly { readonly points: readonly [Point, Point]; readonly workloads: readonly string[] }[] = [
   { points: ["before-commit", "after-commit"], workloads: ["chain", "order", "saga", "relay"] },
   { points: ["in-step", "retry-backoff"], workloads: ["hopeless", "order", "once", "hopeless"] },
@@ -112,7 +112,7 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
           victim.arm(point, "kill", SKIPPED[point]);
           for (const name of workloads) {
             theater.begin(workloadNamed(name), prefix, victim);
-            // This one is not held from the start: somebody has to claim it.
+            // This run is not held from the start: a worker must claim it.
             theater.begin(workloadNamed(name), prefix);
           }
         }
@@ -165,7 +165,8 @@ function zombieTests(store: string, theater: () => Theater): void {
         await Promise.all(fleet.live.map(({ exited }) => exited));
         const zombie = fleet.spawn({ gated: true });
         await zombie.ready;
-        // Right after a heartbeat: when it goes on, its backoff is over before it asks the store whether it is still alive.
+        // Right after a heartbeat: when it continues, its backoff is over before it asks the store whether its lease is
+        // still valid.
         zombie.arm("after-heartbeat", "tell");
         await zombie.untilReached();
         zombie.arm("retry-backoff", "stop");
@@ -180,7 +181,7 @@ function zombieTests(store: string, theater: () => Theater): void {
         await rescuer.ready;
         await driver.untilEnded(ENDS_WITHIN_MS);
         const before = linesOf(theater(), zombie);
-        // Its backoff is over, its step returns, and what that step had to wait for is durable: only the lease holds it back.
+        // Its backoff is over, its step returns, and what the step waited for is durable: only the lease holds it back.
         zombie.openGate();
         zombie.continue();
         await untilDeclaredDead(zombie);
@@ -226,7 +227,7 @@ function linesOf(theater: Theater, { pid }: TorturedWorker): EffectLine[] {
   return theater.lines().filter((line) => line.pid === pid);
 }
 
-/** And has signed on again under a new id. */
+/** And has registered again under a new id. */
 async function untilDeclaredDead(worker: TorturedWorker): ReturnType<TorturedWorker["ask"]> {
   for (;;) {
     const facts = await worker.ask();
@@ -236,7 +237,7 @@ async function untilDeclaredDead(worker: TorturedWorker): ReturnType<TorturedWor
 
 function poisonTests(store: string, theater: () => Theater): void {
   test(
-    `a run on ${store} that kills its worker is parked in the end, and its neighbours get through`,
+    `a run on ${store} that kills its worker is parked in the end, and its neighbors get through`,
     async () => {
       const { fleet, driver, torture } = theater();
       await fleet.keep(WORKERS);
@@ -244,13 +245,13 @@ function poisonTests(store: string, theater: () => Theater): void {
       const [first] = fleet.live as [TorturedWorker];
       const run = await torture.client.start(poison, 0, { id: "poison" });
       for (const name of ["chain", "order", "approval", "race", "relay"]) {
-        theater().begin(workloadNamed(name), "neighbour", first);
-        theater().begin(workloadNamed(name), "neighbour");
+        theater().begin(workloadNamed(name), "neighbor", first);
+        theater().begin(workloadNamed(name), "neighbor");
       }
       await driver.untilEnded(ENDS_WITHIN_MS);
       await untilParked(run);
       expect((await run.describe()).error?.code).toBe("crash_loop");
-      expect(await theater().verdict("neighbour")).toMatchObject({ findings: [], finished: 10 });
+      expect(await theater().verdict("neighbor")).toMatchObject({ findings: [], finished: 10 });
       expect(driver.resumed).toBe(0);
       expect(fleet.deaths - deathsBefore).toBeGreaterThanOrEqual(5);
       await run.terminate();
@@ -281,7 +282,7 @@ function migrationTests(store: string, openStage: () => Promise<Stage>): void {
   );
 }
 
-/** Whether the migration has fewer statements than that. */
+/** Whether the migration has fewer statements than this. */
 async function migrateUntil(dieAtStatement: number, openStage: () => Promise<Stage>): Promise<boolean> {
   const stage = await openStage();
   const effectsFile = path.join(stage.folder, "effects.jsonl");

@@ -1,10 +1,10 @@
-/** Makes life hard for the worker processes, and for the database as far as it is ours to do so. */
+/** Injects faults into the worker processes, and into the database if it is torture's own. */
 import type { Fleet } from "./fleet.ts";
 import { POINTS, type Point } from "./named-points.ts";
 import type { Stage } from "./stage.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
 
-/** How long a process may take to come to the point where it is to die; then it dies where it is. */
+/** How long a process may take to reach the point where it is to die; after that it is killed where it is. */
 const REACH_MS = 3_000;
 const OFTEN_PASSED: readonly Point[] = [
   "before-commit",
@@ -27,7 +27,7 @@ export interface DisturberParams {
   readonly leaseMs: number;
   /** Between 0 and 1. */
   readonly random: () => number;
-  /** A server of the torture's own, which may be crashed. */
+  /** Torture's own server, which may be crashed. */
   readonly server: OwnServer | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Disturber {
     this.#loop = Promise.all([this.#disturbWorkers(), this.#disturbDatabase()]);
   }
 
-  /** Resolves when everything that is under way is over and everybody who stood still goes on. */
+  /** Resolves when all faults in progress are over and every stopped process continues. */
   async stop(): Promise<void> {
     this.#running = false;
     await this.#loop;
@@ -84,7 +84,7 @@ export class Disturber {
     while (this.#running) {
       await pause(leaseMs * (0.1 + 0.5 * random()));
       const free = fleet.awake.filter((worker) => !this.#busy.has(worker));
-      // Somebody has to be left to take over.
+      // At least one worker must be left to take over.
       if (free.length < 2) continue;
       const victim = free[Math.floor(random() * free.length)] as TorturedWorker;
       const dice = random();
@@ -106,7 +106,7 @@ export class Disturber {
     else this.#count(victim.reached.at(-1) ?? ANYWHERE);
   }
 
-  /** The process stops itself: at a point, and so never between its look at the lease and the effect that follows. */
+  /** The process stops itself: at a point, and so never between its check of the lease and the effect that follows. */
   async #stopWorker(victim: TorturedWorker): Promise<void> {
     const { random, leaseMs } = this.#params;
     await victim.ready;
@@ -118,7 +118,7 @@ export class Disturber {
     await pause(leaseMs * (1.2 + 1.5 * random()));
     this.#zombies += 1;
     victim.continue();
-    // What it does now is what counts: it gets the time to do it.
+    // What it does now is the test: give it time to do it.
     await within(leaseMs, victim.ask());
   }
 
@@ -144,7 +144,7 @@ export class Disturber {
     return POINTS[Math.floor(this.#params.random() * POINTS.length)] as Point;
   }
 
-  /** Not always at the first opportunity; but a worker does not come to every point often. */
+  /** Not always at the first opportunity; but a worker does not reach every point often. */
   #skip(point: Point): number {
     return OFTEN_PASSED.includes(point) ? Math.floor(this.#params.random() * 6) : 0;
   }

@@ -1,4 +1,4 @@
-/** The outside world: starts runs, signals and cancels them, and waits for their ends, however often it has to ask. */
+/** The outside world: starts runs, signals and cancels them, and waits for their ends, asking as often as necessary. */
 import { isHoldfastError, type RunHandle } from "holdfast";
 import type { StartedRun } from "./evidence.ts";
 import type { TortureClient } from "./torture-client.ts";
@@ -6,12 +6,12 @@ import type { TorturedWorker } from "./tortured-worker.ts";
 import { nudge, type Workload } from "./workflows.ts";
 
 const RETRY_MS = 100;
-/** How long to wait for an end before looking why it does not come. */
+/** How long to wait for an end before checking why it does not come. */
 const LOOK_MS = 4_000;
 
 export class Driver {
   readonly started: StartedRun[] = [];
-  /** Runs that were parked because their workers died too often, and let go on: no fault of theirs. */
+  /** Runs that were parked because their workers died too often, and then resumed: not the runs' fault. */
   resumed = 0;
   readonly #torture: TortureClient;
   readonly #open = new Map<string, Promise<void>>();
@@ -26,8 +26,9 @@ export class Driver {
   }
 
   /**
-   * Starts a run and does what its workload asks of the outside world. Through a worker process, if one is given: that process
-   * then holds the run from the start; should it die over it, the start is repeated from here.
+   * Starts a run and does what its workload expects of the outside world. If a worker process is given, the run starts
+   * through it, and that process holds the run from the start; if the process dies meanwhile, the start is repeated
+   * from here.
    */
   begin(workload: Workload, n: number, id: string, through?: TorturedWorker): void {
     const life = this.#live(workload, n, id, through).finally(() => this.#open.delete(id));
@@ -35,7 +36,7 @@ export class Driver {
     this.#open.set(id, life);
   }
 
-  /** Until every run that was begun has ended; false if some have not in that time. */
+  /** Waits until every run that was started has ended; false if some have not within the limit. */
   untilEnded(limitMs: number): Promise<boolean> {
     return within(
       limitMs,
@@ -43,7 +44,7 @@ export class Driver {
     );
   }
 
-  /** Until fewer than that many runs are open, or that time is over. */
+  /** Waits until fewer than `most` runs are open, or the limit has passed. */
   async untilRoom(most: number, limitMs: number): Promise<void> {
     if (this.#open.size >= most)
       await within(
@@ -52,7 +53,7 @@ export class Driver {
       );
   }
 
-  /** Nothing is asked for any more; what has not ended stays as it is. */
+  /** Stops asking; runs that have not ended stay as they are. */
   giveUp(): void {
     this.#givenUp = true;
   }
@@ -78,7 +79,7 @@ export class Driver {
       } catch (error) {
         if (isHoldfastError(error, "result_timeout")) await this.#resumeIfParked(run);
         else if (isAway(error)) await pause(RETRY_MS);
-        else return; // it has ended, only not well; the judge says whether it should have
+        else return; // it has ended, but did not complete; the judge decides whether it should have
       }
     }
   }

@@ -1,8 +1,10 @@
-/** What the steps of the torture workflows do: write down that they began, dwell, fail as planned, write down that they ended. */
+/**
+ * What the steps of the torture workflows do: record that they began, wait, fail as planned, record that they ended.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 
 export interface EffectPlan {
-  /** The same for every execution: outputs are made of it. */
+  /** The same for every execution: outputs are made from it. */
   readonly value: string;
   readonly seen: readonly string[];
   readonly attempt: number;
@@ -13,7 +15,7 @@ export interface EffectPlan {
   readonly once?: boolean;
   /** Waits for the process's gate, if it has one. */
   readonly gated?: boolean;
-  /** Takes the process down with it. */
+  /** Kills the process. */
   readonly deadly?: boolean;
 }
 
@@ -31,7 +33,7 @@ export interface EffectSite {
 
 export const effectSites = new AsyncLocalStorage<EffectSite>();
 
-/** Outside of a worker process (the undisturbed run on the memory store) it leaves no trace. */
+/** Outside a worker process (the undisturbed run on the memory store) it records nothing. */
 export async function perform(plan: EffectPlan): Promise<EffectResult> {
   const site = effectSites.getStore();
   const token = site?.begin(plan) ?? "undisturbed";

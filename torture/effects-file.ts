@@ -1,6 +1,7 @@
 /**
- * The effects file: what every worker process has done to the world, in one order. Each line is one `write` with O_APPEND,
- * so the order of the lines is the order in which things happened, whichever process they happened in. No clock decides.
+ * The effects file: what every worker process did to the outside world, in one order. Each line is one `write` with
+ * O_APPEND, so the order of the lines is the order in which things happened, across all processes. No clock is
+ * involved.
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
@@ -11,19 +12,19 @@ export interface EffectLine {
   readonly run: string;
   readonly op: string;
   readonly attempt: number;
-  /** The claim under which the process held the run. */
+  /** The epoch under which the process held the run. */
   readonly epoch: number;
-  /** Names this one execution; the result that it leaves in history carries it. */
+  /** Identifies this execution; its result in history carries the token. */
   readonly token?: string;
-  /** What the code had seen when it asked for the step: tokens of results, fired timers, received signals. */
+  /** What the code had seen when it requested the step: tokens of results, fired timers, received signals. */
   readonly seen?: readonly string[];
-  /** By how many milliseconds the process's lease had run out, if it had. */
+  /** How many milliseconds ago the lease of the process had expired, if it had. */
   readonly lateMs?: number;
   /** The step must be undone if the run does not complete. */
   readonly undoable?: boolean;
-  /** It may begin only once, crash or not. */
+  /** It may begin only once, with or without a crash. */
   readonly once?: boolean;
-  /** Of a `durable` line: which event the store has acknowledged. */
+  /** In a `durable` line: the event that the store has acknowledged. */
   readonly event?: string;
 }
 
@@ -43,7 +44,9 @@ export class EffectsFile {
   }
 }
 
-/** A process may die in the middle of a long write: only its last line can be torn, and others go on behind it. */
+/**
+ * A process may die in the middle of a long write: only its last line can be torn, and other processes append after it.
+ */
 export function readEffects(path: string): EffectLine[] {
   return readFileSync(path, "utf8").split("\n").flatMap(parseLine);
 }

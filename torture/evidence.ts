@@ -1,16 +1,16 @@
-/** What the judge is given: what was asked for, what the store says, and what the processes have done. Plain data. */
+/** The input of the judge: what was started, what the store contains, and what the processes did. Plain data. */
 import type { HistoryEvent, Run, Store } from "holdfast/adapter";
 import type { EffectLine } from "./effects-file.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { ExpectedEnd } from "./workflows.ts";
 
-/** A run that somebody was promised. */
+/** A run whose start was acknowledged. */
 export interface StartedRun {
   readonly id: string;
   readonly expected: ExpectedEnd;
 }
 
-/** A run as the store has it; the same shape as the simulator's checkers take. */
+/** A run as stored; the same shape as for the simulator's checkers. */
 export interface RunEvidence {
   readonly run: Run;
   /** Without the start and the end. */
@@ -28,7 +28,7 @@ export interface Evidence {
 const PAGE = 200;
 const EVENTS_PER_READ = 500;
 
-/** Every run whose id begins like this, continued ones included. */
+/** Every run whose id has this prefix, including continued ones. */
 export async function collectRuns(store: Store, prefix: string): Promise<RunEvidence[]> {
   const evidence: RunEvidence[] = [];
   for (let before: { createdAt: number; runId: string } | undefined; ; ) {

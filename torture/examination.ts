@@ -1,4 +1,4 @@
-/** Everything that can be said about a round: by the judge, and by those of the simulator's checkers that need no more than rows and histories. */
+/** All findings about a round: from the judge, and from the simulator's checkers that need only rows and histories. */
 import { checkEvidence } from "../simulator/checkers/index.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Finding, judge, type Verdict } from "./judge.ts";

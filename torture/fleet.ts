@@ -1,4 +1,4 @@
-/** The worker processes of a torture. A process that dies is replaced, if the fleet is asked to keep its size. */
+/** The worker processes of a campaign. A process that dies is replaced if the fleet is asked to keep its size. */
 import { TorturedWorker } from "./tortured-worker.ts";
 import { Warden } from "./warden.ts";
 import type { WorkerSetup } from "./worker-messages.ts";
@@ -10,7 +10,7 @@ export class Fleet {
   #effectsFile: string;
   #closed = false;
   #size = 0;
-  /** Deaths that nobody has asked for, with what the process said last. */
+  /** Unexpected deaths, with the last output of the process. */
   readonly accidents: string[] = [];
   deaths = 0;
 
@@ -23,7 +23,7 @@ export class Fleet {
     return [...this.#workers];
   }
 
-  /** Those that can do something now. */
+  /** Those that are not stopped. */
   get awake(): readonly TorturedWorker[] {
     return this.live.filter(({ stopped }) => !stopped);
   }
@@ -41,7 +41,7 @@ export class Fleet {
     return worker;
   }
 
-  /** From now on there are that many; resolves when the first of them are at work. */
+  /** From now on keeps this many; resolves when the first of them work. */
   async keep(size: number): Promise<void> {
     this.#size = size;
     this.#fill();

@@ -40,7 +40,7 @@ function line(phase: EffectLine["phase"], op: string, token: string, more: Parti
   };
 }
 
-/** Two steps, one after the other, and nothing out of the ordinary. */
+/** Two steps, one after the other, and nothing unusual. */
 const HISTORY = [completed(1, "one", FIRST), completed(2, "two", SECOND)];
 const LINES = [
   line("begin", "one", FIRST),
@@ -78,7 +78,7 @@ test("an execution that a crash has cut off, and the one in its place, are as it
 
 describe("a run is lost", () => {
   test("when its start was acknowledged and it is not there", () => {
-    expect(faults({ runs: [] })).toEqual([expect.stringMatching(/^lost: .*not there/)]);
+    expect(faults({ runs: [] })).toEqual([expect.stringMatching(/^lost: .*does not exist/)]);
   });
 
   test("when it does not end", () => {
@@ -92,7 +92,7 @@ describe("an end is wrong", () => {
 
   test("with another output, another status, or compensations that nobody asked for", () => {
     expect(ends({ output: jsonCodec.encode("other", "test") })).toEqual([
-      expect.stringMatching(/^wrong: gave "other"/),
+      expect.stringMatching(/^wrong: returned "other"/),
     ]);
     expect(ends({ status: "failed" })).toEqual([expect.stringMatching(/^wrong: is failed/)]);
     expect(ends({ compensation: "compensated" })).toEqual([expect.stringMatching(/^wrong: its compensation/)]);
@@ -112,7 +112,7 @@ describe("an end is wrong", () => {
 
   test("when history has a result that nobody worked for", () => {
     expect(faults({ lines: LINES.filter(({ op, phase }) => op !== "two" || phase !== "end") })).toEqual([
-      expect.stringMatching(/^wrong: two has the result .* nobody made/),
+      expect.stringMatching(/^wrong: two has the result .* no execution returned/),
     ]);
   });
 });
@@ -164,13 +164,13 @@ describe("an effect comes too early", () => {
 
   test("when the failure of the attempt before is not in history", () => {
     const lines = LINES.map((one) => (one.op === "two" ? { ...one, attempt: 2 } : one));
-    expect(faults({ lines })).toEqual([expect.stringMatching(/^early: two .* the attempt before/)]);
+    expect(faults({ lines })).toEqual([expect.stringMatching(/^early: two .* the previous attempt/)]);
   });
 });
 
 test("an effect comes too late when the lease of its process has run out", () => {
   const lines = LINES.map((one) => (one.op === "two" && one.phase === "begin" ? { ...one, lateMs: 700 } : one));
-  expect(faults({ lines })).toEqual([expect.stringMatching(/^late: two .* began 700 ms after its lease/)]);
+  expect(faults({ lines })).toEqual([expect.stringMatching(/^late: two .* began 700 ms after its lease expired/)]);
 });
 
 describe("a ledger", () => {
@@ -193,11 +193,11 @@ describe("a ledger", () => {
   });
 
   test("without the booking that history knows has lost it", () => {
-    expect(told([])).toEqual(["lost: book is recorded, and not in the ledger"]);
+    expect(told([])).toEqual(["lost: book is recorded, but not in the ledger"]);
   });
 
   test("with a booking that history does not know, or that does not balance, is wrong", () => {
-    expect(told(pair(), [...HISTORY])).toEqual(["wrong: book is in the ledger, and history does not know it"]);
+    expect(told(pair(), [...HISTORY])).toEqual(["wrong: book is in the ledger, but not in history"]);
     expect(told(pair(6))).toEqual(["wrong: book does not balance: 1"]);
   });
 });

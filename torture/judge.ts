@@ -1,12 +1,13 @@
 /**
- * The judge: a pure function from evidence to findings. What it holds against the engine does not depend on any clock:
+ * The judge: a pure function from evidence to findings. Its findings do not depend on any clock:
  *
- * - every result in history names the execution that it came from (its token), and every effect names the results that its
- *   code had seen. An effect that had seen a result which is not the recorded one came before its predecessor was durable;
- * - a token ends in the epoch under which the run was held. An execution under a later epoch than the recorded one began
- *   after the record was written: it was repeated;
- * - lines stand in the order in which they were written. An execution that begins below the line that says "the store has
- *   acknowledged the result" was repeated as well, also by a process that thinks it still holds the run.
+ * - Every result in history names the execution that it came from (its token), and every effect names the results that
+ *   its code had seen. An effect that had seen a result other than the recorded one came before its predecessor was
+ *   durable.
+ * - A token ends in the epoch under which the run was held. An execution under a later epoch than the recorded one
+ *   began after the record was written: it was repeated.
+ * - Lines are in the order in which they were written. An execution that begins after the line "the store has
+ *   acknowledged the result" was repeated as well, even by a process that believes it still holds the run.
  */
 import { isDeepStrictEqual } from "node:util";
 import { jsonCodec } from "holdfast";
@@ -16,15 +17,15 @@ import type { Evidence, RunEvidence } from "./evidence.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { ExpectedEnd } from "./workflows.ts";
 
-/** A busy machine may take this long between the engine's look at its lease and the first line of a step. */
+/** A busy machine may take this long between the engine's check of its lease and the first line of a step. */
 const LATE_MS_ALLOWED = 150;
 
 export const FAULTS = ["lost", "wrong", "repeated", "early", "late"] as const;
 
 /**
- * `lost`: a promised run is missing or has not ended. `wrong`: it ended otherwise than undisturbed, or is not undone.
- * `repeated`: a step was executed again after its result was durable. `early`: an effect came before its predecessors were
- * durable. `late`: an effect began after the lease of its process had run out.
+ * `lost`: an acknowledged run is missing or has not ended. `wrong`: it ended differently than undisturbed, or is not
+ * undone. `repeated`: a step was executed again after its result was durable. `early`: an effect came before its
+ * predecessors were durable. `late`: an effect began after the lease of its process had expired.
  */
 export type Fault = (typeof FAULTS)[number];
 
@@ -38,7 +39,7 @@ export interface Verdict {
   readonly runs: number;
   readonly finished: number;
   readonly effects: number;
-  /** Executions whose result never became durable: what crashes have cut off. */
+  /** Executions whose result never became durable: those cut off by crashes. */
   readonly cutOff: number;
   readonly findings: readonly Finding[];
 }
@@ -69,7 +70,7 @@ export function judge({ started, runs, lines, entries = [] }: Evidence): Verdict
 
 // Ends ----------------------------------------------------------------------------------------------------------------
 
-/** True when the run has ended as it should. */
+/** True if the run has ended as it should. */
 function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: Report): boolean {
   const heads = chain.filter(({ run }) => run.continuedFrom === null);
   const tails = chain.filter(({ run }) => run.status !== "continued");
@@ -77,7 +78,7 @@ function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: 
   if (heads.length > 1 || tails.length > 1)
     report("wrong", `was started ${heads.length} times, ended ${tails.length} times`);
   if (!tail) {
-    report("lost", "its start was acknowledged, and it is not there");
+    report("lost", "its start was acknowledged, but it does not exist");
     return false;
   }
   const { run } = tail;
@@ -89,7 +90,7 @@ function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: 
   const why = run.error ? ` (${run.error.message})` : "";
   if (run.status !== expected.status) report("wrong", `is ${run.status}${why}, not ${expected.status}`);
   else if (!isDeepStrictEqual(output, expected.output))
-    report("wrong", `gave ${JSON.stringify(output)}, not ${JSON.stringify(expected.output)}`);
+    report("wrong", `returned ${JSON.stringify(output)}, not ${JSON.stringify(expected.output)}`);
   else if (!(expected.compensation ?? [null]).includes(run.compensation))
     report("wrong", `its compensation is ${run.compensation}`);
   return true;
@@ -116,11 +117,12 @@ function judgeEffects(
     const about = `${line.op} of ${run.runId} (attempt ${line.attempt}, process ${line.pid}, epoch ${line.epoch})`;
     if (line.phase === "durable") durable.set(line.op, [...(durable.get(line.op) ?? []), line]);
     if (line.phase !== "begin") continue;
-    if (line.once && begun.has(line.op)) report("repeated", `${about} began again, and may begin only once`);
+    if (line.once && begun.has(line.op)) report("repeated", `${about} began again, but may begin only once`);
     begun.add(line.op);
     const unseen = (line.seen ?? []).filter((token) => !recorded.has(token));
-    if (unseen.length > 0) report("early", `${about} had seen ${unseen.join(", ")}, which history does not know`);
-    if ((line.lateMs ?? 0) > LATE_MS_ALLOWED) report("late", `${about} began ${line.lateMs} ms after its lease`);
+    if (unseen.length > 0) report("early", `${about} had seen ${unseen.join(", ")}, which is not in history`);
+    if ((line.lateMs ?? 0) > LATE_MS_ALLOWED)
+      report("late", `${about} began ${line.lateMs} ms after its lease expired`);
     judgeExecution(line, settled.get(line.op) ?? [], durable.get(line.op) ?? [], (fault, text) =>
       report(fault, `${about} ${text}`),
     );
@@ -135,7 +137,7 @@ function judgeExecution(
   durable: readonly EffectLine[],
   report: Report,
 ): void {
-  // A result ends the op; a failed attempt ends itself and what was before it.
+  // A result ends the op; a failed attempt ends itself and everything before it.
   const covers = (type: string | undefined, attempt: number): boolean =>
     type !== "step_attempt_failed" || attempt >= line.attempt;
   const acknowledged = durable.find(({ event, attempt }) => covers(event, attempt));
@@ -157,16 +159,16 @@ function judgeExecution(
   if (earlier) report("repeated", `began although execution ${earlier.token} was recorded before (${earlier.type})`);
   if (line.attempt === 1) return;
   const before = settled.some(({ type, attempt }) => type === "step_attempt_failed" && attempt === line.attempt - 1);
-  if (!before) report("early", "began although the failure of the attempt before is not in history");
+  if (!before) report("early", "began although the failure of the previous attempt is not in history");
 }
 
-/** A result that nobody has worked for would be an invention. */
+/** Every recorded result must come from an execution. */
 function judgeRecords(history: readonly HistoryEvent[], lines: readonly EffectLine[], report: Report): void {
   const ended = new Set(lines.filter(({ phase }) => phase === "end").map(({ token }) => token));
   for (const event of history) {
     const token = event.type === "step_completed" ? tokenOf(event) : undefined;
     if (token !== undefined && !ended.has(token))
-      report("wrong", `${event.op} has the result ${token}, which nobody made`);
+      report("wrong", `${event.op} has the result ${token}, which no execution returned`);
   }
 }
 
@@ -181,7 +183,7 @@ function judgeUndone(history: readonly HistoryEvent[], lines: readonly EffectLin
 /** The steps of the torture workflows that are transactions. */
 const BOOKINGS = ["book", "fee", "bonus"];
 
-/** A booking is in the ledger as one pair that comes to nothing if, and only if, history says that it was made. */
+/** A booking is in the ledger as one balanced pair if, and only if, history says that it was made. */
 function judgeLedger({ history }: RunEvidence, entries: readonly LedgerEntry[], report: Report): void {
   const made = history.filter(({ type, meta }) => type === "step_completed" && meta?.messageId !== undefined);
   const recorded = new Set(made.map(({ op }) => op as string));
@@ -190,8 +192,8 @@ function judgeLedger({ history }: RunEvidence, entries: readonly LedgerEntry[], 
     const booked = byOp.get(op) ?? [];
     const sum = booked.reduce((total, { cents }) => total + cents, 0);
     if (booked.length > 2) report("repeated", `${op} is in the ledger ${booked.length / 2} times`);
-    else if (!recorded.has(op)) report("wrong", `${op} is in the ledger, and history does not know it`);
-    else if (booked.length < 2 && BOOKINGS.includes(op)) report("lost", `${op} is recorded, and not in the ledger`);
+    else if (!recorded.has(op)) report("wrong", `${op} is in the ledger, but not in history`);
+    else if (booked.length < 2 && BOOKINGS.includes(op)) report("lost", `${op} is recorded, but not in the ledger`);
     else if (sum !== 0) report("wrong", `${op} does not balance: ${sum}`);
   }
 }

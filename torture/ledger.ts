@@ -1,6 +1,6 @@
 /**
- * A ledger in the store's own database, with double entries: what transaction steps do there is part of their record. Every step
- * books one pair, whatever happens to its process; a second pair, or half of one, would be seen.
+ * A double-entry ledger in the store's own database: what transaction steps do there is part of their record. Every
+ * step books one pair, whatever happens to its process; a second pair, or half of one, would show.
  */
 import { isBuiltin } from "node:module";
 import { transaction as onPostgres } from "@holdfast/postgres";
@@ -24,14 +24,14 @@ interface Ledger {
   readonly inside: () => void;
 }
 
-/** The process's own. Without a place, on the memory store, bookings leave no trace. */
+/** The ledger of this process. Without a place, on the memory store, bookings are not recorded. */
 let ledger: Ledger = { place: undefined, table: "", inside: () => {} };
 
 export function useLedger(place: Place, inside: () => void = () => {}): void {
   ledger = { place, table: tableOf(place), inside };
 }
 
-/** Books a pair; the step fails that often before it succeeds. */
+/** Books a pair; the step fails `failures` times before it succeeds. */
 export function book(ctx: Context, op: string, cents: number, failures = 0): Promise<number> {
   const { place, table, inside } = ledger;
   const { runId } = ctx.info;
@@ -70,7 +70,7 @@ export function book(ctx: Context, op: string, cents: number, failures = 0): Pro
   );
 }
 
-/** The store is there already. */
+/** The store must already exist. */
 export async function createLedger(place: Place): Promise<void> {
   await sql(place, `create table if not exists ${tableOf(place)} (run text, op text, account text, cents int)`);
 }
@@ -80,7 +80,7 @@ export async function readLedger(place: Place): Promise<LedgerEntry[]> {
   return rows as unknown as LedgerEntry[];
 }
 
-/** What was judged is no longer needed. */
+/** Deletes what has been judged. */
 export async function emptyLedger(place: Place): Promise<void> {
   await sql(place, `delete from ${tableOf(place)}`);
 }

@@ -31,7 +31,7 @@ async function torture(request: TortureRequest): Promise<number> {
   const server = request.url === null ? await startOwnServer({ fsync: "on" }) : undefined;
   try {
     if (request.url === null && !server)
-      throw new CommandLineError("there is no PostgreSQL here to start; give the URL of one, or install it");
+      throw new CommandLineError("PostgreSQL is not installed here; install it, or pass the URL of a server");
     const url = request.url === "sqlite" ? `file:${path.join(tmpdir(), "app.db")}` : request.url;
     const stage = await openStage(url ?? (server?.url as string));
     return await runCampaign(request, stage, server);
@@ -53,7 +53,7 @@ async function runCampaign(request: TortureRequest, stage: Stage, server: OwnSer
   try {
     await campaign.run();
   } catch (error) {
-    // What went wrong matters more than what it leaves behind.
+    // The original failure matters more than what it leaves behind.
     await stage.remove().catch(() => {});
     throw error;
   } finally {
@@ -77,13 +77,16 @@ function whereToLook(stage: Stage, findings: boolean, ownServer: boolean): strin
   const remove =
     schema === undefined ? `rm -r ${stage.folder}` : `drop schema ${schema} cascade; rm -r ${stage.folder}`;
   const parts = [
-    ...(findings ? [`${traces}; the effects file beside it has those of all.`] : []),
+    ...(findings ? [`${traces}; the effects file beside it has the effects of all runs.`] : []),
     ...(ownServer ? [] : [`${store} When you are done: ${remove}`]),
   ];
   return parts.join("\n");
 }
 
-/** One line that is written over on a terminal, lines of their own elsewhere. Never on standard output: that is for the report. */
+/**
+ * On a terminal, one line that is overwritten; elsewhere, separate lines. Never on standard output: that is for the
+ * report.
+ */
 function showProgress(line: () => string): () => void {
   const { isTTY } = process.stderr;
   const show = (): void => void process.stderr.write(isTTY ? `\r\u001b[K${line()}` : `${line()}\n`);
@@ -94,7 +97,7 @@ function showProgress(line: () => string): () => void {
   };
 }
 
-/** The first time the round is brought to its end and judged, the second time it is dropped. */
+/** The first interrupt lets the round end and be judged, the second one drops it. */
 function onInterrupt(campaign: Campaign, cleanUp: () => Promise<void>): () => void {
   let asked = false;
   const drop = (code: number): void =>
@@ -105,7 +108,7 @@ function onInterrupt(campaign: Campaign, cleanUp: () => Promise<void>): () => vo
   const listener = (): void => {
     if (asked) return drop(130);
     asked = true;
-    say("\ncoming to an end: the runs that are open are waited for and judged; once more to stop at once");
+    say("\nstopping: waiting for the open runs to end, then judging them; press again to stop at once");
     campaign.end();
   };
   process.on("SIGINT", listener);

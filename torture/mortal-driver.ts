@@ -1,14 +1,16 @@
-/** Puts death between the statements of a migration: the store's driver ends the process before the n-th of them. */
+/**
+ * Lets a process die between the statements of a migration: the store's driver ends the process before the n-th one.
+ */
 import process from "node:process";
 import { isPostgres, type Place } from "./torture-client.ts";
 
 type Pass = (text: string) => void;
 
-/** Brings the store up to date, or dies of it. */
+/** Migrates the store, or dies on the way. */
 export async function migrateMortally(place: Place, dieAtStatement: number): Promise<void> {
   let passed = 0;
   const pass: Pass = (text) => {
-    // What comes before the transaction only looks.
+    // Statements before the transaction only read.
     if (passed === 0 && !/^\s*begin/i.test(text)) return;
     passed += 1;
     if (passed === dieAtStatement) process.kill(process.pid, "SIGKILL");
@@ -27,10 +29,10 @@ async function watchPostgres(pass: Pass): Promise<void> {
   });
 }
 
-/** The methods of this driver cannot be replaced, so its migration is called with a driver of our own around it. */
+/** The methods of this driver cannot be replaced, so its migration is called with a wrapped driver. */
 async function migrateSqlite(file: string, pass: Pass): Promise<void> {
-  const { openDatabase } = await import("../packages/sqlite/src/driver.ts");
-  const { Connection } = await import("../packages/sqlite/src/connection.ts");
+  const { openDatabase } = await import("../packages/sqlite/src/database/driver.ts");
+  const { Connection } = await import("../packages/sqlite/src/database/connection.ts");
   const { migrate } = await import("../packages/sqlite/src/migrations.ts");
   const database = await openDatabase(file);
   const connection = new Connection({
@@ -51,7 +53,7 @@ async function migrateSqlite(file: string, pass: Pass): Promise<void> {
   connection.close();
 }
 
-/** A long script can be cut off in its middle, too. */
+/** A long script can also be cut off in its middle. */
 function inTwo(sql: string): readonly string[] {
   const statements = sql.split(/(?<=;)\n/);
   const half = Math.ceil(statements.length / 2);

@@ -1,6 +1,6 @@
 /**
- * Named points: where a worker process is made to die or to stand still. They stand around the store port, and in the steps
- * of the torture workflows, so production code knows nothing of them.
+ * Named points: where a worker process is made to die or to stop. They are around the store port and in the steps of
+ * the torture workflows, so production code has none.
  */
 import {
   type CommitRunsParams,
@@ -33,7 +33,7 @@ export const POINTS = [
 
 export type Point = (typeof POINTS)[number];
 
-/** A call of the store; `result` once the store has answered, before the engine hears of it. */
+/** A store call; `result` is set once the store has answered, before the engine gets the answer. */
 export interface StoreMoment {
   readonly method: StoreMethod;
   readonly params: never;
@@ -45,7 +45,7 @@ export interface StoreWatch {
   after(call: StoreMoment): void;
 }
 
-/** The store as it is, with somebody who looks on: before a call is made, and after it took effect. */
+/** The store with a watcher, which is called before each call is sent and after it took effect. */
 export function watchStore(store: Store, watch: StoreWatch): Store {
   return storeAround(store, async (method, given, call) => {
     const params = given as never;
@@ -56,7 +56,7 @@ export function watchStore(store: Store, watch: StoreWatch): Store {
   });
 }
 
-/** Which points a call passes on its way to the store. */
+/** The points that a call passes on its way to the store. */
 export function pointsBefore({ method }: StoreMoment, draining: boolean): readonly Point[] {
   const points: Point[] = [];
   if (draining && ["runs.commit", "runs.releaseIfHeld", "workers.stop"].includes(method)) points.push("draining");
@@ -69,7 +69,7 @@ export function pointsBefore({ method }: StoreMoment, draining: boolean): readon
   return points;
 }
 
-/** Which points it passes when it has taken effect and nobody has been told. */
+/** The points that it passes after it took effect, before the engine gets the answer. */
 export function pointsAfter({ method, result }: StoreMoment): readonly Point[] {
   if (method === "runs.commit") return ["after-commit"];
   if (method === "runs.claim") return (result as { runs: readonly unknown[] }).runs.length > 0 ? ["after-claim"] : [];
@@ -80,7 +80,7 @@ export function pointsAfter({ method, result }: StoreMoment): readonly Point[] {
   return [];
 }
 
-/** Where the runs of a commit stand once the engine has heard that it is durable. */
+/** The points that the runs of a commit have reached once the engine knows that it is durable. */
 export function pointsReached(params: CommitRunsParams, { outcomes }: CommitRunsResult): readonly Point[] {
   const written = params.commits.filter((_, i) => outcomes[i]?.outcome === "written");
   const points = new Set<Point>();

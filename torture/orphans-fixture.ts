@@ -1,4 +1,4 @@
-/** A harness that is going to be killed: one of its worker processes is at work, another one stands still. */
+/** A harness that is about to be killed: one of its worker processes works, another one is stopped. */
 import { Fleet } from "./fleet.ts";
 import type { Place } from "./torture-client.ts";
 

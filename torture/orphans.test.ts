@@ -22,7 +22,7 @@ test("worker processes do not outlive a harness that is killed, not even those t
   await stage.remove();
 });
 
-/** One that is dead and waits to be collected by whoever is in charge of orphans here is not there any more. */
+/** A dead process that only waits to be collected (a zombie) does not count. */
 function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-/** The tally in words: one line while it goes on, a table in the end. */
+/** The tally in words: one line while it runs, a table at the end. */
 import type { Tally } from "./campaign.ts";
 import { FAULTS, type Fault } from "./judge.ts";
 
@@ -46,7 +46,7 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
     ["runs started", tally.started],
     ["runs that ended", tally.finished],
     ["effects", tally.effects],
-    ["  of them cut off, and done again", tally.cutOff],
+    ["  of them cut off, and executed again", tally.cutOff],
     ["kills", killsOf(tally)],
     ...Object.entries(kills).map(([point, count]): [string, number] => [`  ${point}`, count]),
     ["drained workers", tally.drains],
@@ -60,7 +60,7 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
   const table = rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
   const shown = findings.slice(0, FINDINGS_SHOWN).map(({ fault, id, text }) => `${fault}: ${id} ${text}`);
   const more = findings.length > FINDINGS_SHOWN ? [`… and ${findings.length - FINDINGS_SHOWN} more`] : [];
-  const ended = accidents.map((accident) => `a worker process ended by itself: ${accident}`);
+  const ended = accidents.map((accident) => `a worker process ended unexpectedly: ${accident}`);
   return [...table, "", ...shown, ...more, ...ended].join("\n").trimEnd();
 }
 

@@ -1,4 +1,4 @@
-// A worker in a process of its own, as users write one, for restarts.test.ts. One that `hangs` has to be killed.
+// A worker in a separate process, as users write one, for restarts.test.ts. One that `hangs` must be killed.
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { connect, silentLogger, workflow } from "holdfast";

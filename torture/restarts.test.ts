@@ -96,7 +96,7 @@ describe.each(STORES)("on %s", (_name, url) => {
       expect(one?.name).toBe(other?.name);
       expect(await run.describe()).toMatchObject({ workerId, status: "running" });
       expect((await hf.why("p")).reason).toMatch(
-        /is working on it; its last heartbeat was .+ ago, and its lease ends in /,
+        /is working on it; its last heartbeat was .+ ago, and its lease expires in /,
       );
     },
     PATIENCE_MS,

@@ -1,4 +1,4 @@
-/** Where the torture takes place: a folder or a schema of its own, which is removed afterwards. Nothing else is touched. */
+/** Where torture takes place: a separate folder or schema, which is removed afterwards. Nothing else is touched. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,7 +9,7 @@ export interface Stage {
   readonly place: Place;
   /** For the effects. */
   readonly folder: string;
-  /** Ends one connection of the torture at the server's side; false where there is none, or no server. */
+  /** Ends one of torture's connections from the server's side; false if there is no connection or no server. */
   terminateConnection(dice: number): Promise<boolean>;
   remove(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export async function openStage(url: string): Promise<Stage> {
   return isPostgres(url) ? openPostgresStage(url) : openFileStage(url);
 }
 
-/** `file:app.db` gets a folder of the torture's own beside it. */
+/** For `file:app.db`, makes a separate folder beside it. */
 async function openFileStage(url: string): Promise<Stage> {
   const rest = url.replace(/^(?:file|sqlite):/i, "");
   const file = rest.startsWith("//") ? fileURLToPath(`file:${rest}`) : path.resolve(rest);
@@ -43,7 +43,7 @@ async function openPostgresStage(url: string): Promise<Stage> {
   return {
     place: { url: own.href, schema: name },
     folder,
-    // Only its own: the name of the application tells them from those of others in the same database.
+    // Only torture's own: the application name tells them from other connections to the same database.
     terminateConnection: async (dice) => {
       const found = await query(url, "select pid from pg_stat_activity where application_name = $1 order by pid", [
         name,
@@ -60,11 +60,11 @@ async function openPostgresStage(url: string): Promise<Stage> {
   };
 }
 
-/** One statement on a connection of its own, under another name than the torture's. */
+/** One statement on a separate connection, with another application name than torture's. */
 export async function query(url: string, text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
   const { default: pg } = await import("pg");
   const address = new URL(url);
-  // What is Holdfast's own in the URL means nothing to the driver.
+  // The driver does not know Holdfast's own parameters.
   for (const name of ["schema", "notify", "pooler", "connections"]) address.searchParams.delete(name);
   const client = new pg.Client({ connectionString: address.href });
   client.on("error", () => {});

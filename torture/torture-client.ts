@@ -1,11 +1,14 @@
-/** A client whose ports are assembled by hand, as `connect` does it, so that somebody can stand between engine and store. */
+/**
+ * A client whose ports are assembled by hand, as `connect` does it, so that a watcher can be put between engine and
+ * store.
+ */
 import { jsonCodec, type Logger, silentLogger } from "holdfast";
 import { type OpenStore, type Store, systemPorts } from "holdfast/adapter";
 import { Client } from "../packages/holdfast/src/client/client.ts";
 
 type Ports = ConstructorParameters<typeof Client>[0];
 
-/** Where the torture keeps its runs: a file of its own, or a schema of its own. */
+/** Where torture keeps its runs: a separate file or schema. */
 export interface Place {
   readonly url: string;
   readonly schema?: string;

@@ -21,7 +21,7 @@ export class TorturedWorker {
   readonly exited: Promise<NodeJS.Signals | null>;
   readonly ready: Promise<void>;
   readonly drained: Promise<void>;
-  /** Where it was when it died or stopped by itself. */
+  /** The points at which it died or stopped itself. */
   readonly reached: string[] = [];
   alive = true;
   stopped = false;
@@ -44,7 +44,7 @@ export class TorturedWorker {
       this.#child.once("exit", (_code, signal) => {
         this.alive = false;
         warden.forget(this.pid);
-        const gone = new Error(`worker process ${this.pid} is gone (${signal ?? "by itself"})`);
+        const gone = new Error(`worker process ${this.pid} has ended (${signal ?? "without a signal"})`);
         for (const { reject } of this.#requests.values()) reject(gone);
         this.#requests.clear();
         resolve(signal);
@@ -115,7 +115,7 @@ export class TorturedWorker {
     this.#child.kill("SIGCONT");
   }
 
-  /** Until it has come to the point that it was armed with. */
+  /** Resolves when it has reached the point that it was armed with. */
   untilReached(): Promise<string> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
@@ -144,7 +144,7 @@ export class TorturedWorker {
     this.#count += 1;
     const request = this.#count;
     return new Promise((resolve, reject) => {
-      if (!this.alive) return reject(new Error(`worker process ${this.pid} is gone`));
+      if (!this.alive) return reject(new Error(`worker process ${this.pid} has ended`));
       this.#requests.set(request, { resolve, reject });
       this.#send(message(request));
     });
@@ -155,7 +155,7 @@ export class TorturedWorker {
   }
 }
 
-/** Without what a test runner has put there for its own processes. */
+/** Without the variables that a test runner sets for its own processes. */
 function workerEnv(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...env } = process.env;
   return env;

@@ -1,6 +1,6 @@
 /**
- * The warden: a shell that kills the processes on its list when the harness is gone. A worker process ends by itself when
- * its channel closes, but one that is stopped cannot.
+ * The warden: a shell that kills the processes on its list when the harness is gone. A worker process ends on its own
+ * when its channel closes, but a stopped one cannot.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 
@@ -19,7 +19,7 @@ export class Warden {
   readonly #shell: ChildProcess;
 
   constructor() {
-    // A group of its own: what is typed at the terminal must not end it before it has done its work.
+    // In a separate process group: Ctrl-C at the terminal must not end it before it has done its work.
     this.#shell = spawn("sh", ["-c", SCRIPT], { stdio: ["pipe", "ignore", "ignore"], detached: true });
     this.#shell.unref();
     this.#shell.stdin?.on("error", () => {});

@@ -1,8 +1,8 @@
-/** What the harness and its worker processes say to each other. */
+/** The messages between the harness and its worker processes. */
 import type { Point } from "./named-points.ts";
 import type { Place } from "./torture-client.ts";
 
-/** What a worker process is to be; handed over as an argument of its command line. */
+/** The setup of a worker process, passed as a command-line argument. */
 export interface WorkerSetup {
   readonly place: Place;
   readonly effectsFile: string;
@@ -10,11 +10,11 @@ export interface WorkerSetup {
   readonly concurrency: number;
   /** Whether its gated steps wait until the harness opens the gate. */
   readonly gated: boolean;
-  /** Only opens the store, and dies before that statement of the migration, counted from its `begin`. */
+  /** Only opens the store, and dies before this statement of the migration, counted from its `begin`. */
   readonly dieAtStatement?: number;
 }
 
-/** What happens at a point: the process kills itself, or stops itself until somebody continues it, or only says so. */
+/** What happens at a point: the process kills itself, stops itself until it is continued, or only reports. */
 export type PointAction = "kill" | "stop" | "tell";
 
 export interface StartOrder {
@@ -34,9 +34,9 @@ export type ToWorker =
 export interface WorkerFacts {
   readonly workerId: string;
   readonly activeRuns: number;
-  /** Writes of this process that the fence has refused. */
+  /** Writes of this process that the fence refused. */
   readonly refusedWrites: number;
-  /** How often the store has called this process dead. */
+  /** How many times the store has declared this process dead. */
   readonly declaredDead: number;
 }
 
@@ -46,5 +46,5 @@ export type FromWorker =
   | { readonly type: "answer"; readonly request: number; readonly facts: WorkerFacts }
   | { readonly type: "failed"; readonly request: number | null; readonly error: string };
 
-/** The file descriptor on which a process says, synchronously, which point it has come to. */
+/** The file descriptor on which a process reports, synchronously, which point it has reached. */
 export const POINT_FD = 4;

@@ -1,6 +1,6 @@
 /**
- * One worker process. It dies or stops at the point that the harness has armed, and never outlives the harness.
- * Nothing here is asynchronous that happens between "the point is reached" and death.
+ * One worker process. It dies or stops at the point that the harness has armed, and never outlives the harness. Nothing
+ * between "the point is reached" and death is asynchronous.
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
@@ -22,7 +22,7 @@ import {
 } from "./worker-messages.ts";
 import { ALL_DEFINITIONS } from "./workflows.ts";
 
-/** Long enough for the signal to take hold before the next line. */
+/** Long enough for the signal to take effect before the next line. */
 const STOPPING_MS = 100;
 
 const setup = JSON.parse(process.argv[2] ?? "{}") as WorkerSetup;
@@ -156,7 +156,7 @@ class WorkerProcess {
     }
     this.#effects.append(lines);
     const reached = pointsReached(params, result);
-    // Only when the engine has taken the answer in does the run sleep, wait or back off in this process.
+    // The run sleeps, waits or backs off in this process only once the engine has processed the answer.
     if (reached.length > 0) setImmediate(() => setImmediate(() => this.#reach(reached)));
   }
 
@@ -223,7 +223,7 @@ const own = new WorkerProcess();
 process.on("message", (message: ToWorker) => {
   own.take(message).catch(failed("request" in message ? message.request : null));
 });
-// A process that cannot open the store is of no use: the next one may find it back.
+// A process that cannot open the store is useless: the next one may find it available again.
 own.start().catch((error: unknown) => {
   failed(null)(error);
   setImmediate(() => process.exit(1));

@@ -1,6 +1,6 @@
 /**
- * What the torture runs: one workflow for each thing that can be cut in two. A run's input is one number, from which
- * everything follows: what it does, what the driver sends to it, and how it must end, whatever happens to its workers.
+ * What torture runs: one workflow for each thing that can be cut in two. A run's input is one number, which determines
+ * everything: what the run does, what the driver sends to it, and how it must end, whatever happens to its workers.
  */
 import { createHash } from "node:crypto";
 import {
@@ -27,9 +27,9 @@ export interface Workload {
   readonly name: string;
   readonly definition: WorkflowDefinition<number, unknown>;
   readonly end: (n: number) => ExpectedEnd;
-  /** What the driver sends, in this order; each is sent once the one before is durable. */
+  /** What the driver sends, in this order; each signal is sent once the previous one is durable. */
   readonly signals?: (n: number) => readonly Sent[];
-  /** The driver cancels the run, after that many milliseconds. */
+  /** The driver cancels the run after this many milliseconds. */
   readonly cancelAfterMs?: (n: number) => number;
 }
 
@@ -41,7 +41,7 @@ export interface Sent {
 export const nudge = signal<Sent>("nudge");
 const never = signal("never");
 
-/** The code's memory of what it has seen: every effect carries it along, so that it can be checked against history. */
+/** The code's record of what it has seen: every effect carries it, so that it can be checked against history. */
 class Trail {
   readonly seen: string[];
   readonly values: string[];
@@ -94,7 +94,7 @@ function sent(n: number, count: number): readonly Sent[] {
   return Array.from({ length: count }, (_, i) => ({ text: `nudge ${i} of ${n}`, token: `signal:${n}:${i}` }));
 }
 
-/** What a chain of steps and signals amounts to: names of steps, or texts of signals behind a colon. */
+/** What a chain of steps and signals amounts to: names of steps, or texts of signals after a colon. */
 function outputOf(names: readonly string[]): string {
   const values: string[] = [];
   for (const name of names) values.push(name.startsWith(":") ? name.slice(1) : digest([name, ...values]));
@@ -218,7 +218,7 @@ const deadline = workflow({ name: "torture-deadline", timeout: "900ms" }, async 
 const once = workflow("torture-once", async (ctx, _n: number) => {
   const trail = new Trail();
   await trail.step(ctx, "before");
-  // Whether it was cut off is not for the output to say: it may differ from run to run.
+  // The output must not depend on whether it was cut off: that may differ from run to run.
   await trail.step(ctx, "only", { once: true, dwellMs: 15 }, { retry: "none", onCrash: "fail" }).catch(() => undefined);
   return "done at most once";
 });
@@ -311,7 +311,7 @@ function completed(output: unknown): ExpectedEnd {
 
 // For single tests ----------------------------------------------------------------------------------------------------
 
-/** Two steps that belong together: one waits at the gate of its process, the other is in its backoff meanwhile. */
+/** Two parallel steps: one waits at the gate of its process while the other is in its backoff. */
 export const gated = workflow("torture-gated", async (ctx, _n: number) => {
   const trail = new Trail();
   await trail.step(ctx, "before");

@@ -1,4 +1,4 @@
-/** Every engine that can be measured, by name. A peer's file is loaded only when it is asked for. */
+/** Every engine that can be measured, by name. A peer's file is loaded only if that peer is requested. */
 import type { EngineDefinition } from "../lab/engine.ts";
 
 const FILES: Readonly<Record<string, () => Promise<{ default: EngineDefinition }>>> = {

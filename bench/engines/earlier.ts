@@ -1,6 +1,6 @@
 /**
- * Holdfast as it was at another commit, measured beside the present one: the tree of that commit is unpacked and built in a
- * folder of its own, and its own bench processes are started there.
+ * Holdfast at another commit, measured beside the present one: the tree of that commit is unpacked and built in a
+ * separate folder, and its own bench processes are started there.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";

@@ -20,7 +20,7 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
     store,
     settings: `one worker, concurrency ${CONCURRENCY} (default 100); recovery: lease 5 s (default 30 s)`,
     workloads: ["*"],
-    // There are no statements to count on SQLite, and what an idle process costs shows at once.
+    // On SQLite there are no statements to count, and the cost of an idle process shows at once.
     ...(store === "sqlite" ? { sizes: { idle: { seconds: 5 } } } : {}),
     open,
   };

@@ -12,7 +12,7 @@ export interface BenchParams {
   readonly definition: EngineDefinition;
   readonly size: Size;
   readonly sources: boolean;
-  /** Workloads of one process run in this one: for tests, which have no time for many processes. */
+  /** Runs workloads of one process in this process: for tests, which have no time for many processes. */
   readonly inProcess: boolean;
 }
 
@@ -20,7 +20,7 @@ const SHORT_MS = 500;
 
 export interface Measured {
   readonly figures: Figures;
-  /** What everybody else on the machine used meanwhile. */
+  /** Cores used by everything else on the machine meanwhile. */
   readonly othersCores: number;
 }
 
@@ -79,7 +79,7 @@ export class Bench {
     return seat;
   }
 
-  /** Reads all counters now; the first snapshot of a name stays. */
+  /** Reads all counters now; the first snapshot under a name stays. */
   async note(name: string): Promise<void> {
     if (this.snapshots.has(name)) return;
     const { stores, definition } = this.#params;

@@ -1,4 +1,7 @@
-/** A process of one measurement: node lab/child.ts '<job as JSON>'. Talks to the bench that started it. */
+/**
+ * A process of one measurement: node lab/child.ts '<job as JSON>'. It exchanges messages with the bench that started
+ * it.
+ */
 import { definitionOf } from "../engines/definitions.ts";
 import { workloadOf } from "../workloads/workloads.ts";
 import { type Job, runInside } from "./inside.ts";

@@ -1,4 +1,4 @@
-/** What does not wobble: statements, commits and bytes, as the server and the kernel count them. */
+/** Exact figures: statements, commits and bytes, as the server and the kernel count them. */
 import type { Figures } from "./engine.ts";
 import { machineCpuSeconds, treeCpuSeconds, writtenBytes } from "./processes.ts";
 import type { Stores } from "./stores.ts";
@@ -8,9 +8,9 @@ export interface Snapshot {
   readonly machineCpu: number;
   readonly benchCpu: number;
   readonly serverCpu: number;
-  /** Of the server that is not among the processes that the bench started. */
+  /** Processor time of the server, which is not a child of the bench. */
   readonly outsideCpu: number;
-  /** Bytes written by the measured process itself, where the store is a library; a server's files are not among them. */
+  /** Bytes written by the measured process itself if the store is a library; a server's files are not included. */
   readonly written: number | undefined;
   readonly postgres: PostgresCounts | undefined;
 }
@@ -19,10 +19,10 @@ export type Snapshots = ReadonlyMap<string, Snapshot>;
 
 export interface PostgresCounts {
   readonly walBytes: number;
-  /** Transactions that wrote: the ids that were given out. */
+  /** Transactions that wrote: transaction ids that were assigned. */
   readonly commits: number;
   readonly statements: number | undefined;
-  /** Pages that statements looked at. */
+  /** Pages that statements read. */
   readonly buffers: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface CounterParams {
   readonly stores: Stores;
   readonly database: string | undefined;
   readonly pids: readonly number[];
-  /** The server that the engine brings along. */
+  /** The server that the engine starts itself. */
   readonly ownServerPid: number | undefined;
 }
 
@@ -70,7 +70,7 @@ async function postgresCounts(stores: Stores, database: string): Promise<Postgre
   };
 }
 
-/** The difference of two snapshots, for each of `units` steps or runs. */
+/** The difference of two snapshots, per step or run (`units` of them). */
 export function countsBetween(from: Snapshot, to: Snapshot, units: number): Figures {
   const figures: Figures = {};
   if (from.postgres && to.postgres) {
@@ -85,7 +85,7 @@ export function countsBetween(from: Snapshot, to: Snapshot, units: number): Figu
   return figures;
 }
 
-/** Cores that the server and everybody who has nothing to do with the measurement used meanwhile. */
+/** Cores used meanwhile by the server, and by processes outside the measurement. */
 export function coresBetween(from: Snapshot, to: Snapshot): { serverCores: number; othersCores: number } {
   const seconds = Math.max(0.05, (to.at - from.at) / 1000);
   const own = to.benchCpu - from.benchCpu + (to.outsideCpu - from.outsideCpu);

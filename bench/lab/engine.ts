@@ -1,4 +1,4 @@
-/** What every engine looks like to the workloads: ours, the peers (bench/peers) and the bare limits (bench/limits). */
+/** The interface of every engine to the workloads: ours, the peers (bench/peers) and the bare limits (bench/limits). */
 import type { Hooks } from "./hooks.ts";
 import type { Inside } from "./inside.ts";
 
@@ -22,9 +22,9 @@ export interface Engine {
   start(kind: Kind, id: string, arg: number): Promise<Started>;
   startMany?(kind: Kind, ids: readonly string[], arg: (i: number) => number): Promise<unknown>;
   signal?(id: string): Promise<unknown>;
-  /** Runs that the engine's own store does not know as ended. */
+  /** Runs that have not ended according to the engine's own store. */
   pending(): Promise<number>;
-  /** How much of the lease of a worker that died is left. */
+  /** How much of the lease of a dead worker is left. */
   leaseLeftMs?(): Promise<number>;
   close(): Promise<unknown>;
 }
@@ -35,13 +35,13 @@ export interface OpenParams {
   readonly hooks: Hooks;
   readonly workload: string;
   readonly size: Size;
-  /** The second process of a recovery: everything is there already. */
+  /** The second process of a recovery: the store already exists. */
   readonly again: boolean;
-  /** A client without a worker, where the engine can tell them apart. */
+  /** A client without a worker, if the engine distinguishes them. */
   readonly clientOnly: boolean;
 }
 
-/** A server that an engine brings along, one for each measurement. */
+/** A server that an engine starts itself, one per measurement. */
 export interface OwnServer {
   readonly pid: number;
   stop(): Promise<void>;
@@ -52,15 +52,15 @@ export interface EngineDefinition {
   readonly title: string;
   readonly kind: "own" | "limit" | "engine" | "queue";
   readonly store: "postgres" | "sqlite" | "own";
-  /** What is not its default, for the reader of the figures. */
+  /** The settings that are not its defaults, for readers of the figures. */
   readonly settings: string;
   readonly workloads: readonly string[];
-  /** Where the tree of another commit stands, whose processes are measured; its name there is what stands before the `@`. */
+  /** The tree of another commit whose processes are measured; the engine's name there is the part before the `@`. */
   readonly tree?: string;
-  /** What an engine cannot do at full size, or what would take it too long. */
+  /** Smaller sizes for what the engine cannot do at full size, or what would take too long. */
   readonly sizes?: Readonly<Record<string, Size>>;
   prepare?(folder: string, workload: string): Promise<OwnServer>;
   open?(params: OpenParams): Promise<Engine>;
-  /** Limits have no engine to open; they do a workload's work by themselves. */
+  /** Limits have no engine to open; they do the work of a workload themselves. */
   readonly bare?: Readonly<Record<string, (inside: Inside) => Promise<Figures>>>;
 }

@@ -1,12 +1,12 @@
-/** What the bodies of all engines call: counts, and the moments that workloads wait for. */
+/** What the workflow bodies of all engines call: counters, and the moments that workloads wait for. */
 export class Hooks {
   steps = 0;
   readonly finishedAt = new Map<string, number>();
   readonly asleepAt = new Map<string, number>();
   readonly waitingAt = new Map<string, number>();
-  /** By the number of the step, of whichever run was there first. */
+  /** By the number of the step, for the run that reached it first. */
   readonly firstStepAt = new Map<number, number>();
-  /** Called in every step, before it returns; a promise holds the step up. */
+  /** Called in every step, before it returns; a promise delays the step. */
   onStep: ((id: string, step: number) => Promise<void> | void) | undefined;
   readonly #watches: { readonly seen: ReadonlyMap<string, number>; readonly goal: number; resolve(): void }[] = [];
 
@@ -30,7 +30,7 @@ export class Hooks {
     this.#note(this.finishedAt, id);
   }
 
-  /** When n more bodies than now have come to their end. */
+  /** Resolves when n more bodies than now have ended. */
   untilFinished(n: number): Promise<void> {
     return this.#until(this.finishedAt, n);
   }
@@ -51,7 +51,7 @@ export class Hooks {
     };
   }
 
-  /** Only the first time counts: a body that is replayed passes here again. */
+  /** Only the first time counts: a replayed body passes here again. */
   #note(seen: Map<string, number>, id: string): void {
     if (seen.has(id)) return;
     seen.set(id, Date.now());

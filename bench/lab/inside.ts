@@ -1,4 +1,4 @@
-/** One part of a workload, in the process that it is measured in. */
+/** One part of a workload, in the process in which it is measured. */
 import { GCProfiler } from "node:v8";
 import type { Engine, EngineDefinition, Figures, OpenParams, Size } from "./engine.ts";
 import { Hooks } from "./hooks.ts";
@@ -19,9 +19,12 @@ export interface Inside {
   readonly hooks: Hooks;
   readonly job: Job;
   readonly size: Size;
-  /** Set-up is over, or a stage is: the bench reads its counters before this resolves. `begin` and `finish` are the ends of what is counted. */
+  /**
+   * The setup or a stage is over: the bench reads its counters before this resolves. Counting starts at `begin` and
+   * ends at `finish`.
+   */
   mark(name: string): Promise<void>;
-  /** Waits for a word from the bench, where several processes work together. */
+  /** Waits for a message from the bench, if several processes work together. */
   hear(word: string): Promise<void>;
 }
 
@@ -97,7 +100,7 @@ class Cost {
     return { nodeCpuSeconds: (user + system) / 1e6, allocatedBytes: this.#allocatedBytes() };
   }
 
-  /** What was allocated between one collection and the next, summed: exact, and next to free while it runs. */
+  /** The sum of what was allocated between one collection and the next: exact, and almost free while it runs. */
   #allocatedBytes(): number {
     const collections = this.#gc.stop()?.statistics ?? [];
     let allocated = 0;

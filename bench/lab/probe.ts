@@ -1,4 +1,7 @@
-/** About a second's look at what the machine can do right now: durable single inserts, grouped ones, plain JavaScript. */
+/**
+ * Measures for about a second what the machine can do right now: durable single inserts, grouped inserts, plain
+ * JavaScript.
+ */
 import pg from "pg";
 import type { Figures } from "./engine.ts";
 import type { Stores } from "./stores.ts";

@@ -23,7 +23,7 @@ export function treeCpuSeconds(root: number): number {
   return sum(root);
 }
 
-/** Seconds that all cores together were busy, the time that the host took away included. */
+/** Seconds that all cores together were busy, including time stolen by the host. */
 export function machineCpuSeconds(): number {
   const fields = (text("/proc/stat")?.split("\n")[0] ?? "").trim().split(/\s+/).slice(1).map(Number);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = fields;
@@ -34,7 +34,7 @@ export function parentOf(pid: number): number | undefined {
   return statOf(String(pid))?.parent;
 }
 
-/** Bytes that the process handed to write calls. */
+/** Bytes that the process passed to write calls. */
 export function writtenBytes(pid: number): number {
   return Number(/^wchar: (\d+)/m.exec(text(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
 }
@@ -42,7 +42,7 @@ export function writtenBytes(pid: number): number {
 function statOf(pid: string): Stat | undefined {
   const line = text(`/proc/${pid}/stat`);
   if (line === undefined) return undefined;
-  // After the name in parentheses: state, parent, …, user and system time, and the same of children that have ended.
+  // After the name in parentheses: state, parent, …, user and system time, and the same for children that have ended.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
   return { parent: Number(fields[1]), cpuSeconds: ticks / TICKS_PER_SECOND };

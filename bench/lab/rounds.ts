@@ -15,10 +15,13 @@ export interface RoundsParams {
   readonly workloads: readonly Workload[];
   readonly definitions: readonly EngineDefinition[];
   readonly size: SizeName;
-  /** Parameters of workloads that are to differ from their size. */
+  /** Parameters of workloads that differ from their size. */
   readonly overrides?: Size;
   readonly repeat: number;
-  /** A measurement during which others used more cores than this is made again, up to three times, until `retryUntil`. */
+  /**
+   * A measurement during which other processes used more cores than this is repeated, up to three times, until
+   * `retryUntil`.
+   */
   readonly othersCoresMax: number;
   readonly retryUntil: number;
   readonly sources: boolean;
@@ -43,7 +46,7 @@ export async function runRounds(
       if (definitions.length === 0) continue;
       const figures = await probe(params.stores, PROBE_MS[params.size]);
       probes.push({ workload: workload.name, round, figures });
-      // In turns, so that it is not always the same one that comes first.
+      // Alternates, so that the same engine does not always come first.
       if (round % 2 === 0) definitions.reverse();
       for (const definition of definitions) measurements.push(await measured(params, workload, definition, round));
       onRound({ probes, measurements });
@@ -93,7 +96,7 @@ async function measured(
     if (quiet || performance.now() > params.retryUntil) break;
   }
   const [best] = attempts.sort((a, b) => a.othersCores - b.othersCores);
-  // A failure stays on record, also when the next attempt went well.
+  // A failure stays on record even if the next attempt succeeds.
   const failed = error === undefined ? {} : { error };
   if (!best) return { ...label, figures: {}, ...failed };
   const figures = withFaultsOf(

@@ -8,13 +8,13 @@ import type { Job } from "./inside.ts";
 
 const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
 const PEERS = fileURLToPath(new URL("../peers", import.meta.url));
-/** The first release that loads TypeScript by itself, which is newer than any peer asks for. */
+/** The first release that loads TypeScript natively; it is newer than any peer requires. */
 const PEER_NODE_MIN = [22, 18] as const;
 
 export interface SeatParams {
   readonly job: Job;
   readonly definition: EngineDefinition;
-  /** Load the sources of Holdfast instead of what was built. */
+  /** Load the sources of Holdfast instead of the build. */
   readonly sources: boolean;
   readonly onMark: (name: string) => Promise<void>;
 }
@@ -60,13 +60,13 @@ export class Seat {
     return this.#child.pid ?? 0;
   }
 
-  /** When the process has passed a mark. */
+  /** Resolves when the process has passed a mark. */
   passed(mark: string): Promise<void> {
     return Promise.race([this.#mark(mark).promise, this.figures.then(() => {})]);
   }
 
   tell(word: string): void {
-    // A process that is gone says so by its exit.
+    // If the process is gone, its exit reports that.
     this.#child.send({ type: word }, () => {});
   }
 
@@ -101,7 +101,7 @@ function promiseWithResolvers(): PromiseWithResolvers {
   return { promise, resolve };
 }
 
-/** This Node if it is new enough, else the one that bench/peers installs. */
+/** This Node if it is new enough, else the one installed by bench/peers. */
 export function peerNode(): string {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const newEnough = major > PEER_NODE_MIN[0] || (major === PEER_NODE_MIN[0] && minor >= PEER_NODE_MIN[1]);

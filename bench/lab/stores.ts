@@ -5,7 +5,7 @@ import pg from "pg";
 import { startServers } from "../../scripts/test-servers.mjs";
 import { parentOf } from "./processes.ts";
 
-/** Durable, and with room: the same for everybody. */
+/** Durable, and with enough memory: the same for every engine. */
 export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   shared_preload_libraries: "pg_stat_statements",
   shared_buffers: "1GB",
@@ -14,14 +14,14 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   random_page_cost: "1.1",
 };
 
-/** What one measurement works on: nobody has used it before. */
+/** The store of one measurement, never used before. */
 export interface FreshStore {
   readonly url: string;
   readonly folder: string;
   remove(): Promise<void>;
 }
 
-/** The PostgreSQL server of the bench: HOLDFAST_TEST_POSTGRES_URL, or a throw-away one with fsync on. */
+/** The PostgreSQL server of the bench: HOLDFAST_TEST_POSTGRES_URL, or a throw-away server with fsync on. */
 export class Stores {
   readonly #servers: Awaited<ReturnType<typeof startServers>>;
   readonly admin: pg.Pool;
@@ -46,7 +46,7 @@ export class Stores {
   static async open(): Promise<Stores> {
     const servers = await startServers({ fsync: true, settings: SERVER_SETTINGS });
     const admin = new pg.Pool({ connectionString: servers.postgresUrl, max: 3 });
-    // A connection that ends while nobody uses it: the next query opens another one, or says what is wrong.
+    // If a connection ends while idle, the next query opens another one, or reports what is wrong.
     admin.on("error", () => {});
     const { rows } = await admin.query("select pg_backend_pid() as pid, current_setting('server_version') as version");
     const countsStatements = await admin
@@ -67,7 +67,7 @@ export class Stores {
     const removeFolder = async (): Promise<void> => this.#removeFolder(folder);
     if (kind !== "postgres") return { url: `file:${path.join(folder, "bench.db")}`, folder, remove: removeFolder };
     const name = `bench_${process.pid}_${this.#made}`;
-    // Pages that the last measurement touched would be written into the log in full for this one.
+    // Without a checkpoint, pages touched by the last measurement would be written to the WAL in full during this one.
     await this.admin.query("checkpoint");
     await this.admin.query(`create database ${name}`);
     const url = new URL(this.#servers.postgresUrl);
@@ -95,7 +95,7 @@ export class Stores {
   }
 }
 
-/** One statement on a connection of its own. */
+/** One statement on a separate connection. */
 export async function adminQuery(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -4,7 +4,7 @@ import type { Snapshots } from "./counters.ts";
 import type { EngineDefinition, Figures, Size } from "./engine.ts";
 import type { Inside } from "./inside.ts";
 
-/** Our stores, as files and as people call them. */
+/** Our stores, with their file names and their titles. */
 export const STORES = [
   ["postgres", "PostgreSQL"],
   ["sqlite", "SQLite"],
@@ -25,14 +25,17 @@ export interface Workload {
   readonly title: string;
   /** One or two sentences for docs/PERFORMANCE.md. */
   readonly about: string;
-  /** For our own engine and the limits; `peers` for everybody else, who would take too long otherwise. */
+  /** For our own engine and the limits; `peerSizes` for the peers, which would otherwise take too long. */
   readonly sizes: Readonly<Record<SizeName, Size>>;
   readonly peerSizes?: Readonly<Record<SizeName, Size>>;
-  /** Not repeated, except at full size: what is counted or takes minutes, and peers in what no goal is about. */
+  /**
+   * Not repeated, except at full size: exact counts, measurements that take minutes, and peers in workloads without a
+   * goal.
+   */
   readonly once?: "everybody" | "peers";
   /** Runs in the process of the engine. */
   readonly parts: Readonly<Record<string, (inside: Inside) => Promise<Figures>>>;
-  /** Runs in the process of the bench. Left out: one process, with the part `main`. */
+  /** Runs in the process of the bench. Omitted: one process, with the part `main`. */
   readonly measure?: (bench: Bench) => Promise<Figures>;
   /** Figures from the counters that were read at the marks. */
   readonly counted?: (snapshots: Snapshots, figures: Figures, engine: EngineDefinition) => Figures;
@@ -54,13 +57,13 @@ interface RatioGoal {
   /** Workload and figure. */
   readonly of: readonly [workload: string, figure: string];
   readonly over: string;
-  /** Of several, the one that is nearest. */
+  /** Of several engines, the nearest one counts. */
   readonly under: readonly string[];
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-/** How many times as much (or as little) one engine does as another. */
+/** A goal for the ratio between the figures of two engines. */
 export function ratioGoal({ text, of: [workload, figure], over, under, ...bound }: RatioGoal): Goal {
   const ratios = (m: Medians): (number | undefined)[] => under.map((name) => m.ratio(workload, figure, over, name));
   return { text, figure: (m) => least(ratios(m)), unit: "times", ...bound };

@@ -1,6 +1,6 @@
 /**
- * The limit: the calls of the store that the engine makes for runs of n sequential steps, with no engine around them. No workflow
- * code, no replay, no timers, no results to deliver: whatever the engine costs is the difference.
+ * The limit: the store calls that the engine makes for runs of n sequential steps, without an engine around them. No
+ * workflow code, no replay, no timers, no results to deliver: the difference is the cost of the engine.
  */
 import { randomBytes } from "node:crypto";
 import { silentLogger } from "holdfast";
@@ -45,7 +45,7 @@ export class BareLoop {
     return loop;
   }
 
-  /** Starts a group of runs, held, and ends them with the last of their steps; one flush for each step of all. */
+  /** Starts a group of runs, held, and ends them with the last of their steps; one flush per step for all of them. */
   async group(size: number, steps: number, onStep?: (step: number) => Promise<void> | void): Promise<void> {
     const runs = await this.start(size, true);
     for (let step = 1; step <= steps; step++) {
@@ -67,7 +67,7 @@ export class BareLoop {
     return outcomes.map((outcome) => outcome.run);
   }
 
-  /** How many of the runs that are due were taken. */
+  /** How many due runs were claimed. */
   async claim(limit: number): Promise<number> {
     const handlers = [{ workflow: "seq", version: "1" }];
     const { runs } = await this.store.runs.claim({

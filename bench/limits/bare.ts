@@ -43,16 +43,16 @@ async function grouped(loop: BareLoop, { size, mark }: Inside): Promise<Figures>
   const group = Math.min(GROUP, runs);
   await loop.group(group, steps);
   await mark("begin");
-  const rate = async (lanes: number): Promise<number> => {
+  const rate = async (flushes: number): Promise<number> => {
     let left = runs;
     const began = performance.now();
-    const lane = async (): Promise<void> => {
+    const runLoop = async (): Promise<void> => {
       while (left > 0) {
-        left -= group / lanes;
-        await loop.group(group / lanes, steps);
+        left -= group / flushes;
+        await loop.group(group / flushes, steps);
       }
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: flushes }, runLoop));
     return runs / ((performance.now() - began) / 1000);
   };
   const one = await rate(1);

@@ -1,4 +1,4 @@
-// DBOS Transact. Workflows are started in the process that runs them, its default and fastest way.
+// DBOS Transact. Workflows are started in the process that runs them, its default and its fastest way.
 import { openRuns } from "./open-runs.mjs";
 
 const POOL = 20;

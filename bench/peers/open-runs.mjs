@@ -1,6 +1,8 @@
 import pg from "pg";
 
-/** A connection of the bench's own that asks a peer's tables how much is still open; the comment keeps it out of the counts. */
+/**
+ * A separate connection that counts the open runs in a peer's tables; the comment keeps the query out of the counts.
+ */
 export async function openRuns(url, text) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

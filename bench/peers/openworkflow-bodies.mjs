@@ -1,7 +1,10 @@
-// What OpenWorkflow does on either store.
+// The part of OpenWorkflow that is the same on both stores.
 export const CONCURRENCY = 100;
 
-/** Polls (100 ms to 1 s), lease (30 s), result poll (1 s) and the most steps of a run (1,000) are fixed in the package. */
+/**
+ * Polls (100 ms to 1 s), lease (30 s), result poll (1 s) and the maximum of steps per run (1,000) are fixed in the
+ * package.
+ */
 export const FIXED = "polls of 100 ms to 1 s, lease of 30 s and result poll of 1 s are fixed";
 
 export const WORKLOADS = ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers"];

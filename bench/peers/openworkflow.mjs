@@ -26,7 +26,7 @@ export default {
   },
 };
 
-/** Its own way to make a pool, or the same by hand where the package does not export it. */
+/** Makes a pool with its own function, or by hand if the package does not export it. */
 async function poolFor(url, newPostgres) {
   const options = { max: POOL, onnotice() {} };
   if (newPostgres) return newPostgres(url, options);

@@ -3,7 +3,7 @@ import { openRuns } from "./open-runs.mjs";
 
 const POOL = 20;
 const BATCH = 100;
-const LANES = 2;
+const WORKERS = 2;
 
 export default {
   name: "pg-boss",
@@ -11,7 +11,7 @@ export default {
   packages: ["pg-boss"],
   kind: "queue",
   store: "postgres",
-  settings: `pool ${POOL} (default 10), ${LANES} workers with batches of ${BATCH} and bursts, LISTEN/NOTIFY, polls of 0.5 s (its minimum); latency: batches of 1`,
+  settings: `pool ${POOL} (default 10), ${WORKERS} workers with batches of ${BATCH} and bursts, LISTEN/NOTIFY, polls of 0.5 s (its minimum); latency: batches of 1`,
   workloads: ["short", "bulk", "latency", "idle"],
   sizes: { latency: { steps: 1 } },
   async open({ url, hooks, workload }) {
@@ -22,7 +22,7 @@ export default {
     await boss.start();
     await boss.createQueue("seq", { notify: true });
     const done = new Map();
-    const many = workload === "latency" ? [1, 1] : [BATCH, LANES];
+    const many = workload === "latency" ? [1, 1] : [BATCH, WORKERS];
     const polls = { pollingIntervalSeconds: 0.5, notifyPollingIntervalSeconds: 0.5, burstWhenBatchFull: true };
     await boss.work("seq", { batchSize: many[0], localConcurrency: many[1], ...polls }, async (jobs) => {
       for (const { data } of jobs) {
@@ -36,7 +36,7 @@ export default {
       async start(_kind, id) {
         const handled = workload === "latency" ? new Promise((resolve) => done.set(id, resolve)) : undefined;
         await boss.send("seq", { id });
-        // It has no call for a result: the job was handled, then its row says so.
+        // It has no call for a result: the job is handled first, then its row says so.
         const result = async () => {
           await handled;
           while ((await open.count()) > 0);

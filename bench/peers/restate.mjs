@@ -1,4 +1,4 @@
-// Restate: its own server, one for each measurement, and an SDK endpoint in the process that is measured.
+// Restate: its own server, one per measurement, and an SDK endpoint in the measured process.
 import { spawn } from "node:child_process";
 import { openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -98,7 +98,7 @@ async function startServer(folder) {
     if ((await healthy(`${ADMIN}/health`)) && (await healthy(`${INGRESS}/restate/health`))) break;
     if (server.exitCode !== null || tries > 600) {
       kill();
-      throw new Error(`restate-server does not come up: ${readFileSync(logFile, "utf8").slice(-1500)}`);
+      throw new Error(`restate-server did not start: ${readFileSync(logFile, "utf8").slice(-1500)}`);
     }
     await delay(100);
   }

@@ -1,4 +1,4 @@
-/** Horizontal bars as an SVG that can be read on light and on dark pages. */
+/** Horizontal bars as an SVG that is readable on light and dark pages. */
 import { figureText } from "./figure-text.ts";
 
 export interface Bar {
@@ -10,7 +10,7 @@ export interface Bar {
 
 export interface ChartParams {
   readonly title: string;
-  /** What the bars are, and whether long or short ones are good. */
+  /** What the bars show, and whether longer or shorter is better. */
   readonly caption: string;
   readonly bars: readonly Bar[];
 }
@@ -20,7 +20,7 @@ const LABELS = 230;
 const VALUES = 90;
 const ROW = 26;
 const TOP = 56;
-/** Beyond this factor the short bars could not be told apart. */
+/** Beyond this factor the short bars would be indistinguishable. */
 const LOG_FACTOR = 50;
 
 const STYLE = `

@@ -1,4 +1,4 @@
-/** A figure for readers: thousands separated, as many digits as tell something. */
+/** A figure for readers: thousands separated, only meaningful digits. */
 export function figureText(value: number | undefined, digits = 0): string {
   if (value === undefined || Number.isNaN(value)) return "";
   const shown = digits === 0 && Math.abs(value) < 10 && !Number.isInteger(value) ? 2 : digits;

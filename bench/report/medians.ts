@@ -12,7 +12,7 @@ export class Medians {
     return median([...this.#byRound(workload, engine, figure).values()]);
   }
 
-  /** The median of the ratios inside each round, because rounds differ more than engines do. */
+  /** The median of the ratios within each round, because rounds differ more than engines do. */
   ratio(workload: string, figure: string, over: string, under: string): number | undefined {
     const below = this.#byRound(workload, under, figure);
     const above = this.#byRound(workload, over, figure);
@@ -21,7 +21,7 @@ export class Medians {
       return other === undefined || other === 0 ? [] : [value / other];
     });
     if (ratios.length > 0) return median(ratios);
-    // One of them was measured once only.
+    // One of them was measured only once.
     const [a, b] = [median([...above.values()]), median([...below.values()])];
     return a === undefined || b === undefined ? undefined : a / b;
   }

@@ -1,4 +1,4 @@
-/** Writes the generated parts of docs/PERFORMANCE.md and its charts, from nothing but the results. */
+/** Writes the generated parts of docs/PERFORMANCE.md and its charts, from the results alone. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ export function writePage(results: Results): void {
   for (const [name, svg] of chartsOf(results)) writeFileSync(path.join(charts, `${name}.svg`), svg);
 }
 
-/** Replaces what stands between `<!-- begin x -->` and `<!-- end x -->`; everything else is written by hand. */
+/** Replaces the text between `<!-- begin x -->` and `<!-- end x -->`; everything else is written by hand. */
 export function fillIn(page: string, parts: Readonly<Record<string, string>>): string {
   return Object.entries(parts).reduce((text, [name, part]) => {
     const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];

@@ -6,7 +6,7 @@ export interface Measurement {
   readonly round: number;
   readonly size: Size;
   readonly figures: Figures;
-  /** What everybody else on the machine used meanwhile. */
+  /** Cores used by everything else on the machine meanwhile. */
   readonly othersCores?: number;
   readonly error?: string;
 }

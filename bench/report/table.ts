@@ -44,7 +44,10 @@ function isPeer({ engines }: Results, engine: string): boolean {
   return engines[engine]?.kind === "engine" || engines[engine]?.kind === "queue";
 }
 
-/** Every figure of an engine beside that of the same engine at another commit: the median of the ratios inside each round. */
+/**
+ * Every figure of an engine beside that of the same engine at another commit: the median of the ratios within each
+ * round.
+ */
 export function againstTable(workloads: readonly Workload[], { engines }: Results, medians: Medians): Table {
   const pairs = Object.keys(engines).flatMap((before) => {
     const now = before.replace(/@.*/, "");

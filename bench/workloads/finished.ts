@@ -77,7 +77,7 @@ async function main(inside: Inside): Promise<Figures> {
 
 type Loop = Awaited<ReturnType<typeof import("../limits/bare-loop.ts")["BareLoop"]["open"]>>;
 
-/** The first calls of a kind prepare plans, which looks at pages too, so they are not counted. */
+/** The first calls of a kind prepare plans, which also reads pages, so they are not counted. */
 async function stage({ mark }: Inside, loop: Loop, name: string): Promise<Figures> {
   let missing = 0;
   const claim = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** What several workloads do: start many runs, wait until the store has all their ends, take quantiles. */
+/** Shared by several workloads: start many runs, wait until the store has all their ends, compute quantiles. */
 import type { Engine, Figures } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 
@@ -8,17 +8,17 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** f(0) … f(n - 1), at most `width` of them under way. */
+/** f(0) … f(n - 1), at most `width` of them in flight. */
 export async function flood(n: number, width: number, f: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const runLoop = async (): Promise<void> => {
     while (next < n) {
       const i = next;
       next += 1;
       await f(i);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, n) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, n) }, runLoop));
 }
 
 /** A body that has returned is not durable yet: asks the store until nothing is open. */
@@ -26,7 +26,7 @@ export async function settle(engine: Engine): Promise<void> {
   while ((await engine.pending()) > 0) await pause(3);
 }
 
-/** A workload that takes for ever is a failure with a message. */
+/** A workload that takes too long fails with a message. */
 export async function within<T>(work: Promise<T>, what: string, ms = LIMIT_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
@@ -39,7 +39,7 @@ export async function within<T>(work: Promise<T>, what: string, ms = LIMIT_MS): 
   }
 }
 
-/** The engine has done the same work before the clock starts. */
+/** Lets the engine do the same work before the clock starts. */
 export async function warm({ engine, hooks, size }: Inside, steps: number): Promise<void> {
   const runs = size["warm"] ?? 100;
   const all = hooks.untilFinished(runs);
@@ -51,11 +51,11 @@ export async function warm({ engine, hooks, size }: Inside, steps: number): Prom
 }
 
 export interface ThroughputOptions {
-  /** Start through the engine's call for many. */
+  /** Start through the engine's bulk call. */
   readonly bulk: boolean;
 }
 
-/** All runs are started as fast as the engine takes them, 200 starts under way, and worked off meanwhile. */
+/** Starts all runs as fast as the engine accepts them, 200 starts in flight, while the engine executes them. */
 export async function throughput(inside: Inside, { bulk }: ThroughputOptions): Promise<Figures> {
   const { engine, hooks, size, mark } = inside;
   const { runs = 0, steps = 1, starting = 200, chunk = 500 } = size;

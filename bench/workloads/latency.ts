@@ -59,7 +59,7 @@ export async function latencies(size: Size, once: (i: number) => Promise<unknown
     const began = performance.now();
     await once(i);
     took.push(performance.now() - began);
-    // Not in step with anybody's polling.
+    // Out of step with any polling.
     await pause(5 + ((i * 7919) % 46));
   }
   const q = (at: number): number => quantile(took, at);

@@ -70,7 +70,7 @@ async function withWorkers(bench: Bench, count: number): Promise<{ rate: number;
   return { rate: (runs * steps) / seconds, stepsWrong: Math.abs(total - (runs + warm) * steps) };
 }
 
-/** Warms the workers up, then starts the runs and waits until the store has the end of each. */
+/** Warms up the workers, then starts the runs and waits until the store has the end of each. */
 async function client({ engine, size, hear, mark }: Inside): Promise<Figures> {
   const { runs = 0, steps = 1, warm = 0, batch = 0 } = size;
   await hear("start");

@@ -51,7 +51,7 @@ async function measure(bench: Bench): Promise<Figures> {
   return { ...figures, afterKillMs: (figures["nextStepAt"] ?? Number.NaN) - killedAt, nextStepAt: 0 };
 }
 
-/** Never comes back. */
+/** Never returns. */
 async function doomed({ engine, hooks, size }: Inside): Promise<Figures> {
   hooks.killIn(size["killIn"] ?? 1);
   await engine.start("seq", "doomed", size["steps"] ?? 1);
@@ -63,7 +63,7 @@ async function heir({ engine, hooks, size }: Inside): Promise<Figures> {
   const { steps = 0, killIn = 0 } = size;
   const readyAt = Date.now();
   const leaseEndAt = readyAt + ((await engine.leaseLeftMs?.()) ?? 0);
-  // An engine that has no lease may have gone on while it was being opened.
+  // An engine without a lease may have continued the run while it was being opened.
   const ended = hooks.untilFinished(1 - hooks.finishedAt.size);
   await within(
     ended.then(() => settle(engine)),

@@ -18,7 +18,7 @@ export const signals: Workload = {
       const waiting = hooks.untilWaiting(runs);
       await flood(runs, starting, (i) => engine.start("wait", `wait-${i}`, 0));
       await within(waiting, "runs that wait");
-      // The wait itself must be recorded, and the worker must have come to rest.
+      // The wait itself must be recorded, and the worker must be idle.
       await pause(restMs);
       await mark("begin");
       const all = hooks.untilFinished(runs);

@@ -64,7 +64,7 @@ async function twoProcesses(bench: Bench): Promise<Figures> {
   return sleeping.figures;
 }
 
-/** Naps at fixed times, so that nothing depends on when a run was started. */
+/** Naps until fixed times, so that nothing depends on when a run was started. */
 async function worker(inside: Inside): Promise<Figures> {
   const { engine, hooks, size, mark, hear } = inside;
   const { runs = 0, warm: naps = 0 } = size;
@@ -96,7 +96,7 @@ async function worker(inside: Inside): Promise<Figures> {
   };
 }
 
-/** A run's id says when it is due. */
+/** A run's id contains its due time. */
 async function client({ engine, size }: Inside): Promise<Figures> {
   const { runs = 0, leadMs = 0, spreadMs = 0 } = size;
   const firstAt = Date.now() + leadMs;

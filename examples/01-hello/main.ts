@@ -1,5 +1,5 @@
-// A workflow is an async function whose steps are recorded. When a process dies, another one calls the function again and
-// hands it the recorded results: steps that are done are not executed a second time.
+// A workflow is an async function whose steps are recorded. If a process dies, another one calls the function again and
+// passes it the recorded results: completed steps are not executed a second time.
 import { connect, workflow } from "holdfast";
 
 const hello = workflow("hello", async (ctx, input: { name: string }) => {
@@ -19,7 +19,7 @@ await hf.worker({ workflows: [hello] }).start();
 const run = await hf.start(hello, { name: "Ada" }, { id: "hello-ada" });
 console.log("result:", await run.result());
 
-// The same id is the same run: it has ended, so its result is there and nothing is executed.
+// The same id is the same run: it has ended, so its result is returned and nothing is executed.
 const again = await hf.start(hello, { name: "Ada" }, { id: "hello-ada" });
 console.log("again: ", await again.result());
 

@@ -1,5 +1,5 @@
-// A step that throws is tried again, with growing delays. How often was tried is part of the history, so it survives a
-// crash as well. An error that cannot get better is not tried again and fails the run.
+// A step that throws is retried, with growing delays. The number of attempts is part of the history, so it survives a
+// crash. An error that another attempt cannot fix is not retried and fails the run.
 import { connect, NonRetryableError, RunFailedError, workflow } from "holdfast";
 
 const fetchPrice = workflow("fetch-price", async (ctx, product: string) => {
@@ -11,7 +11,7 @@ const fetchPrice = workflow("fetch-price", async (ctx, product: string) => {
       if (attempt < 3) throw new Error("the shop does not answer");
       return 1299;
     },
-    // attempts counts executions. The delays are 50 ms and 100 ms; without jitter, so that they are exactly that.
+    // attempts counts executions. The delays are 50 ms and 100 ms; no jitter, so they are exact.
     { retry: { attempts: 5, initial: "50ms", factor: 2, jitter: 0 } },
   );
 });

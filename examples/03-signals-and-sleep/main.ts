@@ -1,5 +1,5 @@
-// A run can wait: for a signal from outside, for a time, or for whichever comes first. While it waits it needs no process
-// at all. The times are short here so that the example ends; "3 days" is written the same way and needs nothing else.
+// A run can wait: for a signal from outside, for a time, or for whichever comes first. While it waits it needs no
+// process at all. The times are short so that the example ends; "3 days" works the same way.
 import { connect, signal, workflow } from "holdfast";
 
 const confirm = signal<{ by: string }>("confirm");
@@ -13,18 +13,18 @@ const booking = workflow("booking", async (ctx, input: { room: string }) => {
     }
     await ctx.step("remind", () => console.log(`reminding the guest of ${input.room}`));
   }
-  return `${input.room}: given to somebody else`;
+  return `${input.room}: given to another guest`;
 });
 
 const hf = await connect("memory:");
 await hf.worker({ workflows: [booking] }).start();
 
-// A signal is kept until the run asks for it, so it may be sent right after the start.
+// A signal is kept until the run receives it, so it may be sent right after the start.
 const quick = await hf.start(booking, { room: "room 1" });
 await quick.signal(confirm, { by: "Ann" });
 console.log(await quick.result());
 
-// Nobody confirms: two reminders, then the room is free.
+// No confirmation: two reminders, then the room is free.
 console.log(await hf.run(booking, { room: "room 2" }));
 
 await hf.close();

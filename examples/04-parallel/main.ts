@@ -1,5 +1,5 @@
-// Steps run side by side when they are asked for together. Plain Promise.all works; ctx.parallel and ctx.race also
-// cancel what nobody waits for any more.
+// Steps requested together run side by side. Plain Promise.all works; ctx.parallel and ctx.race also cancel what the
+// code no longer waits for.
 import { connect, workflow } from "holdfast";
 
 const trip = workflow("trip", async (ctx, city: string) => {
@@ -9,13 +9,13 @@ const trip = workflow("trip", async (ctx, city: string) => {
     train: () => ctx.step("train", () => `a seat to ${city}`),
   });
 
-  // collect-all waits for every branch and gives every outcome, as Promise.allSettled does.
+  // collect-all waits for every branch and returns every outcome, as Promise.allSettled does.
   const extras = await ctx.parallel(
     [() => ctx.step("museum", () => "two tickets"), () => ctx.step("opera", soldOut, { retry: "none" })],
     { onError: "collect-all" },
   );
 
-  // The first branch to succeed wins; the loser's step is aborted, its sleep forgotten.
+  // The first branch to succeed wins; the loser's step is aborted, its sleep canceled.
   const taxi = await ctx.race({
     answer: () => ctx.step("call-a-taxi", () => "taxi 7 is coming"),
     patience: () => ctx.sleep("patience", "1 hour"),

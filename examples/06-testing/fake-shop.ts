@@ -1,4 +1,5 @@
-// The outside world, as far as the order can change it. crashEverywhere resets it before each run and compares it after.
+// The outside world, as far as the order can change it. crashEverywhere resets it before each run and compares it
+// afterwards.
 import type { WorldModel } from "holdfast/testing";
 import type { Shop } from "./order.ts";
 
@@ -11,7 +12,7 @@ export class FakeShop implements Shop, WorldModel {
     return "payment";
   }
 
-  /** Asking for the same parcel twice gives one parcel: shipping is safe to repeat as it is. */
+  /** Requesting the same parcel twice gives one parcel: shipping is already safe to repeat. */
   async ship(orderId: string): Promise<string> {
     this.#parcels.add(orderId);
     return `parcel of ${orderId}`;

@@ -1,4 +1,4 @@
-// How to prove that a workflow survives a crash, wherever it comes:
+// How to prove that a workflow survives a crash, wherever it happens:
 //   npx vitest run examples/06-testing
 import { crashEverywhere, testEngine } from "holdfast/testing";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ test("crashEverywhere finds where it charges twice", async () => {
     code: "crash_unsafe",
     // When the worker dies right before commit 1, the outside world ends up as … instead of …
     message: expect.stringMatching(
-      /dies right before commit 1.* ends up as {"charged":\[990,990\].* instead of {"charged":\[990\].* ran a second time: charge\./,
+      /dies right before commit 1.* ends up as {"charged":\[990,990\].* instead of {"charged":\[990\].* executed a second time: charge\./,
     ),
   });
 });
@@ -34,5 +34,5 @@ test("the fixed order charges once, wherever the worker dies", async () => {
   const report = await crashEverywhere(makeOrder(shop), order, { effects: shop });
   expect(report.output).toEqual(result);
   expect(report.crashes).toBeGreaterThanOrEqual(6); // before and after each commit
-  expect(report.repeatedSteps).toBeGreaterThan(0); // steps did run again, and it did no harm
+  expect(report.repeatedSteps).toBeGreaterThan(0); // steps were executed again, without harm
 });

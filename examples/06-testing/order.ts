@@ -1,7 +1,7 @@
-// Two versions of the same order, and a shop that they talk to. The first one has a bug that no ordinary test finds.
+// Two versions of the same order, and the shop that they call. The first one has a bug that no ordinary test finds.
 import { workflow } from "holdfast";
 
-/** A payment service as most are today: it charges once per key, if it is given one, and always if it is not. */
+/** A typical payment service: with a key it charges once per key, without one it charges every time. */
 export interface Shop {
   charge(cents: number, idempotencyKey?: string): Promise<string>;
   ship(orderId: string): Promise<string>;
@@ -13,8 +13,8 @@ export interface Order {
 }
 
 /**
- * The bug: if the worker dies when the bank has the money and Holdfast does not know it yet, the next worker charges again.
- * The step looks as if it cared: it does not repeat itself. But that is not for the step to decide.
+ * The bug: if the worker dies after the bank has taken the money and before Holdfast has recorded it, the next worker
+ * charges again. The step looks safe because it does not repeat itself, but that is not for the step to decide.
  */
 export const makeBuggyOrder = (shop: Shop) =>
   workflow("order", async (ctx, order: Order) => {
@@ -24,7 +24,10 @@ export const makeBuggyOrder = (shop: Shop) =>
     return { payment, parcel };
   });
 
-/** The fix: the key is the same for every execution of this step of this run, so the bank can tell "again" from "another". */
+/**
+ * The fix: the key is the same for every execution of this step of this run, so the bank can tell a repeated charge
+ * from a new one.
+ */
 export const makeOrder = (shop: Shop) =>
   workflow("order", async (ctx, order: Order) => {
     const payment = await ctx.step("charge", (s) => shop.charge(order.cents, s.idempotencyKey));

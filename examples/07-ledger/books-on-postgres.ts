@@ -2,7 +2,7 @@
 import { transaction } from "@holdfast/postgres";
 import { ACCOUNTS, type Audit, type Books, inOrder } from "./ledger.ts";
 
-// No key keeps an entry from being booked twice: if it were, the audit would find it.
+// There is no unique key against booking an entry twice: the audit must find it.
 const TABLES = `
   create table if not exists ledger_accounts (
     ledger text, account text, balance int not null, primary key (ledger, account));

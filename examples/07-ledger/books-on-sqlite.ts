@@ -1,8 +1,8 @@
-// The ledger's transactions on SQLite: everything happens at once, without a promise.
+// The ledger's transactions on SQLite: everything is synchronous, without a promise.
 import { transaction } from "@holdfast/sqlite";
 import { ACCOUNTS, type Audit, type Books, inOrder } from "./ledger.ts";
 
-// No key keeps an entry from being booked twice: if it were, the audit would find it.
+// There is no unique key against booking an entry twice: the audit must find it.
 const TABLES = [
   `create table if not exists ledger_accounts (
      ledger text, account text, balance integer not null, primary key (ledger, account)) strict`,

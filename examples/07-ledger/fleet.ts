@@ -1,10 +1,10 @@
-// Workers, each in a process of its own, that are killed at random moments and replaced.
+// Workers, each in a separate process, that are killed at random moments and replaced.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** The longest pause between two kills, unless all workers are still on their way. */
+/** The longest pause between two kills, unless all workers are still starting. */
 const CALM_MS_MAX = 300;
 
 export class Fleet {
@@ -22,13 +22,13 @@ export class Fleet {
     await Promise.all(Array.from({ length: size }, () => this.#hire()));
   }
 
-  /** SIGKILL, again and again: whoever is hit gets no chance to clean up, to sign off or to give anything back. */
+  /** SIGKILL, again and again: the process gets no chance to clean up, to stop properly or to release its runs. */
   async killAtRandom(kills: number, onKill: () => void): Promise<void> {
     while (this.kills < kills) {
       await pause(Math.random() * CALM_MS_MAX);
       const working = [...this.#working];
       const victim = working[Math.floor(Math.random() * working.length)];
-      // Somebody is left nearly always, so that there is work for the next one to be interrupted in.
+      // Nearly always leaves a worker, so that there is work for the next kill to interrupt.
       if (!victim || (working.length === 1 && Math.random() < 0.9)) continue;
       await this.#kill(victim);
       this.kills += 1;
@@ -49,14 +49,14 @@ export class Fleet {
     await exited;
   }
 
-  /** Resolves when it works. */
+  /** Resolves when the worker has started. */
   async #hire(): Promise<void> {
     const child = fork(new URL("./worker.ts", import.meta.url), [this.#url]);
     this.#all.add(child);
     child.once("exit", (code) => {
       this.#all.delete(child);
       if (code === null || this.#over) return;
-      console.error(`a worker ended by itself, with exit code ${code}`);
+      console.error(`a worker ended unexpectedly, with exit code ${code}`);
       process.exit(1);
     });
     await once(child, "message");

@@ -1,5 +1,5 @@
-// A double-entry ledger: money that leaves one account arrives on another, in the same transaction. The workflows are the same
-// on every store; how their transactions look is in books-on-sqlite.ts and books-on-postgres.ts.
+// A double-entry ledger: money that leaves one account arrives in another, in the same transaction. The workflows are
+// the same on every store; books-on-sqlite.ts and books-on-postgres.ts have their transactions.
 import { type Context, workflow } from "holdfast";
 
 export const BANK = "bank";
@@ -15,7 +15,7 @@ export interface Transfer {
   readonly cents: number;
 }
 
-/** Two of these belong together; their sum is 0. */
+/** Two of these form a pair; their sum is 0. */
 export interface Entry {
   readonly account: Account;
   readonly cents: number;
@@ -27,7 +27,7 @@ export interface Audit {
   readonly entries: number;
   /** Transfers with the four entries that each should have. */
   readonly whole: number;
-  /** Some of the others. */
+  /** Some of the transfers with another number of entries. */
   readonly odd: readonly { readonly transfer: string; readonly entries: number }[];
 }
 
@@ -61,7 +61,7 @@ export function workflowsOn(books: Books) {
   return { open, transfer, audit };
 }
 
-/** Everybody locks accounts in the same order, so that no two transfers wait for each other. */
+/** Every transaction locks accounts in the same order, so that no two transfers deadlock. */
 export function inOrder(entries: readonly Entry[]): Entry[] {
   return [...entries].sort((a, b) => a.account.localeCompare(b.account));
 }

@@ -43,7 +43,7 @@ await fleet.killAtRandom(kills, () => {
 });
 over = true;
 await customers;
-console.log(`\nAll ${transfers.length} transfers have come to their end. The audit:\n`);
+console.log(`\nAll ${transfers.length} transfers have ended. The audit:\n`);
 const right = tellAudit(await hf.run(audit, ledger, { id: `${ledger}-audit` }));
 await hf.close();
 await fleet.dismiss();
@@ -51,7 +51,7 @@ place.leave();
 console.log(right ? "\nThe books balance, to the cent." : "\nTHE BOOKS DO NOT BALANCE.");
 process.exitCode = right ? 0 : 1;
 
-/** Asks for a transfer, waits for its end, and asks for the next. */
+/** Requests a transfer, waits for its end, and requests the next. */
 async function beCustomer(hf: Client): Promise<void> {
   while (!over) {
     const [from, to] = Math.random() < 0.5 ? (["alice", "bob"] as const) : (["bob", "alice"] as const);
@@ -68,7 +68,7 @@ function tellProgress(): void {
   console.log(`${count(fleet.kills)} killed, ${count(done)} transfers done, after ${seconds} s`);
 }
 
-/** Compares the books with what the customers have asked for. */
+/** Compares the books with what the customers requested. */
 function tellAudit({ accounts, entries, whole, odd }: Audit): boolean {
   const checks = [
     line("entries", entries, transfers.length * 4),

@@ -1,4 +1,4 @@
-// Which store the ledger is kept in: a fresh SQLite file, unless one is named.
+// Which store holds the ledger: a fresh SQLite file, unless one is named.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

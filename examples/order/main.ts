@@ -1,4 +1,4 @@
-// An order that survives a crash, told on the terminal:
+// An order that survives a crash, shown on the terminal:
 //   npm start                          for people
 //   npm start --silent -- --json       one JSON object per line, for scripts
 //   npm start -- --store postgres://…  on another store than a fresh SQLite file
@@ -27,7 +27,7 @@ const hf = await connect(place.url, { logger: tellingLogger });
 screen.prose(
   "",
   "Holdfast runs an order: charge, wait for approval, sleep, then label and mail side by side.",
-  "Worker A is a process of its own and will be killed. Worker B takes over. Both use the same store:",
+  "Worker A is a separate process and will be killed. Worker B takes over. Both use the same store:",
   values.store === undefined ? `${place.url}, a fresh file.` : "the one that was named with --store.",
 );
 const first = await surviveCrash(place.url, hf);
@@ -36,7 +36,7 @@ await hf.close();
 place.leave();
 summarize({ "o-1": first, "o-2": second });
 
-/** Order o-1: worker A is killed in the middle of a step, worker B brings the run to its end. */
+/** Order o-1: worker A is killed in the middle of a step, worker B completes the run. */
 async function surviveCrash(url: string, hf: Client): Promise<unknown> {
   screen.heading("Order o-1: the process dies, the order does not");
   const a = await startWorkerA(url, show);
@@ -61,14 +61,14 @@ async function surviveCrash(url: string, hf: Client): Promise<unknown> {
   const b = hf.worker({ name: "B", workflows: [order], lease: "1s" });
   await b.start();
   listen("worker B", show);
-  tell({ text: "starts. The run still belongs to worker A, until A's lease ends", mark: "note" });
+  tell({ text: "starts. The run still belongs to worker A, until A's lease expires", mark: "note" });
   const output = await run.result();
   show({ who: "client", text: `result: ${JSON.stringify(output)}` });
   screen.history("o-1", await run.history());
   return output;
 }
 
-/** Order o-2: nobody approves it, so what was charged is given back. */
+/** Order o-2: it is not approved, so the charge is refunded. */
 async function compensate(hf: Client): Promise<unknown> {
   screen.heading("Order o-2: nobody approves it, so the charge is compensated");
   show({ who: "client", text: "starts order o-2" });
@@ -100,7 +100,7 @@ function summarize(outcomes: Readonly<Record<string, unknown>>): void {
   screen.prose(
     "",
     "Worker B executed neither the charge nor the mail of o-1: it read their results from the history. The charge was",
-    "tried twice because the bank was down at first. The label was cut off before it was recorded, so it ran again:",
+    "attempted twice because the bank was down at first. The label was cut off before it was recorded, so it ran again:",
     "a step runs at least once, and never again once its result is recorded.",
     "",
     "Where to look next",

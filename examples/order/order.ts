@@ -1,4 +1,4 @@
-// The workflow: plain TypeScript. Every `await ctx…` is a place where the process may die and another one goes on.
+// The workflow: plain TypeScript. Every `await ctx…` is a place where the process may die and another one may continue.
 import { signal, workflow } from "holdfast";
 import { bank, carrier, mailer } from "./services.ts";
 

@@ -1,4 +1,4 @@
-// Where the example takes place: which store it runs on, and how worker A comes to life and dies.
+// Where the example takes place: which store it uses, and how worker A starts and dies.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,10 +12,10 @@ export interface Place {
   leave(): void;
 }
 
-/** A worker that is going to be killed. */
+/** A worker that will be killed. */
 export interface Doomed {
   readonly pid: number | undefined;
-  /** SIGKILL: the process gets no chance to clean up, to sign off or to give anything back. */
+  /** SIGKILL: the process gets no chance to clean up, to stop properly or to release its runs. */
   kill(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export function openPlace(url: string | undefined): Place {
   };
 }
 
-/** Starts worker A in a process of its own and waits until it works. Its lines are handed to `onLine`. */
+/** Starts worker A in a separate process and waits until it works. Its lines are passed to `onLine`. */
 export async function startWorkerA(url: string, onLine: (line: Line) => void): Promise<Doomed> {
   const child = fork(new URL("./worker-a.ts", import.meta.url), [url]);
   const exited = once(child, "exit");

@@ -58,7 +58,7 @@ export class Screen {
 
   history(order: string, events: readonly EventView[]): void {
     if (this.#json) return this.#print(JSON.stringify({ type: "history", order, events }));
-    this.heading(`The history of ${order}: everything that was recorded, and so all that a worker needs to go on`);
+    this.heading(`The history of ${order}: everything that was recorded, and all that a worker needs to continue`);
     const began = events[0]?.at.getTime() ?? 0;
     for (const event of events) {
       const at = `+${String(event.at.getTime() - began)} ms`.padStart(9);

@@ -1,10 +1,10 @@
-// Stand-ins for the services that a shop would call: a bank, a carrier and a mailer. They say what they do.
+// Stand-ins for the services that a shop would call: a bank, a carrier and a mailer. They report what they do.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Order } from "./order.ts";
 import { tell } from "./tell.ts";
 
 export const bank = {
-  /** The first call for o-1 meets a bank that does not answer. */
+  /** The first call for o-1 finds the bank down. */
   async charge(order: Order, attempt: number, key: string): Promise<string> {
     if (order.id === "o-1" && attempt === 1) {
       tell({ order: order.id, step: "charge", attempt, text: "503, the bank is down", mark: "bad" });
@@ -14,9 +14,9 @@ export const bank = {
     return `payment-${order.id}`;
   },
 
-  /** Addressed by the key that the charge was made with, so it is right even when nobody knows how the charge ended. */
+  /** Addressed by the key of the charge, so it is right even if it is unknown how the charge ended. */
   async refund(order: Order, key: string): Promise<void> {
-    tell({ order: order.id, step: "refund", text: `${euros(order)} given back, key …${key.slice(-10)}` });
+    tell({ order: order.id, step: "refund", text: `${euros(order)} refunded, key …${key.slice(-10)}` });
   },
 };
 

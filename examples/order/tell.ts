@@ -1,10 +1,10 @@
-// What happens, as lines: services and workers tell them, the screen of main.ts shows them. In the process of worker A
-// they travel to main.ts first.
+// What happens, as lines: services and workers write them, the screen of main.ts shows them. In the process of worker A
+// they are sent to main.ts first.
 import type { Logger } from "holdfast";
 
 export interface Line {
   readonly text: string;
-  /** Who says it: "client", "worker A", "worker B". */
+  /** The speaker: "client", "worker A", "worker B". */
   readonly who?: string;
   readonly order?: string;
   readonly step?: string;
@@ -15,7 +15,7 @@ export interface Line {
 let listener: (line: Line) => void = () => {};
 let speaker = "client";
 
-/** From now on lines go there, and those without a speaker are this one's. */
+/** From now on lines go there, and those without a speaker get this one. */
 export function listen(who: string, onLine: (line: Line) => void): void {
   speaker = who;
   listener = onLine;
@@ -25,7 +25,7 @@ export function tell(line: Line): void {
   listener({ who: speaker, ...line });
 }
 
-/** Warnings of the engine and what `ctx.log` says, as lines; the latter is silent during replay. */
+/** Warnings of the engine and what `ctx.log` writes, as lines; `ctx.log` is silent during replay. */
 export const tellingLogger: Logger = {
   debug() {},
   info: (fields, text) => {
@@ -35,7 +35,7 @@ export const tellingLogger: Logger = {
   error: (fields, message) => tell({ text: message + detailsOf(fields), mark: "bad" }),
 };
 
-/** Zeros are left out: the engine counts more than there is to tell. Which run it is can be seen here. */
+/** Zeros are omitted: the engine counts more than needs to be shown. The run is known from the context. */
 function detailsOf(fields: object): string {
   if ("runId" in fields) return "";
   const details = Object.entries(fields).filter(([, value]) => value !== 0);

@@ -32,7 +32,7 @@ describe("readBlocks", () => {
 
   test("refuses words that it does not know, so that no block is left out by a slip", () => {
     expect(() => readBlocks("p", page("", "```ts fragmnet", "go();", "```"))).toThrow(
-      "p.md:2: what is ```ts fragmnet?",
+      "p.md:2: unknown block ```ts fragmnet",
     );
   });
 

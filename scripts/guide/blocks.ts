@@ -1,7 +1,7 @@
-// Reads the code blocks of a guide page. What the words behind the language mean:
+// Reads the code blocks of a guide page. The words after the language mean:
 //   ts                    a whole program: it is compiled and executed, and prints what the text block after it shows
 //   ts file=order.ts      the same under a name, so that later blocks of the page can import "./order.ts"
-//   ts fragment           compiled, not executed: it would run for ever, or needs a server
+//   ts fragment           compiled, not executed: it would run forever, or needs a server
 // A block that imports vitest is a test file. A program without a text block after it prints nothing.
 
 export interface Block {
@@ -13,7 +13,7 @@ export interface Block {
   /** Name of its file in the folder of the page. */
   readonly file: string;
   readonly code: string;
-  /** What it prints. */
+  /** Its expected output. */
   readonly output: string;
 }
 
@@ -31,7 +31,7 @@ export function readBlocks(page: string, markdown: string): Block[] {
   return fences.flatMap((fence, index) => {
     if (fence.info !== "ts" && !fence.info.startsWith("ts ")) return [];
     const [match, fragment, name] = INFO.exec(fence.info) ?? [];
-    if (match === undefined) throw new Error(`${page}.md:${fence.line - 1}: what is \`\`\`${fence.info}?`);
+    if (match === undefined) throw new Error(`${page}.md:${fence.line - 1}: unknown block \`\`\`${fence.info}`);
     const next = fences[index + 1];
     const isTest = /from "vitest";$/m.test(fence.body);
     const kind = fragment ? "fragment" : isTest ? "test" : "program";

@@ -31,8 +31,8 @@ test("each program is judged by what it prints and by how it ends, and spoils no
     ["a-prints", "hello { a: 1 }\n", undefined],
     ["b-throws", "before\n", "Error: no"],
     ["c-prints-later", "later", undefined],
-    ["d-leaves-a-timer", "", "it would not end by itself: Timeout still open"],
-    ["e-exits", "", "its process ended with 3 before it did"],
+    ["d-leaves-a-timer", "", "it does not end on its own: Timeout still open"],
+    ["e-exits", "", "its process ended with 3 before the program did"],
     ["f-prints", "still there\n", undefined],
     ["g-typed", "1\n", undefined],
   ]);

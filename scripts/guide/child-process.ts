@@ -1,11 +1,11 @@
-// Runs the tools that check the guide, each in a process of its own.
+// Runs the tools that check the guide, each in a separate process.
 import { spawn } from "node:child_process";
 import path from "node:path";
 import process from "node:process";
 import type { ProgramOutcome } from "./program-runner.ts";
 import { root } from "./workspace.ts";
 
-/** As many at once as there are cores to expect; a process takes longer to start than most programs take to run. */
+/** One per expected core; a process takes longer to start than most programs take to run. */
 const PROCESSES = 2;
 
 export interface ProcessEnd {
@@ -15,7 +15,7 @@ export interface ProcessEnd {
   readonly end: number | string;
 }
 
-/** Executes TypeScript programs with the packages' sources, so that nothing has to be built. */
+/** Executes TypeScript programs on the packages' sources, so that nothing has to be built. */
 export async function runPrograms(files: readonly string[]): Promise<Map<string, ProgramOutcome>> {
   const outcomes = new Map<string, ProgramOutcome>();
   const runner = path.join(root, "scripts", "guide", "program-runner.ts");
@@ -23,11 +23,11 @@ export async function runPrograms(files: readonly string[]): Promise<Map<string,
   const runAll = async (left: readonly string[]): Promise<void> => {
     const args = ["--conditions=holdfast-source", "--import", "tsx", runner, ...left];
     const { stderr, end } = await runNode(args, (outcome) => outcomes.set(outcome.file, outcome));
-    // The runner ends at the first fault, so that it cannot spoil other programs. Those have a new one.
+    // The runner ends at the first fault, so that it cannot affect other programs. Those run in a new one.
     const [first, ...others] = left.filter((file) => !outcomes.has(file));
     if (first === undefined) return;
     const blamed = left.some((file) => outcomes.get(file)?.fault !== undefined);
-    const fault = `its process ended with ${end} before it did\n${stderr}`;
+    const fault = `its process ended with ${end} before the program did\n${stderr}`;
     if (!blamed) outcomes.set(first, { file: first, printed: "", fault });
     await runAll(blamed ? [first, ...others] : others);
   };
@@ -40,7 +40,7 @@ export function runNode(args: readonly string[], onOutcome?: (outcome: ProgramOu
     const { NODE_ENV: _env, VITEST: _vitest, FORCE_COLOR: _color, ...env } = process.env;
     const child = spawn(process.execPath, args, {
       cwd: root,
-      // A program is no test and must not be told that it is one; colors would differ from what the guide shows.
+      // A program is not a test and must not see that it runs in one; colors would differ from what the guide shows.
       env: { ...env, NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

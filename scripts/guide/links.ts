@@ -1,4 +1,4 @@
-// Finds links of a page that lead nowhere: files that do not exist, headings that were renamed.
+// Finds broken links of a page: files that do not exist, headings that were renamed.
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -19,7 +19,7 @@ function leadsSomewhere(file: string, target: string): boolean {
   return anchor === undefined || (linked.endsWith(".md") && anchorsOf(readFileSync(linked, "utf8")).includes(anchor));
 }
 
-/** As GitHub makes them: lower case, hyphens for spaces, other punctuation left out. */
+/** As GitHub makes them: lower case, hyphens for spaces, other punctuation removed. */
 export function anchorsOf(markdown: string): string[] {
   const headings = [...withoutCode(markdown).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading as string);
   return headings.map((heading) =>

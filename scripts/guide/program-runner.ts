@@ -1,5 +1,5 @@
-// Executes programs one after the other in this process, and reports each to the parent: what it printed, how it ended, and
-// whether it left something open that would have kept a process of its own alive.
+// Executes programs one after the other in this process, and reports each to the parent: its output, how it ended, and
+// whether it left something open that would have kept its own process alive.
 //   node --conditions=holdfast-source --import tsx program-runner.ts file…
 import process from "node:process";
 import { setImmediate as nextRound, setTimeout as wait } from "node:timers/promises";
@@ -26,7 +26,7 @@ for (const file of process.argv.slice(2)) {
   const fault = (await faultOf(file)) ?? (await leftOpen(before));
   process.stdout.write = write;
   await report({ file, printed, ...(fault === undefined ? {} : { fault }) });
-  // One that does not end would go on beside the next.
+  // A program that does not end would keep running beside the next.
   if (fault !== undefined) process.exit(1);
 }
 process.disconnect?.();
@@ -54,7 +54,7 @@ async function leftOpen(before: readonly string[]): Promise<string | undefined> 
     const left = openResources();
     for (const kind of before) if (left.includes(kind)) left.splice(left.indexOf(kind), 1);
     if (left.length === 0) return undefined;
-    if (waitedMs >= CLOSING_MS) return `it would not end by itself: ${left.join(", ")} still open`;
+    if (waitedMs >= CLOSING_MS) return `it does not end on its own: ${left.join(", ")} still open`;
     await wait(10);
   }
 }

@@ -1,4 +1,4 @@
-// Lays the blocks of the guide out as files that tsc, tsx and vitest can read, in a folder that git ignores.
+// Writes the blocks of the guide as files that tsc, tsx and vitest can read, in a folder that git ignores.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ export function readGuide(): Block[] {
   return pageNames().flatMap((page) => readBlocks(page, readFileSync(path.join(guideFolder, `${page}.md`), "utf8")));
 }
 
-/** A folder of its own for each time that the guide is checked: two of them at once do not disturb each other. */
+/** A separate folder for each check of the guide, so that two at once do not disturb each other. */
 export class Workspace {
   readonly folder: string;
 
@@ -31,7 +31,7 @@ export class Workspace {
     writeFileSync(path.join(this.folder, "tsconfig.json"), JSON.stringify(TSCONFIG));
     for (const block of blocks) {
       mkdirSync(path.join(this.folder, block.page), { recursive: true });
-      // The code stands on the same lines as in the page, so that a message about it can be looked up there.
+      // The code is on the same lines as in the page, so that messages point there.
       writeFileSync(this.pathOf(block), "\n".repeat(block.line - 1) + block.code, { flag: "wx" });
     }
   }

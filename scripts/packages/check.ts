@@ -1,5 +1,6 @@
-// Packs what is published and uses it as an application would, in projects outside the repository: installed with npm and
-// with pnpm, compiled (nodenext and bundler), executed, bundled. It needs the registry, or a cache of what it installs.
+// Packs the published packages and uses them as an application would, in projects outside the repository: installed
+// with npm and with pnpm, compiled (nodenext and bundler), executed, bundled. It needs the registry, or a cache of what
+// it installs.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import os from "node:os";
@@ -13,17 +14,17 @@ import { copyReadme, copySamples, makeProject, makeWorkspace, writeCompilerOptio
 import { findLeftovers, packAll, type Tarball } from "./tarballs.ts";
 
 const PNPM = "10.34.8";
-/** The compiler of an application that does not have the newest. The repository's own is used besides. */
+/** The compiler of an application that does not have the newest one. The repository's own is used as well. */
 const EARLIER_TYPESCRIPT = "5.9.3";
 const TYPES = { "@types/node": "^20" };
-/** Without a network npm would try for ten minutes. */
+/** Without a network, npm would retry for ten minutes. */
 const RETRIES = { "fetch-retries": 1, "fetch-retry-mintimeout": 1_000, "fetch-retry-maxtimeout": 2_000 };
 const retries = (prefix: string): string[] =>
   Object.entries(RETRIES).map(([name, value]) => `${prefix}${name}=${value}`);
 const REGISTRY_CACHE = ["--prefer-offline", "--no-audit", "--no-fund", ...retries("--")];
 const FALLBACK_DRIVER = "@holdfast/sqlite-node20";
 
-/** Kept between runs, and gone with node_modules. */
+/** Kept between runs; removed with node_modules. */
 const cache = path.join(root, "node_modules", ".cache", "pack-check");
 const newestTsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
 
@@ -34,7 +35,7 @@ async function main(folder: string): Promise<void> {
     checkNpmProject(path.join(folder, "with-npm"), tarballs),
     checkPnpmProject(path.join(folder, "with-pnpm"), tarballs),
   ];
-  // All of them end before anything is cleaned up.
+  // Wait for all of them before anything is cleaned up.
   const failed = (await Promise.allSettled(lines)).find((outcome) => outcome.status === "rejected");
   if (failed) throw failed.reason;
 }
@@ -68,7 +69,7 @@ async function installWithNpm(folder: string, tarballs: readonly Tarball[]): Pro
   makeProject({ folder, tarballs, uses, devDependencies });
   copySamples(folder, ["by-name.ts", "worker.ts", "both-stores.ts", "held-values.ts"]);
   await command("npm", ["install", ...REGISTRY_CACHE], { cwd: folder });
-  // A second copy of the core would have its own classes and its own notion of a client.
+  // A second copy of the core would have its own classes, and clients would not be recognized across copies.
   const copies = ["sqlite", "postgres"].map((name) =>
     path.join(folder, "node_modules/@holdfast", name, "node_modules"),
   );
@@ -94,14 +95,16 @@ async function compileAll(folder: string): Promise<void> {
   await compile(earlierTsc);
 }
 
-/** Minified, because that breaks whatever relies on names; as a module and not, because only modules know their own URL. */
+/**
+ * Minified, because that breaks code that relies on names; in both formats, because only modules know their own URL.
+ */
 async function checkBundles(folder: string): Promise<void> {
   await bundle(folder, "worker.ts", "esm", "bundle/worker.mjs");
   await bundle(folder, "worker.ts", "cjs", "bundle/worker.cjs");
   await bundle(folder, "both-stores.ts", "cjs", "bundle/both-stores.cjs");
-  // What a bundle needs besides Node is the native driver; in the folder of the project, it finds that.
+  // Besides Node, a bundle needs only the native driver, which it finds in the folder of the project.
   await expectOutput(folder, "bundle/worker.mjs", "counted 2");
-  // The same id on the same file is the same run, whoever asks.
+  // The same id on the same file is the same run, whichever process starts it.
   await expectOutput(folder, "bundle/worker.cjs", "counted 2");
   await expectOutput(folder, "bundle/both-stores.cjs", "hello from a bundle");
   const text = readFileSync(path.join(folder, "bundle/both-stores.cjs"), "utf8");
@@ -119,7 +122,7 @@ async function bundle(folder: string, entry: string, format: Format, outfile: st
     target: "node20",
     format,
     outfile,
-    // A bundle that is not a module has no import.meta; the packages know.
+    // A bundle that is not a module has no import.meta; the packages handle that.
     logOverride: { "empty-import-meta": "silent" },
     logLevel: "silent",
   });
@@ -127,7 +130,7 @@ async function bundle(folder: string, entry: string, format: Format, outfile: st
   if (messages.length > 0) throw new CheckFailed([`esbuild, ${entry} as ${format}:`, ...messages].join("\n  "));
 }
 
-/** A member of a workspace in which nothing is hoisted: the core does not see the adapter, only the application does. */
+/** A member of a workspace without hoisting: only the application sees the adapter, the core does not. */
 async function installWithPnpm(folder: string, tarballs: readonly Tarball[]): Promise<void> {
   makeWorkspace(folder, tarballs);
   const application = path.join(folder, "application");

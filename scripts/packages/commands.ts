@@ -1,4 +1,4 @@
-// Runs commands as a person would in a terminal of his own: without what `npm run` has put into the environment.
+// Runs commands as a person would in a terminal: without the variables that `npm run` adds to the environment.
 import { spawn } from "node:child_process";
 import path from "node:path";
 import process from "node:process";
@@ -10,11 +10,11 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What tells npm and pnpm where packages come from; the rest of npm_… is about the script that is running. */
+/** What tells npm and pnpm where packages come from; the rest of npm_… is about the running script. */
 const KEPT = /^npm_config_(?:registry|cache|userconfig|globalconfig|proxy|https?_proxy|noproxy|cafile|ca|strict_ssl)$/i;
 const OFFLINE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT/;
 
-/** Its output, or what went wrong. */
+/** The output; throws if the command fails. */
 export async function command(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const { code, output } = await spawned(file, args, options);
   if (code === 0) return output;
@@ -28,7 +28,7 @@ export async function command(file: string, args: readonly string[], options: Co
   throw new CheckFailed(`${line} ended with ${code} in ${options.cwd}\n${output}`);
 }
 
-/** A program of Node: by its file. */
+/** Runs a Node program by its file. */
 export function node(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
   return command(process.execPath, [file, ...args], options);
 }

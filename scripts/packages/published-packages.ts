@@ -1,4 +1,4 @@
-// The packages that are published: those below packages/ that are not private.
+// The published packages: those under packages/ that are not private.
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ export interface Manifest {
 }
 
 export interface PublishedPackage {
-  /** Below packages/. */
+  /** Under packages/. */
   readonly folder: string;
   readonly path: string;
   readonly manifest: Manifest;

@@ -1,10 +1,10 @@
-// publint and arethetypeswrong: what a package promises its importers, read from its tarball.
+// publint and arethetypeswrong: whether a package, read from its tarball, works for its importers.
 import { readFileSync } from "node:fs";
 import { checkPackage, createPackageFromTarballData, type Problem } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 
-/** The packages are modules only, and have entry points: importers that know neither are not served. */
+/** The packages are ES modules with entry points; importers that support neither are not served. */
 function isServed(problem: Problem): boolean {
   if (!("resolutionKind" in problem)) return true;
   return problem.resolutionKind !== "node10" && problem.resolutionKind !== "node16-cjs";

@@ -1,4 +1,4 @@
-// An empty project outside the repository that installs the tarballs: as an application has them.
+// An empty project outside the repository that installs the tarballs, as an application would.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { root } from "./published-packages.ts";
@@ -9,7 +9,7 @@ const SAMPLES = path.join(root, "scripts", "packages", "sample");
 export interface SampleProjectParams {
   readonly folder: string;
   readonly tarballs: readonly Tarball[];
-  /** Packages that the application names; what those need comes along. */
+  /** Packages that the application names; their own dependencies are installed with them. */
   readonly uses: readonly string[];
   readonly devDependencies: Readonly<Record<string, string>>;
 }
@@ -17,7 +17,7 @@ export interface SampleProjectParams {
 export function makeProject({ folder, tarballs, uses, devDependencies }: SampleProjectParams): void {
   const files = filesByName(tarballs);
   const dependencies = Object.fromEntries(uses.map((name) => [name, files[name]]));
-  // What is not in the registry yet, but a package asks for by its version.
+  // Versions that a package depends on and that are not in the registry yet.
   const overrides = Object.fromEntries(Object.entries(files).filter(([name]) => !uses.includes(name)));
   writeManifest(folder, { name: "application", type: "module", dependencies, devDependencies, overrides });
 }
@@ -37,7 +37,7 @@ function writeManifest(folder: string, manifest: object): void {
   writeFileSync(path.join(folder, "package.json"), JSON.stringify({ private: true, ...manifest }, null, 2));
 }
 
-/** As strict as a user may be: with the declarations of libraries checked, and declarations of his own. */
+/** As strict as a user may be: with the declarations of libraries checked, and declarations emitted. */
 export function writeCompilerOptions(folder: string, moduleResolution: "nodenext" | "bundler", out: string): string {
   const file = path.join(folder, `tsconfig.${moduleResolution}.json`);
   const compilerOptions = {
@@ -65,7 +65,7 @@ export function copySamples(folder: string, names: readonly string[]): void {
   for (const name of names) cpSync(path.join(SAMPLES, name), path.join(folder, name));
 }
 
-/** The code that the README of a package shows, each block as a program. */
+/** The code in the README of a package, each block as a program. */
 export function copyReadme(folder: string, packageFolder: string): void {
   const text = readFileSync(path.join(packageFolder, "README.md"), "utf8");
   for (const [index, block] of [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].entries()) {

@@ -1,4 +1,4 @@
-// Packs the packages, and says what is in a package that should not be, or is missing.
+// Packs the packages, and reports files that should not be in a package, or are missing.
 import path from "node:path";
 import { CheckFailed, command } from "./commands.ts";
 import { readPublishedPackages, root } from "./published-packages.ts";
@@ -6,7 +6,7 @@ import { readPublishedPackages, root } from "./published-packages.ts";
 export interface Tarball {
   readonly name: string;
   readonly file: string;
-  /** What is in it, by path. */
+  /** The paths of its files. */
   readonly files: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export async function packAll(folder: string): Promise<Tarball[]> {
   const output = await command("npm", ["pack", "--json", "--pack-destination", folder, ...chosen], { cwd: root });
   // The scripts that build a package print around the report.
   const report = /^\[$[\s\S]*^\]$/m.exec(output)?.[0];
-  if (report === undefined) throw new CheckFailed(`npm pack gave no report:\n${output}`);
+  if (report === undefined) throw new CheckFailed(`npm pack printed no report:\n${output}`);
   return (JSON.parse(report) as PackReport[]).map(({ name, filename, files }) => ({
     name,
     file: path.join(folder, filename),
@@ -30,7 +30,7 @@ export async function packAll(folder: string): Promise<Tarball[]> {
   }));
 }
 
-/** `read` gives the text of a file of the package. */
+/** `read` returns the text of a file of the package. */
 export function findLeftovers(files: readonly string[], read: (file: string) => string): string[] {
   const packed = new Set(files);
   const missing = ["package.json", "README.md", "LICENSE"].filter((file) => !packed.has(file));

@@ -1,11 +1,11 @@
-// Every type that a public declaration mentions can be imported by its name from one of the package's entry points. A
-// type that cannot be named cannot be written down by users: not as a parameter of their own functions, and not in the
+// Every type that a public declaration mentions can be imported by its name from one of the package's entry points.
+// Users cannot write down a type that has no name: not as a parameter of their own functions, and not in the
 // declarations that the compiler writes for their packages.
 //
-// This looks at the emitted .d.ts files, because those are what users have. It expects entry points that are lists of
-// names. A class that they export as a type only is never constructed or extended by users, so what its constructor, its
-// static and its protected members mention does not count. Nor does what types are computed with, as long as it cannot be
-// in the type that comes of it: what a conditional type compares, what a private computation accepts, what is indexed.
+// This reads the emitted .d.ts files, because those are what users have. It expects entry points that are lists of
+// names. Users never construct or extend a class that is exported only as a type, so types mentioned by its
+// constructor, its static and its protected members do not count. Nor do the inputs of computed types, as long as they
+// cannot appear in the result: what a conditional type compares, what a private computation accepts, what is indexed.
 import path from "node:path";
 import { isNode, nameOf, parseSource, type Source, type SyntaxNode } from "../tidy/source.ts";
 
@@ -24,14 +24,14 @@ interface Place {
 
 interface Module {
   readonly declarations: ReadonlyMap<string, readonly SyntaxNode[]>;
-  /** Names that stand for something in another file of the package. `*` is all of that file. */
+  /** Names that refer to another file of the package. `*` is all of that file. */
   readonly imports: ReadonlyMap<string, Place>;
   readonly exports: ReadonlyMap<string, Place & { readonly typeOnly: boolean }>;
-  /** Files all of whose exports are exported here too. */
+  /** Files whose exports are all re-exported here. */
   readonly stars: readonly string[];
 }
 
-/** One sentence for each public declaration and type that it mentions and nobody can import. */
+/** One sentence for each public declaration and each type that it mentions and that cannot be imported. */
 export function findUnnameableTypes({ files, entries }: TypeNamesParams): string[] {
   const modules = new Map(files.map((file) => [file.path, readModule(file)]));
   const published = publishedBy(modules, entries);
@@ -79,7 +79,7 @@ function locateMention(modules: ReadonlyMap<string, Module>, file: string, menti
   return place === undefined ? undefined : locate(modules, { file: place, name });
 }
 
-/** Where a name that stands in a file is declared; undefined for what is global or of another package. */
+/** Where a name in a file is declared; undefined for globals and names from other packages. */
 function locate(modules: ReadonlyMap<string, Module>, place: Place, seen = new Set<string>()): Place | undefined {
   const module = modules.get(place.file);
   if (!module || seen.has(keyOf(place))) return undefined;
@@ -107,7 +107,7 @@ const COMPUTED: ReadonlySet<string> = new Set([
   "TSIndexedAccessType",
 ]);
 
-/** A computed type that its file keeps to itself is written out where it is used. What it is made of is looked at instead. */
+/** A computed type that its file does not export is expanded where it is used. Its parts are checked instead. */
 function isComputation(modules: ReadonlyMap<string, Module>, { file, name }: Place): boolean {
   const module = modules.get(file);
   const annotation = module?.declarations.get(name)?.[0]?.typeAnnotation;
@@ -146,7 +146,7 @@ function readModule(source: Source): Module {
   return { declarations, imports, exports, stars };
 }
 
-/** The declaration file that a relative import names, whichever ending it gives. */
+/** The declaration file that a relative import names, with any extension. */
 function fileNamedBy(from: string, specifier: string | undefined): string | undefined {
   if (specifier === undefined || !specifier.startsWith(".")) return undefined;
   return path.posix.join(path.posix.dirname(from), specifier).replace(/\.[jt]s$/, ".d.ts");
@@ -173,14 +173,14 @@ interface Mention {
   readonly name: string;
   /** The module of `import("./file.ts").Name`. */
   readonly from?: string;
-  /** One of its members is taken out of it, as in `Name["member"]`: nobody holds the whole. */
+  /** A member is taken from it, as in `Name["member"]`: users do not hold the whole type. */
   readonly isIndexed: boolean;
 }
 
 /** What users can do with a declaration. */
 interface Usage {
   readonly constructible: boolean;
-  /** Whether they give it type arguments: then they need the types that it accepts. */
+  /** Whether they pass type arguments to it: then they need the types that it accepts. */
   readonly callable: boolean;
 }
 
@@ -188,7 +188,7 @@ function mentionsOf({ constructible, callable }: Usage): (declaration: SyntaxNod
   return (declaration) => {
     const mentions: Mention[] = [];
     const visit = (node: SyntaxNode, isIndexed: boolean): void => {
-      // The type of a constant is written out where it is used, and private members are emitted without types.
+      // The type of a constant is expanded where it is used, and private members are emitted without types.
       if (node.type === "TSTypeQuery" || node.accessibility === "private") return;
       if (!constructible && isForSubclasses(node)) return;
       const name = typeNamedBy(node);
@@ -206,7 +206,7 @@ function mentionsOf({ constructible, callable }: Usage): (declaration: SyntaxNod
   };
 }
 
-/** The two sides of a condition decide which type comes of it, and are in none. */
+/** The two sides of a condition decide the resulting type, but are not part of it. */
 function isOnlyCompared(node: SyntaxNode, key: string): boolean {
   return node.type === "TSConditionalType" && (key === "checkType" || key === "extendsType");
 }
@@ -231,7 +231,7 @@ function typeNamedBy(node: SyntaxNode): string | undefined {
   }
 }
 
-/** `port.Store` for a name behind a namespace. */
+/** `port.Store` for a name in a namespace. */
 function qualifiedName(node: unknown): string | undefined {
   if (!isNode(node)) return undefined;
   if (node.type === "TSQualifiedName") return `${qualifiedName(node.left)}.${nameOf(node.right)}`;

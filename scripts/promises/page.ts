@@ -1,8 +1,8 @@
-// docs/PROMISES.md as data: its sections, the rows of their tables, and the counts that they add up to.
+// docs/PROMISES.md as data: its sections, the rows of their tables, and their totals.
 
 export const STATES = ["done", "partly", "not yet"] as const;
 
-/** What a row is made of; rows of decisions have no document. */
+/** The cells of a row; rows of decisions have no document. */
 export interface PromiseRow {
   readonly item: string;
   readonly feature: string;
@@ -58,7 +58,7 @@ function readTests(item: string, cell: string): NamedTest[] {
   return tests;
 }
 
-/** A test as the page names it: its title, linked to its file. */
+/** A test as shown on the page: its title, linked to its file. */
 export function testLink(title: string, file: string): string {
   return `[${title.replace(/[[\]<>|*\\`]/g, "\\$&")}](../${file})`;
 }
@@ -67,7 +67,7 @@ function unescapeText(text: string): string {
   return text.replace(/\\(.)/g, "$1");
 }
 
-/** The lines of the page that say how many promises there are, of each document and of each feature. */
+/** The lines of the page that count the promises, by document and by feature. */
 export function countLines(rows: readonly PromiseRow[], documents: readonly string[]): string[] {
   const features = [...new Set(rows.map(({ feature }) => feature))];
   return [
@@ -78,7 +78,7 @@ export function countLines(rows: readonly PromiseRow[], documents: readonly stri
   ];
 }
 
-/** Those lines as the page has them, without what is not counted: descriptions and anchors. */
+/** Those lines as written on the page, without the parts that are not counts: descriptions and anchors. */
 export function writtenCounts(page: string): string[] {
   return page
     .split("\n")

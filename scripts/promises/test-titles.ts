@@ -1,10 +1,10 @@
-// The titles of the tests in a file, each with those of the groups around it: `a step › runs once`.
+// The titles of the tests in a file, each with the titles of its groups: `a step › runs once`.
 import { isNode, nameOf, parseSource, type Source, type SyntaxNode, walk } from "../tidy/source.ts";
 
 const GROUPS = ["describe", "suite"];
 const TESTS = ["test", "it"];
 
-/** Between the title of a group and that of a test. */
+/** Between the title of a group and the title of a test. */
 export const TITLE_SEPARATOR = " › ";
 
 export function testTitles(source: Source): string[] {
@@ -19,7 +19,10 @@ export function testTitles(source: Source): string[] {
   return titles;
 }
 
-/** Of `test("title", …)`, and of `test.each(table)("title", …)` and templates as they are written, with their placeholders. */
+/**
+ * The title in `test("title", …)`; titles of `test.each(table)("title", …)` and templates are as written, with
+ * placeholders.
+ */
 function titleOf(node: SyntaxNode, functions: readonly string[], { text }: Source): string | undefined {
   if (node.type !== "CallExpression" || !Array.isArray(node.arguments)) return undefined;
   const [first] = node.arguments as SyntaxNode[];
@@ -27,7 +30,7 @@ function titleOf(node: SyntaxNode, functions: readonly string[], { text }: Sourc
   return title !== undefined && functions.includes(rootOf(node.callee) ?? "") ? title : undefined;
 }
 
-/** Of a suite of the store contract, `{ noun: "claims", cases: { "title": … } }`: the keys of its cases. */
+/** The keys of the cases of a conformance suite, `{ noun: "claims", cases: { "title": … } }`. */
 function caseTitles(node: SyntaxNode): string[] {
   const noun = literalOf(propertyOf(node, "noun"));
   const cases = propertyOf(node, "cases");

@@ -1,4 +1,4 @@
-// Reads what a package exports, with its doc comments, from the sources. The parser is the one of the tidy rules.
+// Reads what a package exports, with its doc comments, from the sources. It uses the parser of the tidy rules.
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parseSync } from "vite";
@@ -6,7 +6,7 @@ import { isNode, nameOf, type SyntaxNode } from "../tidy/source.ts";
 
 export interface Doc {
   readonly text: string;
-  /** What stands behind `@defaultValue`. */
+  /** The text after `@defaultValue`. */
   readonly defaultValue: string | undefined;
   readonly internal: boolean;
 }
@@ -15,9 +15,9 @@ export interface Member {
   readonly name: string;
   readonly doc: Doc;
   readonly optional: boolean;
-  /** Of a property; undefined for a method. */
+  /** The type of a property; undefined for a method. */
   readonly type: string | undefined;
-  /** Of a method, one for each overload. */
+  /** The signatures of a method, one per overload. */
   readonly signatures: readonly string[];
 }
 
@@ -25,10 +25,10 @@ export interface Declaration {
   readonly name: string;
   readonly kind: "function" | "interface" | "class" | "type" | "const";
   readonly doc: Doc;
-  /** A function's overloads, or the head of a type. */
+  /** The overloads of a function, or the head of a type. */
   readonly signatures: readonly string[];
   readonly members: readonly Member[];
-  /** Names of what it extends. */
+  /** The names of what it extends. */
   readonly parents: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface File {
   readonly comments: readonly { readonly start: number; readonly end: number; readonly value: string }[];
 }
 
-/** Everything that the files of a package declare for others, by name. */
+/** Every exported declaration in the files of a package, by name. */
 export function readDeclarations(folder: string): ReadonlyMap<string, Declaration> {
   const found = new Map<string, Declaration>();
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
@@ -69,7 +69,7 @@ function declarationsIn(file: File): Declaration[] {
     const declaration = declarationOf(file, node, node.declaration);
     if (!declaration) continue;
     const before = found.get(declaration.name);
-    // The implementation behind overloads is nobody's business.
+    // The implementation of overloads is not part of the public signature.
     if (before && isImplementation(node.declaration)) continue;
     const signatures = [...(before?.signatures ?? []), ...declaration.signatures];
     found.set(declaration.name, { ...declaration, doc: before?.doc.text ? before.doc : declaration.doc, signatures });
@@ -144,7 +144,9 @@ function memberOf(file: File, node: SyntaxNode): Member | undefined {
   }
 }
 
-/** The head of a function: name, type parameters, parameters, result. Defaults of parameters are shown as optional ones. */
+/**
+ * The head of a function: name, type parameters, parameters, result. Parameters with defaults are shown as optional.
+ */
 function signature(file: File, node: SyntaxNode, fn: SyntaxNode): string {
   const params = (fn.params as SyntaxNode[]).map((param) => parameter(file, param));
   const generics = isNode(fn.typeParameters) ? file.text.slice(fn.typeParameters.start, fn.typeParameters.end) : "";
@@ -165,7 +167,7 @@ function typeText(file: File, annotation: SyntaxNode): string {
   return tidied(file.text.slice(type.start, type.end));
 }
 
-/** On one line, and without what only helps the compiler: the texts of durations, and the choice of an overload. */
+/** On one line, and without what only helps the compiler: the types of duration texts, and overload selection. */
 function tidied(text: string): string {
   return text
     .replace(/\/\*\*[\s\S]*?\*\/|\/\/[^\n]*/g, " ")
@@ -186,7 +188,7 @@ function isImplementation(node: unknown): boolean {
   return isNode(node) && (node.type === "FunctionDeclaration" || node.type === "FunctionExpression");
 }
 
-/** The doc comment may be followed by remarks to a linter. */
+/** The doc comment may be followed by linter comments. */
 function docBefore(file: File, start: number): Doc {
   const comment = file.comments.findLast(
     ({ value, end }) => value.startsWith("*") && end <= start && /^(?:\s|\/\/.*\n)*$/.test(file.text.slice(end, start)),
@@ -198,7 +200,7 @@ function docBefore(file: File, start: number): Doc {
   return { text: flowing(about), defaultValue: defaultValue && flowing(defaultValue), internal };
 }
 
-/** Lines of one paragraph, or of one list item, become one line. */
+/** Joins the lines of a paragraph, or of a list item, into one line. */
 function flowing(text: string): string {
   return text.trim().replace(/\n(?![-\n])/g, " ");
 }

@@ -5,16 +5,16 @@ const HEAD = `# Events
 
 <!-- Written by \`npm run docs\` from \`packages/holdfast/src/model/event.ts\`. Change that. -->
 
-What may stand in the history of a run (\`handle.history()\`). Each event has its number (\`seq\`, from 0 without gaps), its time
-(\`at\`), and what the table says. Stores keep a type as its code, so a code is never used for something else.
+The events that the history of a run may have (\`handle.history()\`). Each event has its number (\`seq\`, from 0 without gaps), its time
+(\`at\`), and the fields in the table. Stores keep a type as its code, so a code is never reused.
 
 The role says how an event came to be, and so how replay treats it:
 
-- **delivered**: it was handed to the workflow code, which ran until it had nothing left to do. That is a turn.
-- **command**: workflow code asked for it during a turn, so it stands right behind the event of that turn. A *lenient* one may
-  come and go between versions of the code.
-- **note**: the engine wrote it down; workflow code never saw it.
-- **row**: it is the run row. The start and the end of a run have no row of their own.
+- **delivered**: it was delivered to the workflow code, which ran until it waited again. That is a turn.
+- **command**: workflow code requested it during a turn, so it comes right after the event of that turn. A *lenient* command
+  may be missing from, or new in, another version of the code.
+- **note**: the engine recorded it; workflow code never saw it.
+- **row**: it is kept in the run row. The start and the end of a run have no event row.
 
 | code | type | category | role | about | value | further fields | written by |
 |---|---|---|---|---|---|---|---|

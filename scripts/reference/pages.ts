@@ -1,4 +1,5 @@
-// What stands on which page of the reference, and how. What an entry point exports and no page names comes last on its page.
+// The layout of the reference: what is on which page. Exports that no page names come last on the page of their entry
+// point.
 import path from "node:path";
 import { type Declaration, exportedNames, type Member, readDeclarations } from "./declarations.ts";
 
@@ -11,17 +12,17 @@ interface Page {
   readonly file: string;
   readonly title: string;
   readonly about: string;
-  /** Folder of the sources, and the entry point in it. */
+  /** The folder of the sources, and its entry point. */
   readonly from: string;
   readonly entry: string;
   readonly sections: readonly Section[];
-  /** Whether what no other page has comes here. */
+  /** Whether exports that no other page has go here. */
   readonly takes: (name: string) => boolean;
 }
 
 const CORE = "packages/holdfast/src";
 
-/** How members are called in code: `ctx.step`. */
+/** How members are shown in code: `ctx.step`. */
 const CALLED: Readonly<Record<string, string>> = {
   Context: "ctx",
   Client: "hf",
@@ -34,7 +35,7 @@ const CALLED: Readonly<Record<string, string>> = {
   Tx: "tx",
 };
 
-/** Their members are for whoever writes a store, or are told elsewhere. */
+/** Types whose members are only for store authors, or are documented elsewhere. */
 const BRIEF: ReadonlySet<string> = new Set(["MemoryStore", "MemoryNotifier", "SeededSource", "MortalLife"]);
 
 const isError = (name: string): boolean => /Error|ERROR/.test(name);
@@ -61,7 +62,7 @@ const PAGES: readonly Page[] = [
   {
     file: "in-a-workflow.md",
     title: "In a workflow",
-    about: "What the function of a workflow is given: `ctx`, and what its calls take.",
+    about: "What the function of a workflow receives: `ctx`, and the arguments of its calls.",
     from: CORE,
     entry: "index.ts",
     takes: () => false,
@@ -87,7 +88,8 @@ const PAGES: readonly Page[] = [
   {
     file: "from-outside.md",
     title: "From outside",
-    about: 'Starting runs, finding them, talking to them, and running workers: `import { connect } from "holdfast"`.',
+    about:
+      'Starting runs, finding them, sending them messages, and running workers: `import { connect } from "holdfast"`.',
     from: CORE,
     entry: "index.ts",
     takes: (name) => !isError(name),
@@ -170,7 +172,7 @@ const PAGES: readonly Page[] = [
   {
     file: "sqlite.md",
     title: "@holdfast/sqlite",
-    about: 'Transactions on SQLite. `connect("file:app.db")` loads the package by itself; see [SQLite](../sqlite.md).',
+    about: 'Transactions on SQLite. `connect("file:app.db")` loads the package on its own; see [SQLite](../sqlite.md).',
     from: "packages/sqlite/src",
     entry: "index.ts",
     takes: () => true,
@@ -183,7 +185,7 @@ const PAGES: readonly Page[] = [
     file: "postgres.md",
     title: "@holdfast/postgres",
     about:
-      'Transactions on PostgreSQL. `connect("postgres://…")` loads the package by itself; see [PostgreSQL](../postgresql.md).',
+      'Transactions on PostgreSQL. `connect("postgres://…")` loads the package on its own; see [PostgreSQL](../postgresql.md).',
     from: "packages/postgres/src",
     entry: "index.ts",
     takes: () => true,
@@ -197,7 +199,7 @@ const PAGES: readonly Page[] = [
   },
 ];
 
-/** The pages as they should be, by file name; and what is wrong with the doc comments behind them. */
+/** The pages as they should be, by file name, and what is wrong with the doc comments behind them. */
 export function renderReference(root: string): {
   readonly pages: ReadonlyMap<string, string>;
   readonly faults: string[];
@@ -212,7 +214,7 @@ export function renderReference(root: string): {
     const sections = [...page.sections, { title: "Also exported", names: unnamed(page, exported) }];
     const text = sections.flatMap(({ title, names }) => {
       const shown = names.flatMap(
-        (name) => declared.get(name) ?? faulty(faults, `${page.file}: nothing is called ${name}`),
+        (name) => declared.get(name) ?? faulty(faults, `${page.file}: there is no export called ${name}`),
       );
       for (const declaration of shown) checkDefaults(declaration, declared, faults);
       return shown.length === 0 ? [] : [`## ${title}`, ...shown.flatMap((declaration) => entry(declaration, declared))];
@@ -242,7 +244,7 @@ function index(pages: ReadonlyMap<string, string>): string {
   return [
     "# Reference",
     HEAD,
-    "Every export, with its signature, its options and their defaults, as the editor shows them. How it all belongs together is told in the [guide](../guide/README.md).",
+    "Every export, with its signature, its options and their defaults, as the editor shows them. The [guide](../guide/README.md) explains how it fits together.",
     ["| page | what it is about | |", "|---|---|---|", ...rows].join("\n"),
   ].join("\n\n");
 }
@@ -266,7 +268,7 @@ function memberEntry(owner: string, { name, doc, type, signatures }: Member): st
   return [`#### ${owner}.${name}`, ...(doc.text === "" ? [] : [doc.text]), `\`\`\`ts\n${code.join("\n")}\n\`\`\``];
 }
 
-/** Of overloads that differ only in what the compiler makes of them, the general one. */
+/** Of overloads that differ only for the compiler, the most general one. */
 function shownSignatures(signatures: readonly string[]): string[] {
   const general = signatures.filter((text) => !text.includes("& Whole<"));
   return [...new Set(general.length > 0 ? general : signatures)];
@@ -296,7 +298,7 @@ function membersWithParents(declaration: Declaration, declared: ReadonlyMap<stri
   return [...declaration.members, ...inherited.filter(({ name }) => !own.has(name))];
 }
 
-/** An option without its default makes people look for it in the sources. */
+/** An option without a documented default makes people look for it in the sources. */
 function checkDefaults(declaration: Declaration, declared: ReadonlyMap<string, Declaration>, faults: string[]): void {
   const { name, kind, doc } = declaration;
   if (doc.text === "" && kind !== "const") faults.push(`${name} has no doc comment`);
@@ -305,7 +307,7 @@ function checkDefaults(declaration: Declaration, declared: ReadonlyMap<string, D
   for (const member of membersWithParents(declaration, declared)) {
     if (member.doc.text === "") faults.push(`${name}.${member.name} has no doc comment`);
     if (isOptions && member.optional && !member.doc.defaultValue)
-      faults.push(`${name}.${member.name} does not say its default (@defaultValue)`);
+      faults.push(`${name}.${member.name} does not document its default (@defaultValue)`);
   }
 }
 

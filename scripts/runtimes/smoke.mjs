@@ -1,7 +1,7 @@
-// What every runtime must be able to do, on the store that is named:
+// What every runtime must be able to do, on the given store:
 //   <runtime> smoke.mjs memory: | file:… | postgres://…
-// An order with a retry, a signal, a sleep, a transaction step and a compensation. On a store that processes share, its first
-// worker is a process of its own, which is killed in the middle of a step. Prints "ok", or throws.
+// An order with a retry, a signal, a sleep, a transaction step and a compensation. On a store that processes can share,
+// its first worker is a separate process, which is killed in the middle of a step. Prints "ok", or throws.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ const order = workflow("order", async (ctx, input) => {
   const booked = adapter ? await adapter.transaction(ctx, "book", (tx) => read(tx)) : 1;
   const label = await ctx.step("label", async (s) => {
     tell("label");
-    // The first worker never gets any further.
+    // The first worker never gets past this step.
     if (role === "worker") await once(s.signal, "abort");
     return `label of ${input.id}`;
   });
@@ -90,7 +90,7 @@ async function startDoomed() {
     told.add(what);
     wake();
   });
-  const gone = exited.then(() => Promise.reject(new Error("the first worker ended by itself")));
+  const gone = exited.then(() => Promise.reject(new Error("the first worker ended unexpectedly")));
   gone.catch(() => {});
   const reached = async (what) => {
     while (!told.has(what)) {

@@ -1,4 +1,4 @@
-// A program in a process of its own, which the test watches and sends signals to.
+// A program in a separate process, which the test watches and sends signals to.
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -24,7 +24,7 @@ export class ChildWorker {
     });
   }
 
-  /** Resolves when it has written a line with that text; rejects when it ends without. */
+  /** Resolves when it has written a line with that text; rejects if it ends without. */
   wrote(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting = { text, resolve };
@@ -37,7 +37,7 @@ export class ChildWorker {
     this.#child.kill(signal);
   }
 
-  /** If it is still there. */
+  /** Kills it if it is still running. */
   kill(): void {
     if (this.#child.exitCode === null) this.#child.kill("SIGKILL");
   }

@@ -1,12 +1,14 @@
-// A worker process that is told to end: it starts a run whose first step lasts until the store says that its worker drains.
+// A worker process that is asked to stop: it starts a run whose first step lasts until the store says that its worker
+// drains.
 //   node --conditions=holdfast-source --import tsx worker-program.ts url mode
-// Modes: "hand-on" ends the step then; "hang" only when it is aborted; "beside" is like "hang", with somebody else who listens to signals.
+// Modes: "hand-on" ends the step then; "hang" only when it is aborted; "beside" is like "hang", with another signal
+// listener.
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
 import { connect, silentLogger } from "holdfast";
 import { twoSteps } from "./two-steps.ts";
 
-/** Longer than a signal may take to come twice because a launcher passes it on. */
+/** Longer than the time in which a signal may arrive twice because a launcher passes it on. */
 const BEYOND_ECHO_MS = 300;
 
 const [url = "", mode = ""] = process.argv.slice(2);
@@ -26,7 +28,7 @@ const shipping = twoSteps({
   },
   second: () => console.log("second step"),
 });
-if (mode === "beside") process.on("SIGINT", () => console.log("somebody else heard it"));
+if (mode === "beside") process.on("SIGINT", () => console.log("another listener heard it"));
 await hf.worker({ workflows: [shipping], handleSignals: true, name: "one" }).start();
 await hf.worker({ workflows: [], queues: ["idle"], handleSignals: true, name: "two" }).start();
 await hf.start(shipping, undefined, { id: "r" });

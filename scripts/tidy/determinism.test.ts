@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkDeterminism } from "./determinism.ts";
 
-const SOURCE = "packages/holdfast/src/engine/worker.ts";
+const SOURCE = "packages/holdfast/src/engine/worker/worker.ts";
 
 function check(text: string, path = SOURCE): string[] {
   return checkDeterminism({ path, text }).map(({ line, message }) => `${line}: ${message}`);
@@ -56,8 +56,8 @@ test.each([
 
 describe("which files", () => {
   test.each([
-    "packages/holdfast/src/engine/system-clock.ts",
-    "packages/holdfast/src/engine/system-random.ts",
+    "packages/holdfast/src/system/clock.ts",
+    "packages/holdfast/src/system/random.ts",
     "examples/order/main.ts",
     "scripts/bench.ts",
   ])("%s may use the real clock", (path) => {

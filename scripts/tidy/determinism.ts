@@ -15,9 +15,9 @@ import {
 
 /** The files that implement the ports with the real clock and real randomness. */
 const REAL_SOURCES: readonly string[] = [
-  "packages/holdfast/src/engine/system-clock.ts",
+  "packages/holdfast/src/system/clock.ts",
   "packages/holdfast/src/testing/virtual-clock.ts",
-  "packages/holdfast/src/engine/system-random.ts",
+  "packages/holdfast/src/system/random.ts",
 ];
 
 const CLOCK = "take the time from the clock port";
@@ -37,7 +37,7 @@ const MEMBERS = new Map([
   ["Atomics.waitAsync", TIMER],
 ]);
 
-/** Global functions, and functions of node:crypto under whatever object they are reached. */
+/** Global functions, and functions of node:crypto on any object. */
 const TIMER_FUNCTIONS = ["setTimeout", "setInterval", "setImmediate", "queueMicrotask"];
 const RANDOM_FUNCTIONS = [
   "randomUUID",
@@ -130,7 +130,7 @@ function usesOfName(name: string): Use[] {
   return [];
 }
 
-/** False for names behind a dot and for the keys of objects and classes: `clock.setTimeout` is somebody's own method. */
+/** False for names after a dot and for keys of objects and classes: `clock.setTimeout` is another object's method. */
 function isReference(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
   if (parent === undefined || parent.computed === true) return true;
   if (parent.type === "MemberExpression") return parent.property !== node;

@@ -1,4 +1,5 @@
-// A file is named for the noun it exports, in kebab-case. Names that fit any content tell nothing and attract everything.
+// A file is named for the noun it exports, in kebab-case. Names that fit any content say nothing and attract
+// everything.
 import { type Finding, isCodeFile, type Source } from "./source.ts";
 
 const EMPTY_NAMES = ["util", "utils", "helper", "helpers", "common", "types", "manager"];

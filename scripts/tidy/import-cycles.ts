@@ -1,5 +1,5 @@
-// No file imports itself, through whatever other files. Type-only imports count too: files that cannot be told apart by their
-// types cannot be understood, moved or tested apart either. For the core and the adapters; across packages the manifests see to it.
+// No file imports itself through other files. Type-only imports count too: files that depend on each other's types cannot
+// be understood, moved or tested separately. Checks the core and the adapters; across packages the manifests prevent cycles.
 import path from "node:path";
 import { type Finding, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
 
@@ -12,7 +12,7 @@ export function checkImportCycles(sources: readonly Source[]): Finding[] {
   for (const source of watched) graph.set(source.path, importedFiles(source, known));
   return [...graph.keys()].flatMap((file) => {
     const cycle = shortestCycle(graph, file);
-    // Each cycle is told once, at the first of its files.
+    // Each cycle is reported once, at the first of its files.
     if (!cycle || cycle.some((other) => other < file)) return [];
     const way = [...cycle, file].map((other) => path.posix.basename(other)).join(" → ");
     return [{ path: file, line: 1, message: `imports itself: ${way}; move what both need down, or pass it in` }];
@@ -27,7 +27,7 @@ function importedFiles(source: Source, known: ReadonlySet<string>): string[] {
   return [...new Set(files)].filter((file) => known.has(file));
 }
 
-/** From the file back to it, the file first and not repeated; undefined when there is no way. */
+/** From the file back to it, the file first and not repeated; undefined if there is no path. */
 function shortestCycle(graph: ReadonlyMap<string, readonly string[]>, file: string): string[] | undefined {
   const cameFrom = new Map<string, string>();
   const queue = [file];

@@ -21,7 +21,8 @@ describe("inside the core", () => {
       "engine/worker.ts",
       `import { workflow } from "../define/workflow.ts";\nimport { AsyncResource } from "node:async_hooks";`,
     ],
-    ["client/client.ts", `import { Worker } from "../engine/worker.ts";`],
+    ["client/client.ts", `import { Worker } from "../engine/worker/worker.ts";`],
+    ["client/client.ts", `import { Lifetime } from "../calls/lifetime.ts";`],
     [
       "client/connect.ts",
       `import { MemoryStore } from "../memory/memory-store.ts";\nawait import("@holdfast/sqlite");`,
@@ -51,6 +52,12 @@ describe("inside the core", () => {
     ["engine/worker.ts", `import { a } from "../client/client.ts";`, "engine must not import client"],
     ["engine/worker.ts", `import { a } from "../memory/memory-store.ts";`, "engine must not import memory"],
     ["engine/worker.ts", `import { a } from "../testing/test-engine.ts";`, "engine must not import testing"],
+    [
+      "client/client.ts",
+      `import { a } from "../engine/claim/slots.ts";`,
+      "must not import the engine but engine/worker",
+    ],
+    ["calls/batcher.ts", `import { a } from "../engine/worker/worker.ts";`, "calls must not import engine"],
     ["client/client.ts", `import { a } from "../memory/memory-store.ts";`, "client must not import memory"],
     ["client/client.ts", `import { a } from "../index.ts";`, "client must not import index.ts"],
     ["memory/memory-store.ts", `import { a } from "../codec/json-codec.ts";`, "memory must not import codec"],
@@ -73,7 +80,7 @@ describe("inside the core", () => {
 
 describe("in an adapter", () => {
   test.each([
-    ["packages/sqlite/src/driver.ts", `await import("@holdfast/sqlite-node20");`],
+    ["packages/sqlite/src/database/driver.ts", `await import("@holdfast/sqlite-node20");`],
     ["packages/sqlite-node20/index.js", `export { DatabaseSync } from "@photostructure/sqlite";`],
     ["packages/postgres/src/store.ts", `import pg from "pg";\nimport type { Store } from "holdfast/adapter";`],
     ["packages/postgres/src/store.test.ts", `import { storeSuite } from "holdfast/testing";`],
@@ -88,7 +95,7 @@ describe("in an adapter", () => {
 
   test.each([
     [
-      "packages/postgres/src/pool.ts",
+      "packages/postgres/src/database/pool.ts",
       `import { a } from "../../../scripts/test-servers.mjs";`,
       "leaves packages/postgres",
     ],

@@ -1,4 +1,4 @@
-// Imports point downwards only. Type-only imports count too: a type that reaches upwards is a dependency all the same.
+// Imports point downwards only. Type-only imports count too: a type from a higher layer is a dependency all the same.
 //
 // - Inside packages/holdfast/src a layer imports itself and the layers below it.
 // - The core has no runtime dependencies; an adapter is loaded with a dynamic import, by the URL resolver.
@@ -9,7 +9,22 @@ import path from "node:path";
 import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource, type Source } from "./source.ts";
 
 /** The layers of the core, from bottom to top. */
-export const LAYERS = ["model", "errors", "ports", "codec", "replay", "define", "engine", "client"] as const;
+export const LAYERS = [
+  "model",
+  "errors",
+  "ports",
+  "codec",
+  "replay",
+  "define",
+  "report",
+  "system",
+  "calls",
+  "engine",
+  "client",
+] as const;
+
+/** The client makes workers and uses nothing else of the engine: a client without a worker must not load it by accident. */
+const CLIENT_MAY_KNOW = "packages/holdfast/src/engine/worker/";
 
 /** Folders and files beside the layers, and the layers that each of them may import. */
 const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -19,7 +34,7 @@ const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   "adapter.ts": [...LAYERS, "memory"],
 };
 
-/** Files that assemble the product, and what they may import besides what their layer may. */
+/** Files that assemble the product, and what they may import in addition to their layer. */
 const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
   "packages/holdfast/src/client/connect.ts": ["memory"],
 };
@@ -44,10 +59,10 @@ const TEST_SUPPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["holdfast/adapter", "holdfast/testing", "vitest"],
 };
 
-/** The suites of the client: unlike those of the store, they see what users see. */
+/** The client suites: unlike those of the store, they see what users see. */
 const CLIENT_SUITES = "packages/conformance/src/client/";
 
-/** Where servers for tests are started: by `npm test`, and by tests that need one to themselves. */
+/** Starts servers for tests: for `npm test`, and for tests that need a server of their own. */
 const TEST_SERVERS = "scripts/test-servers.mjs";
 
 export function checkImportDirections(source: Source): Finding[] {
@@ -75,6 +90,8 @@ function wrongRelativeImport(file: string, packageName: string, imported: Import
   const to = placeInCore(target);
   if (from === undefined || to === undefined) return undefined;
   const allowed = allowedPlaces(from, file);
+  if (from === "client" && to === "engine" && !target.startsWith(CLIENT_MAY_KNOW))
+    return "client must not import the engine but engine/worker; move what both need to a layer below";
   if (allowed === undefined || allowed.includes(to)) return undefined;
   return `${from} must not import ${to}; it may import ${allowed.join(", ")}. Move the code down, or pass it in from above`;
 }

@@ -1,7 +1,7 @@
-// Things that belong to somebody's machine or to an unfinished change, and must not stay in the repository.
+// Things that belong to one machine or to an unfinished change, and must not stay in the repository.
 import { type Finding, isCodeFile, type Source } from "./source.ts";
 
-/** This rule and its proof have to spell out what they look for. */
+/** This rule and its test have to spell out what they look for. */
 const EXEMPT = ["scripts/tidy/leftovers.ts", "scripts/tidy/leftovers.test.ts"];
 
 const UNFINISHED = /\b(?:TODO|FIXME|XXX)\b/;

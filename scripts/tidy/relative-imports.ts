@@ -1,5 +1,5 @@
-// Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the ending in the build. The files
-// directly in scripts are an exception where they are .mjs, because they run before anything is installed.
+// Every relative import ends in .ts: the sources run as they are, and the compiler rewrites the extension in the build.
+// The .mjs files directly in scripts are an exception, because they run before anything is installed.
 import path from "node:path";
 import { type Finding, parseSource, type Source } from "./source.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkSizeExceptions, checkSizes, FILE_LINES_MAX, FUNCTION_LINES_MAX, type SizeExceptions } from "./sizes.ts";
 
-const PATH = "packages/holdfast/src/engine/worker.ts";
+const PATH = "packages/holdfast/src/engine/worker/worker.ts";
 
 function check(text: string, exceptions: SizeExceptions = {}, path = PATH): string[] {
   return checkSizes({ path, text }, exceptions).map(({ line, message }) => `${line}: ${message}`);

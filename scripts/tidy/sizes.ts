@@ -1,5 +1,5 @@
-// Files of at most 400 lines, functions of at most 70. What is larger stands in exceptions.json with its exact size;
-// it may shrink, never grow, so the list only gets shorter. Tests are free of both limits.
+// Files have at most 400 lines, functions at most 70. Larger ones are listed in exceptions.json with their exact size;
+// they may shrink, never grow, so the list only gets shorter. Tests are exempt from both limits.
 import {
   type Finding,
   isCodeFile,
@@ -35,7 +35,7 @@ export function checkSizes(source: Source, exceptions: SizeExceptions): Finding[
   });
 }
 
-/** Exceptions for files and functions that are gone. */
+/** Exceptions for files and functions that no longer exist. */
 export function checkSizeExceptions(sources: readonly Source[], exceptions: SizeExceptions): Finding[] {
   return Object.keys(exceptions).flatMap((key) => {
     const source = sources.find(({ path }) => path === key.split("#")[0]);
@@ -84,7 +84,9 @@ function isFunction(node: SyntaxNode): boolean {
   return ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"].includes(node.type);
 }
 
-/** A name that stays the same when lines move: `Class.method`, `variable`, or `outer.callback` for what has no name. */
+/**
+ * A name that stays the same when lines move: `Class.method`, `variable`, or `outer.callback` for anonymous functions.
+ */
 function functionName(node: SyntaxNode, ancestors: readonly SyntaxNode[]): string {
   const names = ancestors.flatMap((ancestor, index) => nameGivenBy(ancestor, ancestors[index + 1] ?? node));
   const own = nameOf(node.id);

@@ -1,4 +1,5 @@
-// A focused test hides all others, so it never stays. A skipped one needs its reason on the line before: // skip: …
+// A focused test hides all others, so it is never allowed. A skipped test needs its reason on the line before: // skip:
+// …
 import {
   type Finding,
   isCodeFile,
@@ -15,12 +16,12 @@ import {
 
 const TEST_FUNCTIONS = ["test", "it", "describe", "suite", "bench"];
 const SKIPS = ["skip", "todo", "skipIf", "runIf"];
-/** What a test calls its context, which can skip the test from inside. */
+/** Names for the context of a test, which can skip the test from inside. */
 const TEST_CONTEXTS = ["context", "ctx", "t"];
 
 interface Use {
   readonly name: string;
-  /** Where the whole expression begins, so that a comment above a chain of several lines counts. */
+  /** Where the whole expression begins, so that a comment above a multi-line chain counts. */
   readonly start: number;
 }
 

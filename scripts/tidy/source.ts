@@ -1,5 +1,5 @@
-// What every tidy rule works on: a file as text, parsed once when a rule asks for its syntax tree.
-// The parser is the one that vite brings along, because TypeScript 7 has no compiler API.
+// What every tidy rule works on: a file as text, parsed once when a rule needs its syntax tree. The parser is the one
+// in vite, because TypeScript 7 has no compiler API.
 import { parseSync } from "vite";
 
 export interface Source {
@@ -18,7 +18,7 @@ export interface Finding {
 /** A rule is a pure function from a file to what is wrong with it. */
 export type Rule = (source: Source) => Finding[];
 
-/** A node of the ESTree syntax tree; rules look at the fields that its type is known to have. */
+/** A node of the ESTree syntax tree; rules read the fields that its type is known to have. */
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -27,7 +27,7 @@ export interface SyntaxNode {
 }
 
 export interface Comment {
-  /** The text behind the slashes, or between the stars, without the white space around it. */
+  /** The text after the slashes, or between the stars, without surrounding white space. */
   readonly text: string;
   readonly line: number;
   readonly endLine: number;
@@ -94,7 +94,7 @@ export function nameOf(node: unknown): string | undefined {
   return undefined;
 }
 
-/** The name behind the dot of `object.name` or `object["name"]`. */
+/** The name after the dot of `object.name`, or in `object["name"]`. */
 export function propertyOf(member: SyntaxNode): string | undefined {
   const isLiteral = isNode(member.property) && member.property.type === "Literal";
   return member.computed === true && !isLiteral ? undefined : nameOf(member.property);

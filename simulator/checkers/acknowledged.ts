@@ -1,6 +1,8 @@
 import type { Checker } from "../evidence.ts";
 
-/** What a caller is told is true: a start, a signal, a cancel and an end are in the store when somebody hears of them. */
+/**
+ * What a caller is told is true: a start, a signal, a cancel and an end are in the store when a caller learns of them.
+ */
 export const acknowledged: Checker = {
   name: "acknowledged",
   needs: ["acks"],
@@ -9,6 +11,6 @@ export const acknowledged: Checker = {
       .filter((ack) => !ack.true)
       .map(({ kind, id, runId, messageId, told }) => ({
         ...(runId === undefined ? {} : { runId }),
-        text: `${kind} of ${id} was acknowledged, and was not so: ${messageId ?? told ?? ""}`,
+        text: `${kind} of ${id} was acknowledged, but was not in the store: ${messageId ?? told ?? ""}`,
       })),
 };

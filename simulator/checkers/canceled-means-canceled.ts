@@ -2,8 +2,8 @@ import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker, Found } from "../evidence.ts";
 
 /**
- * Once a cancel is in history, nothing begins but what is shielded and what undoes; a run that was told to stop stops. Once a
- * run is terminated, nothing is written to it.
+ * Once a cancel is in history, only shielded code and compensations begin anything, and the run ends. Once a run is
+ * terminated, nothing is written to it.
  */
 export const canceledMeansCanceled: Checker = {
   name: "canceled-means-canceled",
@@ -16,12 +16,12 @@ export const canceledMeansCanceled: Checker = {
     }
     for (const { runId, applied, before } of commits) {
       if (applied && isClosed(before.status))
-        found.push({ runId, text: `something was written when it was ${before.status}` });
+        found.push({ runId, text: `an event was written after it was ${before.status}` });
     }
     for (const { run } of runs) {
       const { runId, consumed } = run;
       const asked = (inboxes?.get(runId) ?? []).slice(consumed).some((message) => message.kind === "cancel");
-      if (asked && settled && !isClosed(run.status)) found.push({ runId, text: "a cancel was never taken in" });
+      if (asked && settled && !isClosed(run.status)) found.push({ runId, text: "a cancel was never received" });
     }
     return found;
   },

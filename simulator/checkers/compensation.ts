@@ -5,8 +5,8 @@ import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
 const UNDO = "compensate:";
 
 /**
- * What began is undone in reverse order, once with effect, and told what is known of its step; what never began is not undone,
- * and nothing is undone in a run that went well.
+ * Steps that began are undone in reverse order, once with effect, and each compensation gets what is known about its
+ * step. Steps that never began are not undone, and nothing is undone in a run that completed.
  */
 export const compensation: Checker = {
   name: "compensation",
@@ -36,7 +36,7 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
     .filter((event) => event.op?.startsWith(UNDO) && event.type === "step_completed")
     .map((event) => (event.op as string).slice(UNDO.length));
   if (new Set(undone).size !== undone.length) fault(`something was undone twice: ${undone.join(", ")}`);
-  // Those by hand have no step of their own.
+  // Compensations added by hand have no step.
   const steps = undone.filter((op) => !op.startsWith("u"));
   for (const op of steps)
     if (!begun.includes(op) && !isSettled(history, op)) fault(`"${op}" was undone but never began`);
@@ -58,7 +58,7 @@ function isSettled(history: readonly HistoryEvent[], op: string): boolean {
   return history.some((event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"));
 }
 
-/** Steps that ran one after the other are undone in reverse; of those side by side nobody knows the order. */
+/** Steps that ran one after the other are undone in reverse; for parallel steps the order is not defined. */
 function isReversed(begun: readonly string[], undone: readonly string[], history: readonly HistoryEvent[]): boolean {
   const startOf = (op: string): number =>
     history.findIndex((event) => event.op === op && event.type === "step_started");
@@ -72,7 +72,7 @@ function isReversed(begun: readonly string[], undone: readonly string[], history
   );
 }
 
-/** What history knew of a step before its compensation began. */
+/** What history recorded about a step before its compensation began. */
 function outcomeOf(history: readonly HistoryEvent[], op: string): string {
   const undoneAt = history.findIndex((event) => event.op === UNDO + op);
   const known = undoneAt < 0 ? history : history.slice(0, undoneAt);

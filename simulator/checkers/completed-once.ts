@@ -1,6 +1,9 @@
 import type { Checker } from "../evidence.ts";
 
-/** An op whose completion is recorded is never executed again; one that must not be repeated is executed once per attempt. */
+/**
+ * An op whose completion is recorded is never executed again; one that must not be repeated is executed once per
+ * attempt.
+ */
 export const completedOnce: Checker = {
   name: "completed-once",
   needs: ["effects"],

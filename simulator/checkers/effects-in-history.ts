@@ -2,8 +2,8 @@ import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
 import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
 
 /**
- * What a workflow acted upon is in its history: the results that its code had seen when it asked for an effect that happened.
- * And the other way round: a result in history is what an execution of that op and attempt gave.
+ * What a workflow acted upon is in its history: the results that its code had seen when it requested an effect that
+ * happened. Conversely, a result in history is what an execution of that op and attempt returned.
  */
 export const effectsInHistory: Checker = {
   name: "effects-in-history",
@@ -22,7 +22,7 @@ export const effectsInHistory: Checker = {
 function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Found[] {
   const { runId } = run;
   const found: Found[] = [];
-  // Several, where the run was tried again and an op with it.
+  // There are several if the run was retried and an op with it.
   const results = new Map<string, Set<string>>();
   const given = new Set(effects.map(({ op, attempt, value }) => `${op} ${attempt} ${value}`));
   for (const { type, op, payload, meta } of history) {
@@ -30,12 +30,15 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
     const value = payload === undefined ? undefined : String(jsonCodec.decode(payload));
     results.set(op as string, (results.get(op as string) ?? new Set()).add(value ?? ""));
     if (!given.has(`${op} ${meta?.attempt ?? 1} ${value}`))
-      found.push({ runId, text: `history has ${value} for "${op}", which no attempt ${meta?.attempt ?? 1} gave` });
+      found.push({ runId, text: `history has ${value} for "${op}", which no attempt ${meta?.attempt ?? 1} returned` });
   }
   for (const { op, seen } of effects) {
     const lost = seen.find((sight) => !results.get(sight.op)?.has(sight.value));
     if (lost)
-      found.push({ runId, text: `"${op}" was done because "${lost.op}" gave ${lost.value}, which is not in history` });
+      found.push({
+        runId,
+        text: `"${op}" was executed because "${lost.op}" returned ${lost.value}, which is not in history`,
+      });
   }
   return found;
 }

@@ -3,7 +3,9 @@ import type { Message } from "../../packages/holdfast/src/model/message.ts";
 import type { Checker, Found } from "../evidence.ts";
 import { LAST_WORD } from "../workload/last-words.ts";
 
-/** A run whose code reads signals until there are none, and then returns, has got every one that was accepted, in order. */
+/**
+ * A run whose code reads signals until there are none, and then returns, has received every accepted signal, in order.
+ */
 export const heardOut: Checker = {
   name: "heard-out",
   needs: ["programs", "inboxes"],
@@ -16,7 +18,7 @@ export const heardOut: Checker = {
       const heard = results.at(-1) as readonly string[];
       const accepted = (inboxes?.get(runId) ?? []).filter(isLastWord).map(({ payload }) => jsonCodec.decode(payload));
       if (JSON.stringify(heard) !== JSON.stringify(accepted))
-        found.push({ runId, text: `it was sent ${accepted.join(", ")}, and has heard ${heard.join(", ")}` });
+        found.push({ runId, text: `it was sent ${accepted.join(", ")}, but received ${heard.join(", ")}` });
     }
     return found;
   },

@@ -4,7 +4,7 @@ import { voidEvents } from "../void-events.ts";
 
 const ENDINGS = ["step_completed", "step_failed", "timer_fired"];
 
-/** A history has no gap and no fork: what was once appended stands there for ever, and each op ends once. */
+/** A history has no gap and no fork: an appended event stays forever, and each op ends once. */
 export const historyUnbroken: Checker = {
   name: "history-unbroken",
   needs: [],
@@ -19,7 +19,7 @@ export const historyUnbroken: Checker = {
       const ended = new Set<string>();
       const isVoid = voidEvents(history);
       history.forEach((event, i) => {
-        if (event.seq !== i + 1) fault(`event ${event.seq} stands at place ${i + 1}`);
+        if (event.seq !== i + 1) fault(`event ${event.seq} is at position ${i + 1}`);
         if (event.at < (history[i - 1]?.at ?? 0)) fault(`event ${event.seq} is earlier than the one before`);
         if (event.op === null || !ENDINGS.includes(event.type) || isVoid.has(event)) return;
         if (ended.has(event.op)) fault(`"${event.op}" ends twice, the second time in event ${event.seq}`);
@@ -30,7 +30,7 @@ export const historyUnbroken: Checker = {
       if (!applied) continue;
       const now = texts.get(runId);
       const changed = then.find((text) => now?.[Number.parseInt(text, 10) - 1] !== text);
-      if (changed !== undefined) found.push({ runId, text: `what was appended is not there any more: ${changed}` });
+      if (changed !== undefined) found.push({ runId, text: `an appended event is gone: ${changed}` });
     }
     return found;
   },

@@ -1,7 +1,7 @@
 /**
- * The invariants, one file each. Every checker is a pure function of the evidence; `needs` says what it cannot do without.
- * Rows and histories are enough for history-unbroken, row-is-fold and timers; with what the steps wrote down about themselves
- * (effects) a real store gets most of the others.
+ * The invariants, one file each. Every checker is a pure function of the evidence; `needs` names the evidence it
+ * requires. Rows and histories are enough for history-unbroken, row-is-fold and timers; with the effects that the steps
+ * recorded, a real store gets most of the others.
  */
 import type { Checker, Evidence, Violation } from "../evidence.ts";
 import { acknowledged } from "./acknowledged.ts";
@@ -52,10 +52,10 @@ export const CHECKERS: readonly Checker[] = [
   quiet,
 ];
 
-/** The same for rows and histories that came from anywhere, with whatever else is known. */
+/** The same for rows and histories from any source, with any other evidence. */
 export const checkHistories = (evidence: Evidence): Promise<Violation[]> => checkEvidence(evidence);
 
-/** What is wrong, by every checker that the evidence is enough for. */
+/** The violations found by every checker for which the evidence suffices. */
 export async function checkEvidence(evidence: Evidence): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (const { name, needs, check } of CHECKERS) {

@@ -1,6 +1,6 @@
 import type { Checker } from "../evidence.ts";
 
-/** The engine finds nothing wrong with itself: no broken invariant, no error that nobody expected, no lost rejection. */
+/** The engine reports nothing wrong with itself: no broken invariant, no unexpected error, no unhandled rejection. */
 export const noComplaints: Checker = {
   name: "no-complaints",
   needs: ["complaints"],

@@ -1,7 +1,7 @@
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker, Found } from "../evidence.ts";
 
-/** Every run that was started is there; and when all is well again, each has finished, and everybody has got an answer. */
+/** Every run that was started exists; and after healing, each has finished, and every caller has got an answer. */
 export const nothingLost: Checker = {
   name: "nothing-lost",
   needs: ["settled", "acks"],

@@ -6,7 +6,7 @@ import type { Checker, Evidence, Found } from "../evidence.ts";
 import { type Conclusion, conclude } from "../reference.ts";
 import { isCancellation } from "../workload/program.ts";
 
-/** A run ends as a run without any faults would, if the same things were decided in it. */
+/** A run ends as a run without any faults would, given the same decisions. */
 export const outputs: Checker = {
   name: "outputs",
   needs: ["programs"],
@@ -20,7 +20,7 @@ export const outputs: Checker = {
       const next = runs.find((one) => one.run.runId === run.continuedAs)?.run;
       let conclusion = await conclude(program, run, history, true);
       let fault = compare(run, conclusion, next);
-      // The run may have ended with code that still had the steps that are gone from the latest.
+      // The run may have ended with code that still had the steps retired from the latest code.
       if (fault) {
         conclusion = await conclude(program, run, history, false);
         fault = compare(run, conclusion, next);
@@ -33,7 +33,7 @@ export const outputs: Checker = {
   },
 };
 
-/** What was unread when the run continued is the first that its successor gets. */
+/** The successor gets what was unread when the run continued, before anything else. */
 function notHandedOn(unread: readonly string[], inbox: readonly Message[]): string | undefined {
   const first = new Set(inbox.slice(0, unread.length).map((message) => message.messageId));
   const lost = unread.filter((messageId) => !first.has(messageId));
@@ -57,7 +57,7 @@ function compare(run: Run, conclusion: Conclusion, next: Run | undefined): strin
     case "canceled":
       return conclusion.type === "failed" && isCancellation(conclusion.error) ? undefined : "it was canceled";
     case "timed_out":
-      // Whatever its code makes of it, a run that passed its deadline has timed out.
+      // A run that passed its deadline has timed out, whatever its code does about it.
       return conclusion.type === "pending" ? "it timed out" : undefined;
     default: {
       const message = conclusion.type === "failed" ? toErrorRecord(conclusion.error).message : undefined;

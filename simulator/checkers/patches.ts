@@ -1,7 +1,9 @@
 import { eventRole } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, CommitRecord, Found } from "../evidence.ts";
 
-/** New code begins only in a turn that was not finished before: a patch is written together with the event of its turn. */
+/**
+ * New code begins only in a turn that was not finished before: a patch is written together with the event of its turn.
+ */
 export const patches: Checker = {
   name: "patches",
   needs: ["commits"],
@@ -9,7 +11,7 @@ export const patches: Checker = {
 };
 
 function inFinishedTurns({ runId, commit, events }: CommitRecord): Found[] {
-  // The first turn has no event; it is finished with the first commit.
+  // The first turn has no event; the first commit finishes it.
   const opened = commit === 0 ? 0 : events.findIndex(({ type }) => eventRole(type) === "delivered");
   const early = opened < 0 ? events : events.slice(0, opened);
   return early

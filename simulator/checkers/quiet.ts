@@ -1,6 +1,6 @@
 import type { Checker, Found } from "../evidence.ts";
 
-/** A system with nothing to do does next to nothing: heartbeats, sweeps, and a look now and then. */
+/** An idle system does next to nothing: heartbeats, sweeps, and an occasional poll. */
 export const quiet: Checker = {
   name: "quiet",
   needs: ["quiet"],
@@ -12,7 +12,7 @@ export const quiet: Checker = {
       // Every third of a lease, and one before each sweep.
       "workers.heartbeat": workers * (leases * 9 + 4),
       "workers.sweep": workers * (leases * 5 + 2),
-      // With the claim that comes after a sweep.
+      // With the claim after a sweep.
       "runs.holdIfParkedByOtherCode": workers * (leases * 5 + 2),
       "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
     };

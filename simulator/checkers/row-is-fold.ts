@@ -2,7 +2,7 @@ import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import { isClosed, type Run } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker } from "../evidence.ts";
 
-/** The run row says what its history says. */
+/** The run row agrees with its history. */
 export const rowIsFold: Checker = {
   name: "row-is-fold",
   needs: [],
@@ -18,11 +18,11 @@ function faults(run: Run, history: readonly HistoryEvent[]): string[] {
   };
   expect("eventCount", run.eventCount, history.length);
   const messages = history.filter((event) => event.meta?.messageId !== undefined).length;
-  // Outcomes of transactions that nobody waits for any more leave no event.
+  // Result messages of transactions that the code no longer waits for leave no event.
   if (run.consumed < messages) found.push(`${messages} messages are in history, but only ${run.consumed} are consumed`);
   if (run.consumed > run.delivered) found.push(`${run.consumed} messages consumed of ${run.delivered}`);
   const set = Object.assign({}, ...history.map((event) => event.meta?.attributes ?? {})) as Record<string, unknown>;
-  // A run that continues another begins with attributes that its own history does not know.
+  // A continuation begins with attributes that its own history does not have.
   for (const [key, value] of Object.entries(set)) expect(`attribute ${key}`, run.attributes[key], value);
   if (isClosed(run.status)) {
     expect("heldBy", run.heldBy, null);
@@ -37,7 +37,7 @@ function faults(run: Run, history: readonly HistoryEvent[]): string[] {
   const compensation = undone.length === 0 ? null : failed ? "compensation_failed" : "compensated";
   if (ended) expect("compensation", run.compensation, compensation);
   if (run.status === "canceled" && !history.some((event) => event.type === "cancel_requested"))
-    found.push("it is canceled, but nobody asked for that");
+    found.push("it is canceled, but history has no cancel request");
   if (
     run.status === "timed_out" &&
     run.startedAt !== null &&
@@ -47,7 +47,7 @@ function faults(run: Run, history: readonly HistoryEvent[]): string[] {
   return found;
 }
 
-/** Whether some compensation ended in failure, whatever was tried before. */
+/** Whether a compensation ended in failure, whatever its earlier attempts did. */
 function lastFailed(events: readonly HistoryEvent[]): boolean {
   const last = new Map<string, string>();
   for (const { op, type } of events)

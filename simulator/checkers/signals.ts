@@ -1,8 +1,8 @@
 import type { Checker, Found } from "../evidence.ts";
 
 /**
- * Signals reach a chain of runs exactly once, and those of one sender in the order in which they were sent: what history
- * has of a sender is how its letters begin, without a gap.
+ * Signals reach a chain of runs exactly once, and those of one sender in the order they were sent: what history has
+ * from a sender is the beginning of its letters, without a gap.
  */
 export const signals: Checker = {
   name: "signals",
@@ -31,17 +31,17 @@ export const signals: Checker = {
       for (const { meta } of history) {
         if (meta?.messageId === undefined) continue;
         const { messageId } = meta;
-        // The outcome of a transaction that nobody waits for any more is taken in and leaves no event.
+        // The result message of a transaction that the code no longer waits for is consumed and leaves no event.
         while (inbox[number]?.kind === "outcome" && inbox[number]?.messageId !== messageId) number += 1;
         const message = inbox[number++];
         if (message?.messageId !== messageId)
           fault(`message ${number} is ${message?.messageId}, but history has ${messageId}`);
         if (own.has(messageId)) fault(`${messageId} was received twice`);
         own.add(messageId);
-        if (chain.received.has(messageId)) continue; // it was handed on by the run before, unread
+        if (chain.received.has(messageId)) continue; // passed on by the previous run, unread
         chain.received.add(messageId);
         const place = order.get(messageId);
-        // A late copy of a letter to an id may reach another run that has the id by then.
+        // A late copy of a letter to an id may reach a later run of that id.
         if (!place || restarted.has(run.id)) continue;
         const expected = chain.next.get(place.sender) ?? place.number;
         if (place.number !== expected) fault(`${messageId} came, but number ${expected} of ${place.sender} was next`);

@@ -1,6 +1,8 @@
 import type { Checker, Evidence, Found, RunEvidence } from "../evidence.ts";
 
-/** A worker that holds a run judges by its estimate of the store's clock, which is off by as much as answers are slow. */
+/**
+ * A worker that holds a run goes by its estimate of the store's clock, which is off by up to the latency of answers.
+ */
 const ESTIMATE_MS = 1_000;
 
 /** Nothing happens before its time: timers, retries, deadlines. */
@@ -18,14 +20,14 @@ function inHistory({ run, history }: RunEvidence): Found[] {
     if (type === "timer_fired" && at < (due.get(op as string) ?? 0))
       return [{ runId, text: `timer "${op}" fired at ${at}, due at ${due.get(op as string)}` }];
     if (type === "timer_fired" && !due.has(op as string))
-      return [{ runId, text: `timer "${op}" fired and was never made` }];
+      return [{ runId, text: `timer "${op}" fired but was never created` }];
     if (type === "deadline_reached" && run.deadlineAt !== null && at < run.deadlineAt)
       return [{ runId, text: `the deadline was reached at ${at}, due at ${run.deadlineAt}` }];
     return [];
   });
 }
 
-/** The store's clock says when it really had the record of a timer, whatever time the worker believed it was. */
+/** The store's clock says when the record of a timer was really stored, whatever time the worker assumed. */
 function inTheStore({ commits = [] }: Evidence): Found[] {
   const found: Found[] = [];
   const due = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { Checker, Found } from "../evidence.ts";
 
-/** What a transaction step did has happened once if its completion is in history, and never twice. */
+/** A transaction step whose completion is in history has committed once, and none commits twice. */
 export const transactions: Checker = {
   name: "transactions",
   needs: ["ledger"],

@@ -7,8 +7,9 @@ import type { Program } from "../workload/program.ts";
 const UNDO = "compensate:";
 
 /**
- * Effects against compensations, by what has really happened: a compensation runs only for a step whose function was called, or
- * when a worker was lost between the record of its start and that; and no effect of a run that failed goes without one.
+ * Compares compensations with the effects that really happened: a compensation runs only for a step whose function was
+ * called, or when a worker was lost between the record of the start and the call; and every effect of a failed run has
+ * a compensation.
  */
 export const undoneAsDone: Checker = {
   name: "undone-as-done",
@@ -29,10 +30,10 @@ export const undoneAsDone: Checker = {
   },
 };
 
-/** Code that catches a timeout and returns, or continues as new, has dealt with it; the run has timed out all the same. */
+/** Code that catches a timeout and returns, or continues as new, has handled it; the run has timed out all the same. */
 async function hasDealtWithIt({ run, history }: RunEvidence, program: Program): Promise<boolean> {
   if (run.status !== "timed_out") return false;
-  // It may have ended with code that still had the steps that are gone from the latest.
+  // It may have ended with code that still had the steps retired from the latest code.
   for (const latest of [true, false])
     if (["completed", "continued"].includes((await conclude(program, run, history, latest)).type)) return true;
   return false;
@@ -57,7 +58,7 @@ function checkUndone(
   const called = new Set(effects.map(({ op }) => op));
   for (const undo of called) {
     const op = undo.slice(UNDO.length);
-    // Those by hand have no step of their own.
+    // Compensations added by hand have no step.
     if (!undo.startsWith(UNDO) || op.startsWith("u") || called.has(op)) continue;
     if (!changedHands(op, commits))
       found.push({ runId, text: `"${op}" was undone, but its function was never called` });
@@ -70,13 +71,16 @@ function checkDone({ run: { runId, status }, history }: RunEvidence, effects: re
   const gone = voidEvents(history);
   const began = (op: string): boolean => history.some((event) => isStart(event, op) && !gone.has(event));
   const undone = new Set(history.filter(isEnd).map(({ op }) => op));
-  // What was done in a try that was taken back belongs to the next try, which may not come to it.
+  // What was done in a run attempt that was taken back belongs to the next run attempt, which may not reach it.
   return [...new Set(effects.map(({ op }) => op))]
     .filter((op) => op.startsWith("c") && !op.startsWith(UNDO) && began(op) && !undone.has(UNDO + op))
-    .map((op) => ({ runId, text: `the run is ${status}, but what "${op}" has done was not undone` }));
+    .map((op) => ({ runId, text: `the run is ${status}, but the effect of "${op}" was not undone` }));
 }
 
-/** Whether another worker, or the same one anew, had the run between the record of the start and that of the end. */
+/**
+ * Whether another worker, or a new process of the same worker, held the run between the records of the start and the
+ * end.
+ */
 function changedHands(op: string, commits: readonly CommitRecord[]): boolean {
   const taken = commits.filter((commit) => commit.applied);
   const start = taken.findLast(({ events }) => events.some((event) => isStart(event, op)));

@@ -1,7 +1,7 @@
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker } from "../evidence.ts";
 
-/** No wake-up is lost: a run that is let go of while messages wait for it is due at once. */
+/** No wake-up is lost: a run that is suspended or released while messages wait for it is due at once. */
 export const wakeUps: Checker = {
   name: "wake-ups",
   needs: ["commits"],
@@ -14,6 +14,6 @@ export const wakeUps: Checker = {
       })
       .map(({ runId, after }) => ({
         runId,
-        text: `it was let go of after ${after.consumed} of ${after.delivered} messages, and is not due`,
+        text: `its worker stopped holding it after ${after.consumed} of ${after.delivered} messages, and is not due`,
       })),
 };

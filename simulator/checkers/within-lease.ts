@@ -1,6 +1,6 @@
 import type { Checker } from "../evidence.ts";
 
-/** Effects begin only on the worker that holds the run, as far as its clock can know. */
+/** Effects begin only on the worker that holds the run, as far as its clock can tell. */
 export const withinLease: Checker = {
   name: "within-lease",
   needs: ["effects"],

@@ -8,7 +8,7 @@ import { CHECKERS } from "../checkers/index.ts";
 import { killChildren, runBundle } from "../child-run.ts";
 import { MUTATIONS } from "./index.ts";
 
-/** A sabotage that takes more seeds than this counts as not found. */
+/** A mutation that takes more seeds than this counts as not caught. */
 const SEEDS_MAX = 200;
 const AT_ONCE = 2;
 
@@ -17,7 +17,7 @@ const needed: string[] = [];
 const waiting: (() => void)[] = [];
 let running = 0;
 
-/** Not more processes than cores. */
+/** Runs no more processes than there are cores. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => void waiting.push(resolve));
   running += 1;
@@ -32,7 +32,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 afterAll(() => {
   killChildren();
   rmSync(folder, { recursive: true, force: true });
-  process.stdout.write(`seeds needed to find each sabotage:\n${needed.map((line) => `  ${line}\n`).join("")}`);
+  process.stdout.write(`seeds needed to catch each mutation:\n${needed.map((line) => `  ${line}\n`).join("")}`);
 });
 
 describe("the simulator finds an engine that", () => {
@@ -56,5 +56,5 @@ test("every checker is proved by a sabotage that it finds", () => {
 
 test.for(["nowhere", "twice"])("a sabotage whose place is there %s is a mistake", (where) => {
   const text = where === "twice" ? "a; b; a;" : "b;";
-  expect(() => replaceOnce(text, { file: "x.ts", find: "a;", replace: "c;" })).toThrow("the text to replace is there");
+  expect(() => replaceOnce(text, { file: "x.ts", find: "a;", replace: "c;" })).toThrow("the text to replace occurs");
 });

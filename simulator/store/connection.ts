@@ -4,27 +4,27 @@ import { type StoreMethod, storeOf } from "../../packages/holdfast/src/ports/sto
 import type { Lane } from "../clock.ts";
 import { type Fate, outcomeUnknown, type SimStore, unavailable } from "./sim-store.ts";
 
-/** A call on its way. */
+/** A call in flight. */
 interface Call {
   readonly method: StoreMethod;
   readonly params: unknown;
-  /** Gives the caller an answer; the first one counts. */
+  /** Answers the caller; the first answer counts. */
   readonly settle: (answer: () => void) => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   applied: boolean;
-  /** The connection is gone, and with it whatever had not arrived. */
+  /** The connection is gone, and with it everything that had not arrived. */
   lost: boolean;
 }
 
-/** The way of one process to the store. */
+/** The connection of one process to the store. */
 export class Connection {
   readonly #store: SimStore;
   readonly #lane: Lane;
   readonly #who: string;
   readonly #onUse: () => void;
   readonly #open = new Set<Call>();
-  /** What waits for the network to come back, while it is cut off. */
+  /** What waits for the network to come back while the connection is cut off. */
   #held: (() => void)[] | undefined;
 
   constructor(store: SimStore, lane: Lane, who: string, onUse: () => void) {
@@ -34,13 +34,13 @@ export class Connection {
     this.#onUse = onUse;
   }
 
-  /** The store port, by this connection. */
+  /** The store port through this connection. */
   port(): Store {
     const { capabilities } = this.#store.memory;
     return storeOf((method, params) => this.#call(method, params), { capabilities, close: async () => {} });
   }
 
-  /** Calls and answers are held back, without an error. */
+  /** Holds back calls and answers, without an error. */
   cutOff(): void {
     this.#held ??= [];
   }
@@ -51,7 +51,7 @@ export class Connection {
     for (const pass of held) pass();
   }
 
-  /** Everything under way is answered with a broken connection; what had not arrived may still do so, or not. */
+  /** Answers everything in flight with a broken connection; what had not arrived may still arrive, or not. */
   drop(): void {
     for (const call of [...this.#open]) {
       if (!call.applied) call.lost = this.#store.dice.chance(0.5);
@@ -84,7 +84,7 @@ export class Connection {
     });
   }
 
-  /** What is done inside a transaction is done by the process, and not at all once it is dead. */
+  /** The process itself does the work inside a transaction, and nothing more once it is dead. */
   #atHome(params: TransactParams): TransactParams {
     const work = (tx: unknown): Promise<Payload> =>
       new Promise((resolve, reject) =>
@@ -126,7 +126,7 @@ export class Connection {
     later(out, () => this.#arrive(call, (answer) => later(back, answer)));
   }
 
-  /** The call takes effect; `onward` brings the answer on its way. */
+  /** The call takes effect; `onward` sends the answer back. */
   #arrive(call: Call, onward: (answer: () => void) => void): void {
     if (call.lost) return;
     call.applied = true;

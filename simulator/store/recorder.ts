@@ -4,7 +4,7 @@ import type { CommitRunsParams } from "../../packages/holdfast/src/ports/store.t
 import type { CommitRecord } from "../evidence.ts";
 import type { Trace } from "../trace.ts";
 
-/** Writes down every commit that reaches the store, with what the row said before. */
+/** Records every commit that reaches the store, with the row before it. */
 export class Recorder {
   readonly commits: CommitRecord[] = [];
   readonly #state: MemoryState;
@@ -15,7 +15,7 @@ export class Recorder {
     this.#trace = trace;
   }
 
-  /** Applies commits, and remembers what they did. */
+  /** Applies commits and records what they did. */
   around<T>(at: number, storeAt: number, who: string, params: CommitRunsParams, apply: () => T): T {
     const before = params.commits.map(({ runId }) => {
       const row = this.#state.runs.get(runId);
@@ -56,7 +56,7 @@ function afterwards({ heldBy, availableAt, delivered, consumed, status }: RunRec
   return { heldBy, availableAt, delivered, consumed, status };
 }
 
-/** An event as text that two equal events share. */
+/** An event as text; equal events have equal texts. */
 export function digest(event: HistoryEvent): string {
   const { seq, type, op, at, payload, meta } = event;
   const bytes = payload === undefined ? "" : Buffer.from(payload).toString("latin1");

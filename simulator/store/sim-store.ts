@@ -1,10 +1,11 @@
 /**
- * The store that all processes share, and what can go wrong on the way to it: a call fails before or after it took effect, is
- * slow, takes effect twice or long after its caller was told that nobody knows, finds rows locked, or is not answered for ages.
- * Calls overtake each other, because each has a latency of its own. The store itself is the memory store: the reference.
+ * The store that all processes share, and what can go wrong on the way to it: a call fails before or after it took
+ * effect, is slow, takes effect twice or long after its caller got an unknown outcome, finds rows locked, or gets its
+ * answer very late. Calls overtake each other, because each has its own latency. The store itself is the memory store:
+ * the reference.
  */
 import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
-import { MemoryStore } from "../../packages/holdfast/src/memory/memory-store.ts";
+import { MemoryStore } from "../../packages/holdfast/src/memory/store.ts";
 import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
 import type {
   CommitOutcome,
@@ -35,7 +36,7 @@ export const FATES = [
 
 export type Fate = (typeof FATES)[number] | "none";
 
-/** Calls that may find a row locked by a stranger. */
+/** Calls that may find a row locked by another transaction. */
 const LOCKING: readonly StoreMethod[] = ["runs.commit", "inbox.deliver", "runs.terminate"];
 
 export class SimStore {
@@ -53,7 +54,7 @@ export class SimStore {
   healed = false;
   calls = 0;
   faults = 0;
-  /** What the store itself found wrong. */
+  /** What the store itself reported as wrong. */
   readonly complaints: string[] = [];
 
   constructor(time: SimTime, notifier: Notifier, settings: StoreSettings, dice: Dice, trace: Trace) {
@@ -65,7 +66,7 @@ export class SimStore {
       now: () => this.now(),
       monotonic: () => time.elapsedMs,
       setTimer: () => ({ cancel: () => {} }),
-      // A call takes effect when it arrives; how long it travels is not the store's business.
+      // A call takes effect when it arrives; its latency is not the store's concern.
       immediate: (callback: () => void) => callback(),
     };
     this.memory = new MemoryStore({ clock, notifier });
@@ -99,7 +100,7 @@ export class SimStore {
     return fate === "tail" ? usual + this.dice.next() * tailMs : usual;
   }
 
-  /** The call takes effect, here and now. */
+  /** The call takes effect now. */
   apply(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     this.calls += 1;
     const { busy } = this.settings;
@@ -113,14 +114,14 @@ export class SimStore {
       method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
         : call();
-    // What is done inside a transaction may fail, and nothing else.
+    // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);
     });
     return answer;
   }
 
-  /** Some of the rows are locked by a stranger. */
+  /** Another transaction has locked some of the rows. */
   #applySome(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     if (method === "runs.commit") return this.#commitSome(who, params as CommitRunsParams);
     if (method === "inbox.deliver") return this.#deliverSome(who, params as DeliverMessagesParams);

@@ -5,7 +5,7 @@ interface ArbitraryNode {
   readonly name: string;
 }
 
-/** Chance, names and time that workflow code may use: the same on every replay. */
+/** Randomness, ids and time that workflow code may use: the same on every replay. */
 export const arbitrary: OpKind<ArbitraryNode> = {
   kind: "arbitrary",
   draw: (draft) => (draft.onTrunk ? { kind: "arbitrary", name: draft.name("x") } : undefined),

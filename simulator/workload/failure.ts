@@ -6,7 +6,7 @@ interface FailureNode {
   readonly message: string;
 }
 
-/** Code that throws, in a turn of its own: of two errors in one turn nobody could say which comes first. */
+/** Code that throws, in a separate turn: if two errors occurred in one turn, their order would be undefined. */
 export const failure: OpKind<FailureNode> = {
   kind: "failure",
   draw({ name }) {

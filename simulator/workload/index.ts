@@ -110,7 +110,7 @@ export interface ProgramInput {
   readonly hop: number;
 }
 
-/** The function of the workflow, on that stage. */
+/** The function of the workflow, on the given stage. */
 export function programBody(program: Program, stage: Stage): (ctx: Context, input: ProgramInput) => Promise<unknown> {
   return async (ctx, input) => {
     const sights: Sight[] = [];

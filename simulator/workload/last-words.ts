@@ -3,7 +3,10 @@ import type { Context } from "../../packages/holdfast/src/replay/context/context
 
 export const LAST_WORD = signal<string>("last-word");
 
-/** What has been said by now. A workflow that does this last must not miss anything that was accepted before it ended. */
+/**
+ * Receives every signal sent so far. A workflow that does this last must not miss a signal that was accepted before it
+ * ended.
+ */
 export async function hearOut(ctx: Context): Promise<string[]> {
   const heard: string[] = [];
   for (;;) {

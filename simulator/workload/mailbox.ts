@@ -7,11 +7,11 @@ interface MailboxNode {
   readonly kind: "mailbox";
   readonly name: string;
   readonly letters: number;
-  /** Whether each letter is filed by a step. */
+  /** Whether a step records each letter. */
   readonly files: boolean;
 }
 
-/** Reads letters of several senders, one after the other. */
+/** Reads letters from several senders, one after the other. */
 export const mailbox: OpKind<MailboxNode> = {
   kind: "mailbox",
   draw(draft) {

@@ -8,7 +8,7 @@ interface ParallelNode {
   readonly limit: number | undefined;
 }
 
-/** Chains that run beside each other. */
+/** Branches that run side by side. */
 export const parallel: OpKind<ParallelNode> = {
   kind: "parallel",
   draw({ dice, nodes }) {

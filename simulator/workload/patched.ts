@@ -5,7 +5,7 @@ interface PatchedNode {
   readonly id: string;
 }
 
-/** A step that a deploy adds to the code of a version. */
+/** A step that a deployment adds to the code of a version. */
 export const patched: OpKind<PatchedNode> = {
   kind: "patched",
   draw: (draft) => (draft.onTrunk ? { kind: "patched", id: draft.name("p") } : undefined),

@@ -1,6 +1,6 @@
 /**
- * Generated workflows: trees of ops that an interpreter runs with whatever ctx it is given, the engine's or the reference's
- * (reference.ts). So what a workflow should yield is said once, by the same code.
+ * Generated workflows: trees of ops that an interpreter runs with any ctx, the engine's or the reference's
+ * (reference.ts). So the expected output of a workflow is defined once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
 import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
@@ -10,7 +10,7 @@ import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";
 
-/** One op of a generated workflow; its kind says what else it has. */
+/** One op of a generated workflow; its kind says which other fields it has. */
 export interface Node {
   readonly kind: string;
 }
@@ -19,52 +19,52 @@ export interface Program {
   readonly workflow: string;
   readonly version: string;
   readonly body: readonly Node[];
-  /** How often it continues as new. */
+  /** How many times it continues as new. */
   readonly hops: number;
-  /** Of the run as a whole. */
+  /** The retry policy of whole runs. */
   readonly retry: { readonly attempts: number; readonly ms: number } | undefined;
-  /** Signals that it waits for; one that must come is waited for without a timeout. */
+  /** Signals that it waits for; one that must come is awaited without a timeout. */
   readonly signals: readonly { readonly name: string; readonly must: boolean }[];
-  /** Letters that it reads before it ends, each hop. */
+  /** How many letters it reads before it ends, in each run of the chain. */
   readonly letters: number;
-  /** Before it returns it listens to whoever has something to say. */
+  /** Before it returns, it receives every signal sent so far. */
   readonly lastWords: boolean;
-  /** Its runs may be tried again as a whole. */
+  /** Its runs may be retried as a whole. */
   readonly retriable: boolean;
 }
 
-/** What a step does to the world outside. */
+/** The outside effect of a step. */
 export interface EffectPlan {
   readonly op: string;
   readonly ms: number;
-  /** So many attempts fail before one succeeds. */
+  /** How many attempts fail before one succeeds. */
   readonly failures: number;
   /** Fails until everything has healed. */
   readonly untilMended?: boolean;
-  /** Its failure is not to be retried. */
+  /** Its failure is not retried. */
   readonly fatal?: boolean;
   /** Stops when it is aborted. */
   readonly heeds?: boolean;
   readonly once?: boolean;
-  /** Kills its process, so many times. */
+  /** How many times it kills its process. */
   readonly kills?: number;
   readonly shielded?: boolean;
   readonly told?: string;
-  /** Counts only if it commits; nobody but the store decides about that. */
+  /** Counts only if it commits, which only the store decides. */
   readonly transaction?: boolean;
 }
 
-/** What the code had seen when it asked for an effect. */
+/** What the code had seen when it requested an effect. */
 export interface Seen {
   readonly seq: number;
   readonly sights: readonly Sight[];
 }
 
-/** The process on which a workflow runs, as its steps see it. */
+/** The process that runs a workflow, as its steps see it. */
 export interface Stage {
   /** Which code is deployed here. */
   readonly generation: number;
-  /** Whether steps that are retired are gone. */
+  /** Whether retired steps are gone from the code. */
   readonly retires: boolean;
   perform(
     runId: string,
@@ -72,11 +72,11 @@ export interface Stage {
     info: Pick<StepInfo, "attempt" | "signal">,
     seen: Seen,
   ): Promise<string> | string;
-  /** A transaction of that op has committed. */
+  /** Reports that a transaction of the op has committed. */
   commit(runId: string, op: string): void;
-  /** How a transaction step is asked for. */
+  /** How to request a transaction step. */
   readonly ask: typeof askTransaction;
-  /** Some value from outside. */
+  /** A value from outside. */
   flag(): number;
 }
 
@@ -90,28 +90,28 @@ export interface Site {
   run(node: Node, site: Site): Promise<unknown>;
 }
 
-/** What an op is drawn with. */
+/** What an op is generated with. */
 export interface Draft {
   readonly dice: Dice;
   readonly settings: WorkloadSettings;
   /** A name that no other op of the workflow has. */
   name(prefix: string): string;
-  /** Another op, one level deeper; `atLeast` 1 unless the budget is used up. */
+  /** Further ops, one level deeper; at least `least`, unless the budget is used up. */
   nodes(least: number, most: number): readonly Node[];
   /** The workflow waits for this signal. */
   signal(name: string, must: boolean): void;
   letters(count: number): void;
-  /** Whether it stands on the trunk, where everything before it has happened once and in order. */
+  /** Whether the op is on the trunk, where everything before it has happened once and in order. */
   readonly onTrunk: boolean;
-  /** Nothing has been drawn before it. */
+  /** Nothing has been generated before it. */
   readonly isFirst: boolean;
-  /** The workflow has a race: its runs are not tried again as a whole (FOUND.md). */
+  /** Declares that the workflow has a race: its runs are not retried as a whole (FOUND.md). */
   useRace(): void;
 }
 
 export interface OpKind<N extends Node = Node> {
   readonly kind: N["kind"];
-  /** Undefined where it does not fit. */
+  /** Undefined where the op does not fit. */
   draw(draft: Draft): N | undefined;
   run(node: N, site: Site): Promise<unknown>;
 }
@@ -120,19 +120,19 @@ export function seenAt(site: Site): Seen {
   return { seq: site.ctx.info.historyLength, sights: [...site.sights] };
 }
 
-/** Remembers what an op has given to the code. */
+/** Records what an op returned to the code. */
 export async function noteSight(site: Site, op: string, promise: Promise<string>): Promise<string> {
   const value = await promise;
   site.sights.push({ op, value });
   return value;
 }
 
-/** Workflow code lets these pass: somebody wants it to stop. */
+/** Workflow code rethrows these: it is asked to stop. */
 export function isCancellation(error: unknown): boolean {
   return ["run_canceled", "run_timed_out", "op_canceled"].some((code) => isHoldfastError(error, code as "op_canceled"));
 }
 
-/** What stands in an output for an error. */
+/** How an error appears in an output. */
 export function errorText(error: unknown): string {
   return isHoldfastError(error, "race_failed") ? "race failed" : String((error as Error).message);
 }

@@ -10,8 +10,8 @@ interface RaceNode {
 }
 
 /**
- * The first branch wins, the others are canceled. Each begins with an op that takes a turn: of two branches that are done at once
- * nobody could say which is first.
+ * The first branch wins, the others are canceled. Each begins with an op that takes a turn: if two branches ended in
+ * one turn, the winner would be undefined.
  */
 export const race: OpKind<RaceNode> = {
   kind: "race",

@@ -7,7 +7,7 @@ interface ReceiveNode {
   readonly timeoutMs: number | undefined;
 }
 
-/** Waits for a signal of its own, with or without a timeout. */
+/** Waits for a signal with a unique name, with or without a timeout. */
 export const receive: OpKind<ReceiveNode> = {
   kind: "receive",
   draw(draft) {

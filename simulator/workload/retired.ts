@@ -5,7 +5,7 @@ interface RetiredNode {
   readonly op: string;
 }
 
-/** A step that a deploy takes out of the code of a version. It stands first; what is said to the run may come while it is under way. */
+/** A step that a deployment removes from the code of a version. It comes first; messages may arrive while it is in flight. */
 export const retired: OpKind<RetiredNode> = {
   kind: "retired",
   draw: (draft) => (draft.isFirst ? { kind: "retired", op: draft.name("r") } : undefined),

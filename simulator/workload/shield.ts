@@ -6,7 +6,7 @@ interface ShieldNode {
   readonly body: readonly Node[];
 }
 
-/** A part that goes on when the run is canceled. */
+/** A part that continues when the run is canceled. */
 export const shield: OpKind<ShieldNode> = {
   kind: "shield",
   draw({ nodes }) {

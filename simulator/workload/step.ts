@@ -8,7 +8,7 @@ export interface StepNode {
   readonly timeoutMs: number | undefined;
 }
 
-/** A step, with retries, failures, time limits; now and then one that kills its worker. */
+/** A step with retries, failures and timeouts; now and then one that kills its worker. */
 export const step: OpKind<StepNode> = {
   kind: "step",
   draw({ dice, name, settings }) {

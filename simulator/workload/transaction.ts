@@ -1,4 +1,4 @@
-import type { MemoryTransaction } from "../../packages/holdfast/src/memory/transact.ts";
+import type { MemoryTransaction } from "../../packages/holdfast/src/memory/transactions/transact.ts";
 import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import { type EffectPlan, noteSight, type OpKind, seenAt } from "./program.ts";
 

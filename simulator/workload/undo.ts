@@ -6,7 +6,7 @@ interface UndoNode {
   readonly plan: EffectPlan;
 }
 
-/** A compensation that is added by hand. */
+/** A compensation added by hand. */
 export const undo: OpKind<UndoNode> = {
   kind: "undo",
   draw({ name }) {

@@ -10,7 +10,10 @@ import { wrongArguments } from "./client/wrong-arguments.ts";
 
 const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting, signaling, onCall, retrying];
 
-/** Registers what every client does alike, whatever its store. `open` gives the URL of a new, empty store to each test. */
+/**
+ * Registers the tests that every client passes on every store. `open` returns the URL of a new, empty store for each
+ * test.
+ */
 export function clientConformance(name: string, open: OpenUrl): void {
   describe(`a client on ${name}`, () => {
     for (const { noun, cases } of SUITES) {

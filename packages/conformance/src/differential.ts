@@ -7,19 +7,19 @@ import { type Parting, tryOperations } from "./differential/trial.ts";
 import type { OpenStore } from "./store-under-test.ts";
 
 export interface DifferentialOptions {
-  /** One sequence of calls for each. */
+  /** One sequence of calls per seed. */
   readonly seeds?: readonly number[];
   /** Calls per sequence. */
   readonly steps?: number;
 }
 
-/** Shrinking a failure on a database takes its time. */
+/** Shrinking a failure on a database takes a while. */
 const TIMEOUT_MS = 300_000;
 const SHRINK_TRIES_MAX = 400;
 
 /**
- * Registers tests that do the same random things to the memory store and to each of the stores, and ask for the same answers
- * and the same contents at every step.
+ * Registers tests that make the same random calls to the memory store and to each of the stores, and require the same
+ * answers and the same contents after every call.
  */
 export function differential(
   stores: readonly { readonly name: string; readonly open: OpenStore }[],
@@ -46,6 +46,6 @@ export async function findParting(open: OpenStore, seed: number, steps: number):
 export function report(name: string, seed: number, { calls, what, world }: Parting): string {
   const transcript = new Transcript(world.names);
   const numbered = calls.map(({ at, call }, i) => `${String(i + 1).padStart(3)}. ${transcript.call(call, at)}`);
-  const head = `${name} parts from the memory store (seed ${seed}, shrunk to ${calls.length} calls):`;
+  const head = `${name} differs from the memory store (seed ${seed}, shrunk to ${calls.length} calls):`;
   return [head, ...numbered, `  → ${what}`].join("\n");
 }

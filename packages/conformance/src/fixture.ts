@@ -24,10 +24,10 @@ import { Holder } from "./holder.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
 
-/** Thrown when a case asks a store for the time that has no clock to be set: the case is skipped. */
+/** Thrown if a case needs to set the time and the store has no settable clock: the case is skipped. */
 export class NoTestClock extends Error {}
 
-/** Thrown when a case wants a transaction from a store that has none: the case is skipped. */
+/** Thrown if a case needs a transaction and the store has none: the case is skipped. */
 export class NoTransactions extends Error {}
 
 export const SWEEP: SweepParams = {
@@ -35,13 +35,13 @@ export const SWEEP: SweepParams = {
   parkAfter: 2,
   parkError: errorRecord("it kills its workers"),
   timeoutGraceMs: 1_000,
-  timeoutError: errorRecord("nobody took it in time"),
+  timeoutError: errorRecord("no worker claimed it in time"),
   limit: 1_000,
 };
 
 export const REPLACED = errorRecord("replaced by a newer run");
 
-/** What a case works with: an empty store, ids that are never given twice, and the calls that most cases make. */
+/** What a case works with: an empty store, unique ids, and the calls that most cases make. */
 export class Fixture {
   readonly store: Store;
   readonly notifier: Notifier;
@@ -76,7 +76,7 @@ export class Fixture {
     await this.underTest.setClock?.(this.#now);
   }
 
-  /** Another connection to the same data, or the first one where there is no other. */
+  /** Another connection to the same data, or the first one if the store has only one. */
   async second(): Promise<Store> {
     return (await this.underTest.openSecond?.())?.store ?? this.store;
   }
@@ -98,7 +98,7 @@ export class Fixture {
     return result.outcomes[0] as StartOutcome;
   }
 
-  /** Starts runs that nobody holds, in one call. */
+  /** Starts runs without a holder, in one call. */
   async startMany(runs: readonly NewRun[]): Promise<readonly StartOutcome[]> {
     const starts = runs.map((run) => aStart(run));
     return (await this.store.runs.start({ starts, holdBy: null, replaceError: REPLACED })).outcomes;
@@ -138,18 +138,18 @@ export class Fixture {
     return this.store.runs.claim(this.claimParams(workerId, fields));
   }
 
-  /** A new run, held by a new worker or by the one given, by way of start-and-hold. */
+  /** A new run, held by a new worker or by the given one, through start-and-hold. */
   async held(fields: Partial<NewRun> = {}, workerId?: string): Promise<Holder> {
     const holdBy = {
       workerId: workerId ?? (await this.worker(fields.namespace === undefined ? {} : { namespace: fields.namespace })),
       claimId: this.newId(),
     };
     const { run } = await this.start(fields, { holdBy });
-    if (run.heldBy !== holdBy.workerId) throw new Error(`start-and-hold left the run to ${run.heldBy}`);
+    if (run.heldBy !== holdBy.workerId) throw new Error(`after start-and-hold, the run is held by ${run.heldBy}`);
     return new Holder(this.store, holdBy.workerId, run);
   }
 
-  /** Claims whatever is due for a worker and expects it to be one run. */
+  /** Claims what is due for a worker and expects exactly one run. */
   async claimOne(workerId: string, fields: Partial<ClaimRunsParams> = {}): Promise<Holder> {
     const { runs } = await this.claim(workerId, fields);
     const run = runs[0];
@@ -171,7 +171,7 @@ export class Fixture {
     return (await this.store.inbox.deliver({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
   }
 
-  /** One attempt of a transaction step: the application writes a text, and the outcome is the payload. */
+  /** One attempt of a transaction step: the application writes a text, and the payload is the result. */
   transact(holder: Holder, fields: TransactFields = {}, store = this.store): Promise<TransactResult> {
     const { op = "move", text = op, payload = bytes("true"), ...rest } = fields;
     const { application } = this.underTest;
@@ -201,7 +201,7 @@ export class Fixture {
     return this.store.workers.sweep({ ...SWEEP, ...fields });
   }
 
-  /** The run as it is stored now; it must exist. */
+  /** The run as stored now; it must exist. */
   async run(ref: string | RunRef): Promise<Run> {
     const [run] = await this.store.runs.read({ runs: [typeof ref === "string" ? this.ref(ref) : ref] });
     if (!run) throw new Error(`there is no run ${JSON.stringify(ref)}`);
@@ -233,12 +233,12 @@ export interface StartOptions {
   readonly holdBy?: { readonly workerId: string; readonly claimId: string };
 }
 
-/** A start that finds no other run of its id, and is left to whoever claims it. */
+/** A start that expects no other run of its id, and leaves the run to the next claim. */
 export function aStart(run: NewRun, fields: Partial<StartRun> = {}): StartRun {
   return { run, ifRunning: "fail", ifClosed: "fail", hold: false, pick: null, ...fields };
 }
 
-/** Version 7, so that the number stands where the time does: ids are ordered as they were made. */
+/** Version 7, with the number in place of the time: ids are ordered by creation. */
 export function uuidOf(n: number): string {
   const hex = n.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-0000000000aa`;

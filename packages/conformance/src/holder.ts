@@ -11,14 +11,14 @@ import type {
 import { someEvents } from "./sample-data.ts";
 
 export interface CommitFields {
-  /** How many sample events, or the events themselves. */
+  /** The number of sample events, or the events themselves. */
   readonly events?: number | readonly HistoryEvent[];
   readonly consumed?: number;
   readonly attributes?: Attributes;
   readonly clearDeadline?: boolean;
 }
 
-/** What a worker knows of a run that it holds: it makes commits with the right numbers and counts on. */
+/** What a worker knows about a run that it holds: it makes commits with the right numbers and keeps count. */
 export class Holder {
   readonly namespace: string;
   readonly workerId: string;
@@ -73,7 +73,7 @@ export class Holder {
     return result;
   }
 
-  /** Counts on as the store did when it took this commit. */
+  /** Keeps count of a commit that the store has accepted. */
   follow(commit: RunCommit): void {
     this.commitNumber = commit.commit + 1;
     this.eventCount = Math.max(this.eventCount, commit.events.at(-1)?.seq ?? 0);

@@ -1,4 +1,4 @@
-/** The suites that every store passes. Source only, for tests: see store-under-test.ts for what a store has to offer. */
+/** The suites that every store passes. Source only, for tests: store-under-test.ts says what a store must provide. */
 export type { StoreAddress } from "./client/client-suite.ts";
 export { clientConformance } from "./client-conformance.ts";
 export { type DifferentialOptions, differential } from "./differential.ts";

@@ -2,26 +2,26 @@ import { isHoldfastError } from "holdfast/adapter";
 import type { Fixture } from "./fixture.ts";
 
 /** More than any store needs; a bound, so that a store that never answers fails a test instead of hanging it. */
-const TRIES_MAX = 5_000;
+const CALLS_MAX = 5_000;
 
 /**
- * Repeats a call, unchanged, until it has an answer: rows of strangers (`busy`) and stores that are away for a moment are
- * part of the contract. The call must be idempotent, as all of the store's are.
+ * Repeats a call, unchanged, until it has an answer: rows locked by another transaction (`busy`) and brief
+ * unavailability are part of the contract. The call must be idempotent, as all store calls are.
  */
 export async function untilAnswered<T>(call: (again: boolean) => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let calls = 0; ; calls++) {
     try {
-      const answer = await call(tries > 0);
-      if (!isBusy(answer) || tries >= TRIES_MAX) return answer;
+      const answer = await call(calls > 0);
+      if (!isBusy(answer) || calls >= CALLS_MAX) return answer;
     } catch (error) {
-      if (!isTransient(error) || tries >= TRIES_MAX) throw error;
+      if (!isTransient(error) || calls >= CALLS_MAX) throw error;
     }
   }
 }
 
-/** Waits for what arrives by another way than the answer of a call; time is counted in round trips to the store. */
+/** Waits for something that does not arrive in the answer of a call; time is counted in round trips to the store. */
 export async function untilSeen(t: Fixture, what: string, seen: () => boolean): Promise<void> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  for (let calls = 0; calls < CALLS_MAX; calls++) {
     if (seen()) return;
     await t.store.runs.read({ runs: [] });
     await t.store.workers.list({ namespace: "nobody" });

@@ -13,10 +13,10 @@ export function errorRecord(message: string): ErrorRecord {
   return { name: "Error", message, kind: "Unknown" };
 }
 
-/** Identities of code. The second is in front of the others. */
+/** Hashes of code. The second sorts before the others. */
 export const CODES = ["b", "0", "f"].map((digit) => digit.repeat(32)) as [string, string, string];
 
-/** Everything that a run needs; its id is made from its runId unless given. */
+/** Everything that a run needs; its id is derived from its runId unless given. */
 export function newRun(runId: string, fields: Partial<NewRun> = {}): NewRun {
   return {
     namespace: "default",

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 
-/** Stands still until it is set. Nothing that a store does needs a timer. */
+/** Stands still until it is set. Stores need no timers. */
 export class SettableClock implements Clock {
   readonly #loop = new VirtualClock();
   ms = 0;

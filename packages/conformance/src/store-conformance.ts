@@ -6,10 +6,10 @@ import { SUITES } from "./suites/index.ts";
 
 const SKIPPED = {
   no_clock: "this store has no clock that tests can set",
-  no_transactions: "this store has no transactions that others can be part of",
+  no_transactions: "this store has no transactions that other code can join",
 };
 
-/** Registers every suite for a store. `open` gives a new, empty store to each test. */
+/** Registers every suite for a store. `open` returns a new, empty store for each test. */
 export function storeConformance(name: string, open: OpenStore): void {
   describe(`${name} keeps the store contract`, () => {
     for (const { noun, cases } of SUITES) {
@@ -25,7 +25,7 @@ export function storeConformance(name: string, open: OpenStore): void {
   });
 }
 
-/** Runs one case on a store of its own; rejects when the store does not behave. */
+/** Runs one case on a new store; rejects if the store misbehaves. */
 export async function runCase(open: OpenStore, run: SuiteCase): Promise<"passed" | keyof typeof SKIPPED> {
   const fixture = await Fixture.open(open);
   try {

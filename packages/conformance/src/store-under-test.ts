@@ -1,6 +1,6 @@
 import type { Notifier, Store, TransactionKind } from "holdfast/adapter";
 
-/** A store as the suites see it. Every test opens one of its own and closes it, whatever happens. */
+/** A store as the suites see it. Every test opens a new one and always closes it. */
 export interface StoreUnderTest {
   /** Empty: no runs, no workers. */
   readonly store: Store;

@@ -1,6 +1,6 @@
 import type { Fixture } from "./fixture.ts";
 
-/** Behaviour of one noun: a sentence each, and the code that proves it on an empty store. */
+/** Behavior of one noun: one sentence each, and the code that proves it on an empty store. */
 export interface Suite {
   readonly noun: string;
   readonly cases: Readonly<Record<string, SuiteCase>>;

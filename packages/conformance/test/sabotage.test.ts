@@ -64,7 +64,7 @@ describe("the differential test", () => {
       const parting = await findParting(() => brokenMemory(sabotage?.breaks), seed, 300);
       printed = parting && report("a broken store", seed, parting);
     }
-    expect(printed).toMatch(/^a broken store parts from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
+    expect(printed).toMatch(/^a broken store differs from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(
       /^ {2}1\. t\+\d+ runs\.start\(\{ starts: \[\{ run: \{ namespace: "\w+", runId: run#\d+, id: /m,
     );

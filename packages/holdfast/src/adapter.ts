@@ -2,7 +2,6 @@
 export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
-export { systemPorts } from "./engine/system-ports.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export {
   hasCredentials,
@@ -12,6 +11,13 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
+export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
+export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
+export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
+export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
+export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
+export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export {
   type Attributes,
@@ -130,3 +136,4 @@ export type { Context } from "./replay/context/context.ts";
 export { askTransaction } from "./replay/context/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";
 export type { TransactionWork } from "./replay/ops/step-work.ts";
+export { systemPorts } from "./system/ports.ts";

@@ -25,8 +25,8 @@ export {
   type WorkflowOptions,
   workflow,
 } from "./define/definitions.ts";
-export type { Worker } from "./engine/worker.ts";
-export type { WorkerOptions, WorkerTuning } from "./engine/worker-options.ts";
+export type { Worker } from "./engine/worker/worker.ts";
+export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";
 export { type ErrorJson, HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
 export type { RetryIf, RetryInfo } from "./errors/retry-rule.ts";

@@ -48,7 +48,7 @@ test("a step that charges twice when it is repeated is found, and the fixed one 
   });
   await expect(crashEverywhere(careless, undefined, { effects })).rejects.toMatchObject({
     code: "crash_unsafe",
-    message: expect.stringMatching(/ran a second time: charge/),
+    message: expect.stringMatching(/executed a second time: charge/),
   });
   const careful = workflow("careful", async (ctx) => {
     await ctx.step("charge", (s) => {
@@ -78,7 +78,7 @@ describe("the model of the outside world", () => {
   test.each(snapshots)("may be shown as %s: a step that is not safe to repeat is found", async (_title, snapshot) => {
     await expect(crashEverywhere(mailer, undefined, { effects: { reset, snapshot } })).rejects.toMatchObject({
       code: "crash_unsafe",
-      message: expect.stringMatching(/the outside world ends up as .* instead of .* ran a second time: mail\./),
+      message: expect.stringMatching(/the outside world ends up as .* instead of .* executed a second time: mail\./),
     });
   });
 
@@ -111,7 +111,7 @@ describe("the model of the outside world", () => {
     await expect(crashEverywhere(mailer, undefined, { effects: { reset, snapshot } })).rejects.toMatchObject({
       code: "unserializable_value",
       message: expect.stringMatching(
-        /^What effects\.snapshot\(\) returns cannot be compared \(snapshot\.mailbox is an instance of class Mailbox/,
+        /^The result of effects\.snapshot\(\) cannot be compared \(snapshot\.mailbox is an instance of class Mailbox/,
       ),
     });
   });
@@ -212,7 +212,7 @@ describe("a workflow that fails without any crash", () => {
     await expect(crashEverywhere(broken, undefined)).rejects.toMatchObject({
       code: "run_failed",
       message: expect.stringMatching(
-        /^The workflow fails without any crash: .*the fake is broken\. .*expectFailure: true/,
+        /^The workflow fails without a crash: .*the fake is broken\. .*expectFailure: true/,
       ),
       data: { status: "failed", workflow: "broken" },
       cause: { message: "the fake is broken", op: "charge" },
@@ -244,7 +244,7 @@ describe("a workflow that fails without any crash", () => {
     expect(await crashEverywhere(fine, undefined)).toMatchObject({ status: "completed", output: 1 });
     await expect(crashEverywhere(fine, undefined, { expectFailure: true })).rejects.toMatchObject({
       code: "invalid_option",
-      message: expect.stringContaining("without any crash the workflow completes, with 1"),
+      message: expect.stringContaining("without a crash the workflow completes, with 1"),
     });
   });
 });
@@ -279,7 +279,7 @@ describe("the steps that ran again", () => {
     });
     await expect(crashEverywhere(flaky, undefined, { effects })).rejects.toMatchObject({
       code: "crash_unsafe",
-      message: expect.stringMatching(/ends up as \[1,1,2\] instead of \[1,2\]\. Steps that ran a second time: mail\./),
+      message: expect.stringMatching(/ends up as \[1,1,2\] instead of \[1,2\]\. Steps executed a second time: mail\./),
     });
   });
 });

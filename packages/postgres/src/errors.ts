@@ -6,7 +6,7 @@
  * password are somebody's mistake that can be undone, so they count as an outage, and workers keep what they have.
  */
 import { HoldfastError, isHoldfastError, withoutSecrets } from "holdfast/adapter";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./database/settings.ts";
 
 /** Classes of SQLSTATE: data exception, integrity constraint violation, program limit exceeded. */
 const BAD_DATA = /^(?:22|23|54)/;

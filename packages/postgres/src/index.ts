@@ -1,7 +1,7 @@
 /** Holdfast's store on PostgreSQL. `connect("postgres://…")` loads it by itself. */
 export { postgres } from "./adapter.ts";
-export type { PooledClient } from "./driver.ts";
-export { inTransaction } from "./in-transaction.ts";
+export type { PooledClient } from "./database/driver.ts";
 export { openStore } from "./open-store.ts";
-export { type TransactionFunction, type TransactionOptions, transaction } from "./transaction.ts";
-export type { ApplicationConnection, Tx, TxQuery, TxResult } from "./tx.ts";
+export { inTransaction } from "./transactions/in-transaction.ts";
+export { type TransactionFunction, type TransactionOptions, transaction } from "./transactions/transaction.ts";
+export type { ApplicationConnection, Tx, TxQuery, TxResult } from "./transactions/tx.ts";

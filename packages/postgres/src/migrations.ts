@@ -3,10 +3,10 @@
  * transaction under an advisory lock; the others wait and find it done.
  */
 import { type Clock, HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
-import { type Client, destroyClient, runQuery, runScript } from "./driver.ts";
+import { type Client, destroyClient, runQuery, runScript } from "./database/driver.ts";
+import { quoteName } from "./database/settings.ts";
 import { sqlStateOf } from "./errors.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
-import { quoteName } from "./settings.ts";
 
 /** How long a migration waits: until it says so, for a lock that others have, and in all. */
 const PATIENCE = { noticeMs: 5_000, lockMs: 60_000, wholeMs: 600_000 } as const;

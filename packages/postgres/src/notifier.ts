@@ -8,9 +8,9 @@
  * None of this keeps the process alive: whoever needs hints, a worker or a caller who waits for a result, has a timer.
  */
 import type { Clock, Hint, Logger, Notifier, Random, Timer } from "holdfast/adapter";
-import { type Client, endClient, newClient, runScript, unrefClient } from "./driver.ts";
+import { type Client, endClient, newClient, runScript, unrefClient } from "./database/driver.ts";
+import { quoteName, type Settings } from "./database/settings.ts";
 import { readHints } from "./hints.ts";
-import { quoteName, type Settings } from "./settings.ts";
 
 const BACKOFF_MS_FIRST = 1_000;
 const BACKOFF_MS_MAX = 30_000;

@@ -1,14 +1,23 @@
 import type { OpenedStore, OpenStoreOptions } from "holdfast/adapter";
 import { HoldfastError, uuidV7 } from "holdfast/adapter";
-import { answerLimit, type Client, type ClientPurpose, endClient, newClient, placeOf, runQuery } from "./driver.ts";
+import {
+  answerLimit,
+  type Client,
+  type ClientPurpose,
+  endClient,
+  newClient,
+  placeOf,
+  runQuery,
+} from "./database/driver.ts";
+import { Pool } from "./database/pool.ts";
+import { Server } from "./database/server.ts";
+import { Sessions } from "./database/sessions.ts";
+import { quoteName, readSettings, type Settings } from "./database/settings.ts";
 import { openError } from "./errors.ts";
 import { migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
-import { Pool } from "./pool.ts";
-import { Sessions } from "./sessions.ts";
-import { quoteName, readSettings, type Settings } from "./settings.ts";
 import { PostgresStore } from "./store.ts";
-import { TransactionSteps } from "./transact.ts";
+import { TransactionSteps } from "./transactions/transact.ts";
 
 const SERVER_VERSION_MIN = 140_000;
 
@@ -36,7 +45,11 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   const { schema, notify } = settings;
   const newToken = (): string => uuidV7(clock.now(), random.bytes(16));
   const steps = new TransactionSteps({ sessions, schema, where, newToken });
-  const store = new PostgresStore({ pool, sessions, steps, notifier, schema, where, notify });
+  const server = new Server({ pool, notifier, schema, notify });
+  const whenClosed = async (): Promise<void> => {
+    await Promise.all([notifier.close(), sessions.close(), pool.close()]);
+  };
+  const store = new PostgresStore({ server, steps, where, whenClosed });
   const callLimitMs = settings.connectTimeoutMs + answerLimit(settings);
   return { store, notifier, callLimitMs, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }

@@ -2,12 +2,14 @@
  * A server keeps the plans of a connection, made when its tables were empty and nothing was known of them. Until statistics
  * are gathered those plans serve tables that have grown: they must be the right ones from the beginning.
  */
-import type { RunCommit, Transition } from "holdfast/adapter";
+import type { DeliverMessage, RunCommit, Transition } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import * as binary from "../src/binary-array.ts";
-import { claimValues } from "../src/claims.ts";
-import { commitValues } from "../src/commits.ts";
-import { startValues } from "../src/starts.ts";
+import { type ServerCall, textFor } from "../src/database/server-call.ts";
+import { DELIVER, deliveryOf } from "../src/inbox.ts";
+import { CLAIM } from "../src/runs/claims.ts";
+import { COMMIT, flushOf } from "../src/runs/commits.ts";
+import { PURGE } from "../src/runs/retention.ts";
+import { START, startingOf } from "../src/runs/starts.ts";
 import { readsOf } from "./reads.ts";
 import { aStart, ERROR, event, HOLD, idOf, LANE, newRun, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -42,8 +44,18 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
+interface Made {
+  readonly call: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+function made<T>(call: ServerCall<T>, about: T): Made {
+  return { call: call.name, text: textFor(call, database.schema), values: call.values(about) };
+}
+
 /** The calls in the life of some runs, from their start to their end. */
-function lives(from: number): readonly (readonly [call: string, values: readonly unknown[]])[] {
+function lives(from: number): readonly Made[] {
   const numbers = Array.from({ length: RUNS }, (_, i) => from + i);
   const commits = (commit: number, epoch: number, consumed: number, transition: Transition) => ({
     commits: numbers.map((n): RunCommit => {
@@ -63,21 +75,21 @@ function lives(from: number): readonly (readonly [call: string, values: readonly
   });
   const claim = { workerId: worker, again: false, ...where, limit: RUNS, solo: false };
   const starts = numbers.map((n) => aStart(newRun(n), { pick: 0.5 }));
-  const texts = (text: (n: number) => string) => binary.textArray(numbers, text);
-  const messages = [
-    ...[binary.uuidArray(numbers.map(() => null)), texts(() => LANE.namespace), texts((n) => newRun(n).id)],
-    ...[texts(() => "signal"), texts(() => "go"), texts((n) => `message ${n}`)],
-    ...[binary.byteaArray(numbers.map(() => new Uint8Array(0))), 10, false],
-  ];
+  const messages = numbers.map((n): DeliverMessage => {
+    const to = { namespace: LANE.namespace, id: newRun(n).id };
+    return { to, kind: "signal", name: "go", messageId: `message ${n}`, payload: new Uint8Array(0) };
+  });
+  const statuses = ["completed"] as const;
+  const purge = { namespace: LANE.namespace, endedBefore: Number.MAX_SAFE_INTEGER, statuses, limit: RUNS };
   return [
-    ["start_runs", startValues({ starts, holdBy: null, replaceError: ERROR }, false, false)],
-    ["claim_runs", claimValues({ ...claim, claimId: idOf(from) })],
-    ["commit_runs", commitValues(commits(0, 1, 0, HOLD), false, false)],
-    ["commit_runs", commitValues(commits(1, 1, 0, WAIT), false, false)],
-    ["deliver_messages", messages],
-    ["claim_runs", claimValues({ ...claim, claimId: idOf(from + 1) })],
-    ["commit_runs", commitValues(commits(2, 2, 1, END), false, false)],
-    ["purge_runs", [LANE.namespace, Number.MAX_SAFE_INTEGER, binary.textArray(["completed"]), RUNS]],
+    made(START, startingOf({ starts, holdBy: null, replaceError: ERROR }, false, false)),
+    made(CLAIM, { ...claim, claimId: idOf(from) }),
+    made(COMMIT, flushOf(commits(0, 1, 0, HOLD), false, false)),
+    made(COMMIT, flushOf(commits(1, 1, 0, WAIT), false, false)),
+    made(DELIVER, deliveryOf({ messages, inboxMax: 10 }, false)),
+    made(CLAIM, { ...claim, claimId: idOf(from + 1) }),
+    made(COMMIT, flushOf(commits(2, 2, 1, END), false, false)),
+    made(PURGE, purge),
   ];
 }
 
@@ -100,13 +112,11 @@ async function grow(): Promise<void> {
 }
 
 test("plans that were made when the database was empty are right when it has grown", async () => {
-  const text = (call: string, count: number): string =>
-    `select * from ${database.name(call)}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(",")})`;
-  for (const [call, values] of lives(1_000)) await database.sql(text(call, values.length), [...values]);
+  for (const { text, values } of lives(1_000)) await database.sql(text, values);
   await grow();
-  for (const [call, values] of lives(2_000)) {
+  for (const { call, text, values } of lives(2_000)) {
     await database.sql("begin");
-    const { inSequence, entries } = await readsOf(database, text(call, values.length), values);
+    const { inSequence, entries } = await readsOf(database, text, values);
     await database.sql("commit");
     expect(inSequence, call).toBe(0);
     expect(entries / RUNS, call).toBeLessThanOrEqual(ENTRIES_PER_RUN_MAX);

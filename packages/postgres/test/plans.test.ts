@@ -4,9 +4,9 @@
  */
 import { CLOSED_STATUSES, type ListRunsParams } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as binary from "../src/binary-array.ts";
-import { PLANNER_SETTINGS } from "../src/driver.ts";
-import { countStatement, listStatement } from "../src/listing.ts";
+import * as binary from "../src/database/binary-array.ts";
+import { PLANNER_SETTINGS } from "../src/database/driver.ts";
+import { countStatement, listStatement } from "../src/runs/listing.ts";
 import { type Reads, readsOf } from "./reads.ts";
 import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -85,7 +85,7 @@ test("inboxes and histories are read run by run", async () => {
   const namespaces = binary.textArray(["default", "default"]);
   const runs = [namespaces, binary.uuidArray([idOf(1_005), idOf(1_006)]), binary.int4Array([0, 1])];
   await expectFew(call("read_inbox", 3), runs, 10);
-  await expectFew(call("read_histories", 4), [...runs, 10], 15);
+  await expectFew(call("read_histories", 4), [...runs, 10], 20);
 });
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type HistoryEvent, type RunCommit, type Store, systemPorts, uuidV7 } from "holdfast/adapter";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { openStore } from "../src/index.ts";
 
 const RUNS = 500;

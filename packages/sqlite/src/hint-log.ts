@@ -6,9 +6,9 @@
  */
 import { utimesSync } from "node:fs";
 import type { Clock, Hint } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import type { Connection } from "./connection.ts";
-import { sharedUuidBytes, uuidText } from "./uuid.ts";
+import type { Call } from "./database/call.ts";
+import type { Connection } from "./database/connection.ts";
+import { sharedUuidBytes, uuidText } from "./database/uuid.ts";
 
 /** Readers that are further behind than this lose hints, which they can bear. */
 const ROWS_KEPT = 256;

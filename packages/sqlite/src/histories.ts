@@ -1,8 +1,8 @@
 import type { EventMeta, HistoryEvent, Payload, ReadHistoriesParams } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { eventTypeCode, eventTypeName } from "./codes.ts";
-import { blob } from "./driver.ts";
-import { keyOf } from "./run-state.ts";
+import type { Call } from "./database/call.ts";
+import { eventTypeCode, eventTypeName } from "./database/codes.ts";
+import { blob } from "./database/driver.ts";
+import { keyOf } from "./runs/run-state.ts";
 
 const INSERT = "insert into holdfast_events (run_key, seq, type, at, op, meta, payload) values (?, ?, ?, ?, ?, ?, ?)";
 const SELECT = `

@@ -1,20 +1,23 @@
-import type {
-  CarriedMessage,
-  DeliverMessage,
-  DeliverMessagesParams,
-  DeliverMessagesResult,
-  DeliverOutcome,
-  Message,
-  MessageKind,
-  Payload,
-  ReadInboxParams,
-  RunRef,
+import {
+  type CarriedMessage,
+  type DeliverMessage,
+  type DeliverMessagesParams,
+  type DeliverMessagesResult,
+  type DeliverOutcome,
+  judgeDelivery,
+  type Message,
+  type MessageKind,
+  type Payload,
+  type ReadInboxParams,
+  type RunRef,
+  wakes,
+  wakeTime,
 } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { isClosedCode, statusCode, statusName } from "./codes.ts";
-import { blob } from "./driver.ts";
-import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./run-state.ts";
-import { uuidText } from "./uuid.ts";
+import type { Call } from "./database/call.ts";
+import { isClosedCode, statusCode, statusName } from "./database/codes.ts";
+import { blob } from "./database/driver.ts";
+import { uuidText } from "./database/uuid.ts";
+import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./runs/run-state.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
@@ -50,7 +53,10 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
 function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
   const row = addressee(call, message.to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
-  const outcome = judge(call, row, message, inboxMax);
+  const { delivered, consumed } = row;
+  const isKnown = (): boolean => call.sql.get(IS_KNOWN, row.chainKey, message.messageId) !== undefined;
+  const receiver = { closed: isClosedCode(row.status), delivered, consumed };
+  const outcome = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (outcome === "delivered") accept(call, row, message);
   return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
 }
@@ -64,20 +70,14 @@ function addressee(call: Call, to: RunRef): StateRow | undefined {
   return last?.status === CONTINUED ? undefined : last;
 }
 
-function judge(call: Call, row: StateRow, message: DeliverMessage, inboxMax: number): DeliverOutcome["outcome"] {
-  if (call.sql.get(IS_KNOWN, row.chainKey, message.messageId)) return "duplicate";
-  if (isClosedCode(row.status)) return "closed";
-  if (message.kind !== "cancel" && row.delivered - row.consumed >= inboxMax) return "full";
-  return "delivered";
-}
-
 /** The counter and the message's number are one act: the holder compares the counter when it lets the run go. */
 function accept(call: Call, row: StateRow, message: DeliverMessage): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
-  if (row.heldBy === null && wakes(row, message)) {
-    const availableAt = Math.min(row.availableAt ?? now, now);
+  const parked = row.status === statusCode("parked");
+  if (row.heldBy === null && wakes({ parked, startedAt: row.startedAt }, message.kind)) {
+    const availableAt = wakeTime(row.availableAt, now);
     sql.run(
       "update holdfast_runs set delivered = ?, available_at = ? where run_key = ?",
       ...[number, availableAt, row.runKey],
@@ -88,11 +88,6 @@ function accept(call: Call, row: StateRow, message: DeliverMessage): void {
   sql.execute("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
   if (row.heldBy !== null)
     hints.push({ type: "inbox", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
-}
-
-/** A signal does not start a run before its time; a cancel does not wait for it. */
-function wakes(row: StateRow, message: DeliverMessage): boolean {
-  return row.status !== statusCode("parked") && (row.startedAt !== null || message.kind === "cancel");
 }
 
 export function appendMessage(

@@ -1,5 +1,5 @@
 import { HoldfastError, type MigrateMode } from "holdfast/adapter";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./database/connection.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
 
 export interface Migration {

@@ -6,18 +6,18 @@ import {
   type OpenedStore,
   type OpenStoreOptions,
 } from "holdfast/adapter";
-import { ApplicationTransactions } from "./application-transactions.ts";
-import { Catalog } from "./catalog.ts";
-import { Connection } from "./connection.ts";
-import { openDatabase } from "./driver.ts";
+import { Catalog } from "./database/catalog.ts";
+import { Connection } from "./database/connection.ts";
+import { openDatabase } from "./database/driver.ts";
+import { requireSound, requireWritable } from "./database/examination.ts";
+import { fileOf } from "./database/file-url.ts";
 import { isBusy, stillBusy, storeError } from "./errors.ts";
-import { requireSound, requireWritable } from "./examination.ts";
-import { fileOf } from "./file-url.ts";
 import { HintLog } from "./hint-log.ts";
 import { migrate } from "./migrations.ts";
 import { SqliteNotifier } from "./notifier.ts";
 import { SqliteStore } from "./store.ts";
-import { BUSY_PATIENCE_MS, Transactions } from "./transactions.ts";
+import { ApplicationTransactions } from "./transactions/application-transactions.ts";
+import { BUSY_PATIENCE_MS, Transactions } from "./transactions/transactions.ts";
 
 const RETRY_MS = 10;
 /** Whoever waits longer than this for a file that others have locked is told why. */

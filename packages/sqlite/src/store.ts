@@ -3,19 +3,19 @@
  * its noun; these read as the memory store's do.
  */
 import type * as port from "holdfast/adapter";
-import type { ApplicationDatabase, ApplicationTransactions } from "./application-transactions.ts";
-import type { Call } from "./call.ts";
-import { claimRuns, holdRunsIfParkedByOtherCode } from "./claims.ts";
-import { commitRuns } from "./commits.ts";
+import type { Call } from "./database/call.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./interventions.ts";
-import { countRuns, listRuns, readRuns } from "./listing.ts";
-import { purgeRuns } from "./retention.ts";
-import { startRuns } from "./starts.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
+import { commitRuns } from "./runs/commits.ts";
+import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { purgeRuns } from "./runs/retention.ts";
+import { startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
-import { TransactionSteps } from "./transact.ts";
-import type { Transactions } from "./transactions.ts";
+import type { ApplicationDatabase, ApplicationTransactions } from "./transactions/application-transactions.ts";
+import { TransactionSteps } from "./transactions/transact.ts";
+import type { Transactions } from "./transactions/transactions.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 

@@ -1,6 +1,7 @@
-import type { SweepParams, SweepResult } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { OFFLINE } from "./codes.ts";
+import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
+import type { Call } from "./database/call.ts";
+import { OFFLINE } from "./database/codes.ts";
+import { uuidBytes } from "./database/uuid.ts";
 import {
   announceEnd,
   endRun,
@@ -11,8 +12,7 @@ import {
   raiseEpoch,
   type StateRow,
   stateByKey,
-} from "./run-state.ts";
-import { uuidBytes } from "./uuid.ts";
+} from "./runs/run-state.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
@@ -60,15 +60,20 @@ function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
 
 /** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
 function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams): "returned" | "parked" {
-  const deaths = row.deaths + Number(died);
-  const aloneDeaths = row.aloneDeaths + (died ? row.alone : 0);
+  const marks = {
+    deaths: row.deaths,
+    aloneDeaths: row.aloneDeaths,
+    alone: row.alone === 1,
+    suspect: row.suspect === 1,
+  };
+  const { deaths, aloneDeaths, suspect, parked } = afterHolder(marks, died, params);
   if (died) {
     call.sql.run(
       "update holdfast_runs set deaths = ?, alone_deaths = ?, suspect = ? where run_key = ?",
-      ...[deaths, aloneDeaths, Number(deaths >= params.suspectAfter), row.runKey],
+      ...[deaths, aloneDeaths, Number(suspect), row.runKey],
     );
   }
-  if (aloneDeaths < params.parkAfter) {
+  if (!parked) {
     giveBack(call, row);
     return "returned";
   }

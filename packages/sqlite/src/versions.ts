@@ -1,6 +1,12 @@
-import type { RegisterVersionsParams, StartRun, UpdateVersionParams, VersionRow } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import type { Connection } from "./connection.ts";
+import {
+  chooseVersion,
+  type RegisterVersionsParams,
+  type StartRun,
+  type UpdateVersionParams,
+  type VersionRow,
+} from "holdfast/adapter";
+import type { Call } from "./database/call.ts";
+import type { Connection } from "./database/connection.ts";
 
 const SELECT = `
   select version_key as versionKey, namespace, workflow, version, hash, is_default as isDefault, share, deprecated,
@@ -81,12 +87,8 @@ export class VersionChoice {
     this.#sql = sql;
   }
 
-  /** The version whose share is above `pick`, else the default, else its own. */
   of({ pick, run }: StartRun): string {
-    if (pick === null) return run.version;
-    const rows = this.#versionsOf(run.namespace, run.workflow);
-    const chosen = rows.find((row) => row.share > pick) ?? rows.find((row) => row.isDefault === 1);
-    return chosen?.version ?? run.version;
+    return chooseVersion(run.version, pick, () => this.#versionsOf(run.namespace, run.workflow));
   }
 
   #versionsOf(namespace: string, workflow: string): readonly StoredVersion[] {

@@ -8,10 +8,10 @@ import type {
   WorkerRef,
   WorkerRow,
 } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import { OFFLINE, workerStatusCode, workerStatusName } from "./codes.ts";
-import { giveBack, type StateRow, stateByKey, stateOf } from "./run-state.ts";
-import { newUuidBytes, uuidBytes, uuidText } from "./uuid.ts";
+import type { Call } from "./database/call.ts";
+import { OFFLINE, workerStatusCode, workerStatusName } from "./database/codes.ts";
+import { newUuidBytes, uuidBytes, uuidText } from "./database/uuid.ts";
+import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 
 const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `

@@ -1,7 +1,7 @@
 import { type Client, connect, silentLogger } from "holdfast";
 import type { Clock, Timer } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openDatabase } from "../src/driver.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { killChildren, runScript } from "./child-process.ts";
 import { parcelWorkflow, shipped } from "./parcel-workflow.ts";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { type Database, openDatabase, type Statement } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { type Database, openDatabase, type Statement } from "../src/database/driver.ts";
 
 const TABLE = "create table t (a integer, b text)";
 const INSERT = "insert into t values (?, ?)";

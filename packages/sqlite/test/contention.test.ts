@@ -1,8 +1,8 @@
 import type { Store } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;

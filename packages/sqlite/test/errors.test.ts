@@ -4,9 +4,9 @@ import { inspect } from "node:util";
 import type { Store } from "holdfast/adapter";
 import { VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
-import { fileOf } from "../src/file-url.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
+import { fileOf } from "../src/database/file-url.ts";
 import { openParts } from "../src/open-store.ts";
 import { newRandom, openFile, silent, temporaryFolder } from "./sqlite-under-test.ts";
 

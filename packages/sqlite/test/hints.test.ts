@@ -1,7 +1,7 @@
 import type { Hint, Notifier, OpenedStore } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 
 const WORKER = "01890000-0000-7000-8000-0000000000aa";

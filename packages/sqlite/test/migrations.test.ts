@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { isBusy } from "../src/errors.ts";
 import { MIGRATIONS, type Migration, migrate } from "../src/migrations.ts";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";

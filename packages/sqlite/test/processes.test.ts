@@ -1,7 +1,7 @@
 import { systemPorts } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Connection } from "../src/connection.ts";
-import { openDatabase } from "../src/driver.ts";
+import { Connection } from "../src/database/connection.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import { killChildren, runScript } from "./child-process.ts";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { SettableClock, type StoreUnderTest } from "@holdfast/conformance";
 import type { Logger, OpenedStore, Random } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
-import { openDatabase } from "../src/driver.ts";
+import { openDatabase } from "../src/database/driver.ts";
 import type { Tx } from "../src/index.ts";
 import { openStore, type SqliteStoreOptions } from "../src/open-store.ts";
 

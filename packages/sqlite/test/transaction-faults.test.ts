@@ -1,7 +1,7 @@
 /** What may go wrong around a transaction step on SQLite, where many share one commit. */
 import { type Client, connect, type HoldfastError, RunFailedError, workflow } from "holdfast";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Database, openDatabase } from "../src/driver.ts";
+import { type Database, openDatabase } from "../src/database/driver.ts";
 import { inTransaction, type Tx, transaction } from "../src/index.ts";
 import { silent, temporaryFolder } from "./sqlite-under-test.ts";
 

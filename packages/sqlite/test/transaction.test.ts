@@ -1,6 +1,6 @@
 import { type Client, connect, type HoldfastError, RunFailedError, signal, workflow } from "holdfast";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Database, openDatabase } from "../src/driver.ts";
+import { type Database, openDatabase } from "../src/database/driver.ts";
 import { inTransaction, transaction } from "../src/index.ts";
 import { silent, temporaryFolder } from "./sqlite-under-test.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newUuidBytes, sharedUuidBytes, uuidBytes, uuidText } from "../src/uuid.ts";
+import { newUuidBytes, sharedUuidBytes, uuidBytes, uuidText } from "../src/database/uuid.ts";
 
 const ID = "01890000-89ab-7cde-8f00-0123456789ab";
 

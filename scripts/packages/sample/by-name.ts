@@ -1,4 +1,4 @@
-// An application that names its store by a URL alone: the adapter is found by its package's name.
+// An application that names its store only by a URL: the adapter is found by its package name.
 import { connect, silentLogger, workflow } from "holdfast";
 
 const hello = workflow("hello", async (ctx, name: string) => {
@@ -12,7 +12,7 @@ await hf.worker({ workflows: [hello] }).start();
 console.log(await hf.run(hello, "Ada"));
 await hf.close();
 
-// Of a store whose package is not installed it is told that, and what to do.
+// If the package of a store is not installed, the error says so, and what to do.
 await connect("postgres://nobody@localhost:1/none", { logger: silentLogger }).catch((error: Error) =>
   console.log(error.message.split("\n")[0]),
 );

@@ -1,5 +1,5 @@
-// Names what an application holds, and lets the compiler write declarations for what it infers: both need types that can be
-// imported. It is compiled and never executed.
+// Names the types that an application holds, and lets the compiler write declarations for inferred types: both need
+// types that can be imported. It is compiled and never executed.
 import { inTransaction as joinPostgres, type Tx as PostgresTx, postgres } from "@holdfast/postgres";
 import { type ApplicationDatabase, inTransaction, sqlite, type Tx, transaction } from "@holdfast/sqlite";
 import {

@@ -1,4 +1,4 @@
-// A worker for a bundle: its adapter is handed over, because a bundle has no packages to be found by name.
+// A worker for a bundle: its adapter is passed in, because a bundle has no packages to find by name.
 import { sqlite, transaction } from "@holdfast/sqlite";
 import { connect, silentLogger, workflow } from "holdfast";
 

@@ -1,7 +1,7 @@
 import { type Client, type ConnectOptions, connect, silentLogger } from "holdfast";
 import type { StoreAddress } from "./client-suite.ts";
 
-/** Clients of one store, closed when the test is over. */
+/** Clients of one store, closed when the test ends. */
 export class ClientFixture {
   readonly #address: StoreAddress;
   readonly #clients: Client[] = [];
@@ -14,7 +14,7 @@ export class ClientFixture {
     return this.connectTo(this.#address.url, options);
   }
 
-  /** A client of a store in memory, to compare with. */
+  /** A client of a memory store, for comparison. */
   connectToMemory(options: ConnectOptions = {}): Promise<Client> {
     return this.connectTo("memory:", options);
   }
@@ -31,7 +31,7 @@ export class ClientFixture {
   }
 }
 
-/** What a call is refused with; `undefined` when it is not. */
+/** The error that a call is refused with; `undefined` if it succeeds. */
 export async function refusalOf(call: () => unknown): Promise<unknown> {
   try {
     await call();

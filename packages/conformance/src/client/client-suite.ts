@@ -1,6 +1,6 @@
 import type { ClientFixture } from "./client-fixture.ts";
 
-/** A store that clients reach by its URL; `close` removes its data, after every client has let go of it. */
+/** A store that clients open by its URL; `close` removes its data after every client has closed. */
 export interface StoreAddress {
   readonly url: string;
   close(): Promise<void>;
@@ -8,7 +8,7 @@ export interface StoreAddress {
 
 export type OpenUrl = () => Promise<StoreAddress>;
 
-/** Behavior of clients: a sentence each, and the code that proves it on an empty store. */
+/** Behavior of clients: one sentence each, and the code that proves it on an empty store. */
 export interface ClientSuite {
   readonly noun: string;
   readonly cases: Readonly<Record<string, (t: ClientFixture) => Promise<void>>>;

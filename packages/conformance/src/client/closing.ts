@@ -115,7 +115,7 @@ export const closing: ClientSuite = {
       await client.worker({ workflows: [waiting] }).start();
       const run = await client.start(waiting);
       const result = refusalOf(() => run.result());
-      // By now it waits for the end of the run, not for an answer of the store.
+      // By now it waits for the end of the run, not for an answer from the store.
       while ((await run.status()) !== "waiting") await client.count();
       await client.close();
       expect(await result).toMatchObject({ code: "client_closed" });

@@ -10,7 +10,7 @@ interface Gate {
   open(): void;
 }
 
-/** A promise to be kept by hand. */
+/** A promise that the test resolves. */
 function gate(): Gate {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
@@ -19,7 +19,7 @@ function gate(): Gate {
   return { opened, open };
 }
 
-/** What a step does that says when it begins, and lasts as long as that. */
+/** A step function that reports when it begins, and ends when `until` resolves. */
 function lasting(begun: Gate, until: Promise<void>): () => Promise<void> {
   return () => {
     begun.open();
@@ -27,7 +27,7 @@ function lasting(begun: Gate, until: Promise<void>): () => Promise<void> {
   };
 }
 
-/** Asks until the answer is as wanted; time is counted in round trips to the store. */
+/** Asks until the answer is the wanted one; time is counted in round trips to the store. */
 async function whyUntil(client: Client, id: string, wanted: (why: Why) => boolean): Promise<Why> {
   for (;;) {
     const why = await client.why(id);
@@ -39,7 +39,7 @@ function opsOf(steps: readonly { readonly op: string; readonly kind: string; rea
   return steps.map(({ op, kind, status }) => `${kind} ${op} ${status}`);
 }
 
-/** A step that fails and is tried again in an hour; beside it, if so wanted, one that runs until it is let go. */
+/** A step that fails and is retried in an hour; optionally beside a step that runs until `beside` resolves. */
 function failing(name: string, beside?: Promise<void>) {
   const begun = gate();
   const definition = workflow(name, async (ctx) => {
@@ -202,7 +202,7 @@ export const onCall: ClientSuite = {
       const cancelRequested = { at: expect.any(Date), reason: "too late" };
       expect(await client.why("parked")).toMatchObject({ status: "parked", cancelRequested });
       expect((await client.why("parked")).reason).toMatch(
-        /^It is parked: .* A cancel was requested at \S+Z \("too late"\); it takes effect when the run goes on: handle\.resume\(\) lets it, handle\.terminate\(\) ends the run as it is\.$/s,
+        /^It is parked: .* A cancel was requested at \S+Z \("too late"\); it takes effect when the run is resumed. Call handle\.resume\(\), or handle\.terminate\(\) to end the run as it is\.$/s,
       );
 
       const unserved = await client.start("unserved", undefined, { id: "unserved" });
@@ -210,7 +210,7 @@ export const onCall: ClientSuite = {
       const why = await client.why("unserved");
       expect(why).toMatchObject({ cancelRequested: { reason: null }, causes: [{ kind: "no_worker" }] });
       expect(why.reason).toMatch(
-        /^It is due, but no live worker offers unserved@1 on queue "default"\. A cancel was requested at \S+Z; it takes effect when a worker takes the run; handle\.terminate\(\) ends the run as it is\.$/,
+        /^It is due, but no live worker offers unserved@1 on queue "default"\. A cancel was requested at \S+Z; it takes effect when a worker claims the run; handle\.terminate\(\) ends the run as it is\.$/,
       );
     },
   },

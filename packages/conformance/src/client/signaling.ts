@@ -14,7 +14,7 @@ const eager = workflow("eager", async (ctx) => {
   }
 });
 
-/** Sends until it is done or the run takes no more. Says which signals were accepted. */
+/** Sends until it is done or the run accepts no more. Returns the signals that were accepted. */
 async function send(client: Client, id: string, sender: number): Promise<string[]> {
   const accepted: string[] = [];
   for (let n = 1; n <= 50; n++) {
@@ -40,7 +40,7 @@ export const signaling: ClientSuite = {
         const accepted = await Promise.all([one, other, one, other].map((client, i) => send(client, run.id, i)));
         const received = await run.result();
         expect(received.toSorted()).toEqual(accepted.flat().toSorted());
-        // And those of one sender in their order.
+        // And the signals of one sender in their order.
         const bySender = [0, 1, 2, 3].map((i) => received.filter((text) => text.startsWith(`${i}.`)));
         expect(bySender).toEqual(accepted);
       }

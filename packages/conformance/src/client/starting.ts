@@ -119,7 +119,7 @@ export const starting: ClientSuite = {
       }
       expect(others).toEqual([]);
       expect(await refusalOf(() => client.get(beta, "a").result())).toMatchObject({
-        message: 'Run "a" is one of workflow "alpha", not of "beta". Correct the id, or use get(id).',
+        message: 'Run "a" belongs to workflow "alpha", not "beta". Correct the id, or use get(id).',
         data: { id: "a", workflow: "alpha", expected: "beta" },
       });
       expect(await client.get(alpha, "a").result()).toEqual({ alpha: 7 });

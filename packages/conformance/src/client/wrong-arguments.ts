@@ -1,4 +1,4 @@
-/** Whatever is handed to a client that it cannot use is refused by the client: with the same code, whatever the store. */
+/** A client itself refuses every argument that it cannot use, with the same code on every store. */
 import { type Client, isHoldfastError, type RunHandle, signal, workflow } from "holdfast";
 import { expect } from "vitest";
 import { refusalOf } from "./client-fixture.ts";
@@ -11,7 +11,7 @@ const NUL = "a\u0000b";
 const LONE = "\ud800";
 const UUID = "01890000-0000-7000-8000-000000000001";
 
-/** Things that are hardly ever right. */
+/** Values that are hardly ever valid. */
 const HOSTILE: Readonly<Record<string, unknown>> = {
   null: null,
   undefined: undefined,
@@ -106,13 +106,13 @@ const CALLS: Calls = {
   "signal(ping, x)": (_, run, x) => run.signal(ping, x),
   "signal(ping, 1, x)": (_, run, x) => run.signal(ping, 1, x),
   "signal with id": (_, run, x) => run.signal(ping, 1, { id: x }),
-  // Without an option that is wrong it would wait for the end.
+  // Without an invalid option it would wait for the end of the run.
   "result(x)": (_, run, x) => (typeof x === "object" || x === undefined ? run.result(null as never) : run.result(x)),
   "result with timeout": (_, run, x) => (x === undefined ? undefined : run.result({ timeout: x })),
   "cancel(x)": (_, run, x) => run.cancel(x),
 };
 
-/** One run for each, because a terminated one would answer otherwise the next time. */
+/** One run for each call, because a terminated run would answer differently the next time. */
 const ENDING_CALLS: Calls = {
   "terminate(x)": (_, run, x) => run.terminate(x),
 };
@@ -172,7 +172,7 @@ export const wrongArguments: ClientSuite = {
       for (const forged of [[createdAt, "x"], [createdAt + 0.5, UUID], [2 ** 60, UUID], ["1", UUID], [UUID], null, {}])
         expect(await refusalOf(() => client.list({ cursor: cursorOf(forged) })), JSON.stringify(forged)).toMatchObject({
           code: "invalid_option",
-          message: "list: the cursor is not one that list() has returned.",
+          message: "list: the cursor was not returned by list().",
         });
       expect((await client.list({ cursor: cursor as string })).runs).toHaveLength(2);
     },
@@ -194,7 +194,7 @@ export const wrongArguments: ClientSuite = {
   },
 };
 
-/** What every call says to every hostile value, one line each. */
+/** The answer of every call to every hostile value, one line each. */
 async function answers(client: Client, calls: Calls): Promise<readonly string[]> {
   const lines: string[] = [];
   const ends = calls === ENDING_CALLS;
@@ -218,7 +218,7 @@ function cursorOf(place: unknown): string {
   try {
     return Buffer.from(JSON.stringify(place)).toString("base64url");
   } catch {
-    return "x"; // JSON cannot hold it
+    return "x"; // JSON cannot express it
   }
 }
 

@@ -13,7 +13,7 @@ import type { Answer, Call } from "./call.ts";
 import { sortBy } from "./contents.ts";
 import type { World } from "./world.ts";
 
-/** An answer without what the contract leaves to the store: order where none is promised, fields that say nothing. */
+/** An answer without what the contract leaves to the store: order where none is promised, fields without meaning. */
 export function comparableAnswer(call: Call, answer: Answer, world: World): unknown {
   if ("error" in answer) return { error: answer.error };
   const { value } = answer;
@@ -51,7 +51,7 @@ function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world
   };
 }
 
-/** The messages of an answer may be left out, and a commit that was lost says nothing about deliveries. */
+/** The messages may be missing from an answer, and a lost commit says nothing about deliveries. */
 function comparableCommits({ outcomes, now }: CommitRunsResult): unknown {
   return { now, outcomes: outcomes.map((one) => (one.outcome === "lost" ? { ...one, delivered: 0 } : one)) };
 }
@@ -75,7 +75,7 @@ function comparableInbox(messages: readonly Message[], world: World): unknown {
   });
 }
 
-/** What is wrong with the order in which a claim took its runs; undefined when nothing is. */
+/** What is wrong with the order in which a claim took its runs; undefined if nothing is. */
 export function wrongClaimOrder(result: ClaimRunsResult, world: World): string | undefined {
   const before = new Map(world.contents.runs.map((run) => [run.runId, run]));
   for (const [i, later] of result.runs.entries()) {
@@ -89,7 +89,7 @@ export function wrongClaimOrder(result: ClaimRunsResult, world: World): string |
   return undefined;
 }
 
-/** Within a lane the order of a claim is promised. */
+/** The order of a claim is promised within a lane. */
 export function laneOf(run: RunRow): string {
   return [run.queue, run.workflow, run.version, run.priority].join("\n");
 }

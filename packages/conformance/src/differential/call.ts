@@ -1,6 +1,6 @@
 import { callStore, type Store, type StoreCalls, type StoreMethod } from "holdfast/adapter";
 
-/** One call of a store, with all that it needs: the same call can be sent to every store, and sent again. */
+/** One complete store call: it can be sent to every store, and sent again. */
 export type Call = {
   readonly [M in StoreMethod]: { readonly method: M; readonly params: Parameters<StoreCalls[M]>[0] };
 }[StoreMethod];

@@ -3,13 +3,13 @@ import { bytes } from "../sample-data.ts";
 import type { Dice } from "./dice.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
 
-/** Mostly one of the workers, now and then one that never was. */
+/** Usually one of the workers, sometimes one that never existed. */
 export function someWorkerId(world: World, dice: Dice): string {
   const live = dice.chance(0.8) ? dice.pick(world.liveWorkers)?.workerId : undefined;
   return live ?? (dice.chance(0.9) ? dice.pick(world.workerIds) : undefined) ?? world.strangeId();
 }
 
-/** Now and then one that whatever is meant does not belong to. */
+/** Usually the given namespace, sometimes another one. */
 export function someNamespace(namespace: string | undefined, dice: Dice): string {
   return dice.chance(0.95) ? (namespace ?? "default") : (dice.pick(NAMESPACES) as string);
 }
@@ -47,7 +47,7 @@ export function randomRun(world: World, dice: Dice, namespace: string, id: strin
   };
 }
 
-/** A start that was made before, in other words. */
+/** The start that once created this run. */
 export function sameRun(run: Run): NewRun {
   const { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes } = run;
   return { namespace, runId, id, workflow, version, queue, priority, input, seed, attributes };

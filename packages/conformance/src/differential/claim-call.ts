@@ -22,12 +22,12 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
   return limit === undefined ? undefined : { method: "runs.claim", params: { ...params, limit } };
 }
 
-/** False for a claim that stores may rightly answer in different ways. */
+/** False for a claim that stores may answer in different ways. */
 export function isDecidable(call: Call, world: World): boolean {
   if (call.method !== "runs.claim") return true;
   const { params } = call;
   if (!params.again) return decidableLimit(params, world) === (params.solo ? 1 : params.limit);
-  // When nothing is left that was taken under the id, the store may claim or not.
+  // If no run is left that was claimed under the id, the store may claim or not.
   return world.heldRuns.some((run) => run.heldBy === params.workerId && run.claimId === params.claimId);
 }
 
@@ -39,8 +39,8 @@ const ALL_HANDLERS = [
 ];
 
 /**
- * The contract orders runs by priority, and within a lane by due time. Where the limit would cut between runs that it
- * does not order, stores may rightly differ: the limit is moved behind them.
+ * The contract orders runs by priority, and within a lane by due time. If the limit falls between runs that it does not
+ * order, stores may differ: the limit is moved past them.
  */
 function decidableLimit(params: ClaimRunsParams, world: World): number | undefined {
   const due = world.contents.runs

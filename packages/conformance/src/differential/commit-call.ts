@@ -17,7 +17,7 @@ function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
   const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const consumed = dice.chance(0.6) ? run.delivered : some;
   const transition = randomTransition(world, dice, run, consumed);
-  // Mostly parked without progress, so that one code after the other parks the same run.
+  // Usually parked without progress, so that one code after the other parks the same run.
   const events = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
   const holder = dice.chance(0.95) ? run.heldBy : null;
   return {

@@ -11,7 +11,7 @@ export interface Contents {
   readonly versions: readonly VersionRow[];
 }
 
-/** What there may be to read: the ids that were ever used. */
+/** What can be read: the ids that were ever used. */
 export interface KnownIds {
   readonly namespaces: readonly string[];
   readonly runIds: readonly string[];
@@ -48,7 +48,7 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
   };
 }
 
-/** What the contract leaves to the store is taken out, so that equal contents are equal. */
+/** Removes what the contract leaves to the store, so that equal contents compare as equal. */
 export function comparable(contents: Contents): Contents {
   const inboxes = contents.runs.map((run) => {
     const messages = (contents.inboxes[run.runId] ?? []).flatMap((message) => comparableMessage(run, message));
@@ -58,10 +58,11 @@ export function comparable(contents: Contents): Contents {
 }
 
 function comparableMessage(run: Run, message: Message): unknown[] {
-  // What a continued run left unconsumed is in its successor's inbox; whether it is still here too is open.
+  // What a continued run left unconsumed is in its successor's inbox; the contract does not say whether it is also
+  // here.
   if (run.status === "continued" && message.number > run.consumed) return [];
   const { payload: _payload, at: _at, ...rest } = message;
-  // The payload of a consumed message may be gone; an inherited one may count as delivered then or now.
+  // The payload of a consumed message may be gone; an inherited message may have either delivery time.
   return [
     {
       ...rest,

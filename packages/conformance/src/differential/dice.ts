@@ -1,6 +1,6 @@
 import { SeededSource } from "holdfast/testing";
 
-/** Choices from a seed: the same seed chooses the same. */
+/** Choices from a seed: the same seed makes the same choices. */
 export class Dice {
   readonly #source: SeededSource;
 
@@ -21,12 +21,12 @@ export class Dice {
     return items[this.int(items.length)];
   }
 
-  /** One of these, of which there is at least one. */
+  /** One of these items; there is at least one. */
   of<T>(...items: readonly [T, ...T[]]): T {
     return items[this.int(items.length)] as T;
   }
 
-  /** Some of the items, in their order, at most so many. */
+  /** Some of the items, in their order, at most `countMax`. */
   some<T>(items: readonly T[], countMax: number): T[] {
     const wanted = 1 + this.int(countMax);
     const chosen = new Set<number>();

@@ -4,7 +4,7 @@ export interface ValueDifference {
   readonly found: unknown;
 }
 
-/** The first place in which two values differ. What is undefined counts as absent; bytes are compared as bytes. */
+/** The first place where two values differ. Undefined counts as absent; bytes are compared as bytes. */
 export function differenceOf(expected: unknown, found: unknown, path: string): ValueDifference | undefined {
   if (Object.is(expected, found)) return undefined;
   if (expected instanceof Uint8Array && found instanceof Uint8Array) {

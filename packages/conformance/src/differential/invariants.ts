@@ -1,7 +1,7 @@
 import { isClosed, type Run } from "holdfast/adapter";
 import type { Contents } from "./contents.ts";
 
-/** What must hold of every store at every moment, whichever way it came there. */
+/** What must always hold in every store, however it got there. */
 export function brokenInvariants(contents: Contents): string[] {
   return [...contents.runs.flatMap((run) => brokenByRun(run, contents)), ...brokenById(contents)];
 }
@@ -25,7 +25,7 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "the inbox is numbered from 1 to delivered":
       run.status === "continued" || (inbox.length === run.delivered && isCounted(inbox)),
     "a held run is not due and has a claim": !held || (run.availableAt === null && run.claimId !== null),
-    "a run that nobody holds has no claim and is not alone": held || (run.claimId === null && !run.alone),
+    "a run that no worker holds has no claim and is not alone": held || (run.claimId === null && !run.alone),
     "a held run is running or compensating": !held || run.status === "running" || run.status === "compensating",
     "the holder is not offline": !held || (holder !== undefined && holder.status !== "offline"),
     "workers.readHeld agrees with the row": listedAsHeld.map(([workerId]) => workerId).join() === (run.heldBy ?? ""),
@@ -68,7 +68,7 @@ function idOf(run: Run): string {
 function isLinked(run: Run, runs: readonly Run[]): boolean {
   if (run.continuedFrom === null) return run.firstRunId === run.runId;
   const from = runs.find(({ runId }) => runId === run.continuedFrom);
-  // Not there: it was purged.
+  // Missing because it was purged.
   return !from || (from.continuedAs === run.runId && from.firstRunId === run.firstRunId);
 }
 

@@ -8,10 +8,10 @@ import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
 
-/** Makes up a call from what there is; undefined when there is nothing to do it to. */
+/** Makes a call from the present contents; undefined if there is nothing to call it on. */
 type MakeCall = (world: World, dice: Dice) => Call | undefined;
 
-/** Something to do: what kind of call, and the seed of all its choices. Time passes before it. */
+/** One operation: the kind of call, and the seed of all its choices. Time passes before it. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly seed: number;
@@ -41,7 +41,7 @@ const WEIGHTS = {
   read: 3,
 } as const;
 
-/** Parks at once, so that it happens often. */
+/** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 
 export type OperationKind = keyof typeof WEIGHTS;
@@ -51,7 +51,7 @@ export function randomOperations(dice: Dice, count: number): Operation[] {
   return Array.from({ length: count }, () => ({
     kind: dice.pick(kinds) as OperationKind,
     seed: dice.int(2 ** 31),
-    // Now and then somebody sets the clock back.
+    // Now and then the clock is set back.
     passMs: dice.of(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 7, 7, 100, 100, 700, 700, -60),
   }));
 }
@@ -100,7 +100,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "inbox.deliver", params: { messages: distinct, inboxMax: dice.of(2, 5, 1_000) } };
   },
 
-  /** The caller did not see the answer, or an old packet arrives late. */
+  /** The caller did not get the answer, or an old packet arrives late. */
   repeat(world, dice) {
     const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
     return call?.method === "runs.claim" ? { method: "runs.claim", params: { ...call.params, again: true } } : call;
@@ -125,7 +125,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "workers.sweep", params: { ...SWEEP_SOON, ...gone } };
   },
 
-  /** Time passes until a worker that holds something has lost its lease. */
+  /** Time passes until the lease of a worker that holds something has expired. */
   crash(world, dice) {
     const workerId = dice.pick(world.heldRuns)?.heldBy;
     const worker = world.contents.workers.find((row) => row.workerId === workerId);

@@ -3,8 +3,9 @@ import type { Call } from "./call.ts";
 import { type Parting, type TimedCall, tryCalls } from "./trial.ts";
 
 /**
- * Leaves out whatever is not needed for the stores to part: calls first, then parts of calls. What is left may ask for
- * nonsense (a message consumed that was never delivered); the memory store notices that, and it does not count.
+ * Removes everything that is not needed for the stores to differ: calls first, then parts of calls. The rest may
+ * contain nonsense (consuming a message that was never delivered). The memory store detects that, and it does not
+ * count.
  */
 export async function shrink(open: OpenStore, found: Parting, triesMax: number): Promise<Parting> {
   if (found.oracleFault) return found;
@@ -27,7 +28,7 @@ export async function shrink(open: OpenStore, found: Parting, triesMax: number):
   return best;
 }
 
-/** Ever smaller pieces are removed as long as the rest still fails. */
+/** Removes ever smaller pieces as long as the rest still fails. */
 async function removePieces<T>(items: readonly T[], fails: (items: readonly T[]) => Promise<boolean>): Promise<void> {
   let kept = items;
   for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
@@ -38,7 +39,7 @@ async function removePieces<T>(items: readonly T[], fails: (items: readonly T[])
   }
 }
 
-/** The same call about one thing only, for each of several. */
+/** For each item of a call, the same call with that item only. */
 function smallerCalls(call: Call): Call[] {
   switch (call.method) {
     case "runs.start":

@@ -3,7 +3,7 @@ import type { Call } from "./call.ts";
 
 const SIZE_MAX = 2_000;
 
-/** Prints calls so that people can follow them: ids by short names, times from the beginning, bytes as text. */
+/** Prints calls so that people can follow them: short names for ids, times from the beginning, bytes as text. */
 export class Transcript {
   readonly #names: ReadonlyMap<string, string>;
 
@@ -20,7 +20,7 @@ export class Transcript {
     return text.length > SIZE_MAX ? `${text.slice(0, SIZE_MAX)}…` : text;
   }
 
-  /** A text in which ids may occur. */
+  /** A text that may contain ids. */
   text(text: string): string {
     let result = text;
     for (const [id, name] of this.#names) result = result.replaceAll(id, name);

@@ -12,23 +12,23 @@ import { MAKERS, type Operation } from "./operations.ts";
 import { Transcript } from "./transcript.ts";
 import { World } from "./world.ts";
 
-/** A call that was made, and when. */
+/** A call that was sent, and when. */
 export interface TimedCall {
   readonly at: number;
   readonly call: Call;
 }
 
-/** Where a store parted from the memory store. */
+/** The point where a store differs from the memory store. */
 export interface Parting {
-  /** The calls up to it; the last one is where it shows. */
+  /** The calls up to that point; the last one shows the difference. */
   readonly calls: readonly TimedCall[];
   readonly what: string;
-  /** The memory store refused the call or broke by it: that says nothing about the other store. */
+  /** The memory store refused the call or broke on it: that says nothing about the other store. */
   readonly oracleFault: boolean;
   readonly world: World;
 }
 
-/** Does random things to the memory store and to another one, until they differ; undefined when they never do. */
+/** Makes random calls to the memory store and to another one until they differ; undefined if they never do. */
 export function tryOperations(open: OpenStore, operations: readonly Operation[]): Promise<Parting | undefined> {
   const steps = operations.map(({ kind, seed, passMs }) => (world: World): Call | undefined => {
     world.now += passMs;
@@ -37,7 +37,7 @@ export function tryOperations(open: OpenStore, operations: readonly Operation[])
   return compareStores(open, new World(), steps);
 }
 
-/** Makes calls again that were made before, or some of them. */
+/** Repeats calls that were made before, or some of them. */
 export function tryCalls(open: OpenStore, calls: readonly TimedCall[], known: World): Promise<Parting | undefined> {
   const steps = calls.map(({ at, call }) => (world: World): Call => {
     world.now = at;
@@ -53,7 +53,7 @@ async function compareStores(
 ): Promise<Parting | undefined> {
   const oracle = await memoryUnderTest();
   const tried = await open();
-  if (!tried.setClock) throw new Error("stores can be compared only if their clocks can be set: offer setClock");
+  if (!tried.setClock) throw new Error("stores can be compared only if tests can set their clocks: implement setClock");
   try {
     const calls: TimedCall[] = [];
     for (const step of steps) {
@@ -74,7 +74,7 @@ async function compareStores(
   }
 }
 
-/** Sends the call to both; says what differs in the answers or in the contents after it. */
+/** Sends the call to both stores; returns what differs in the answers, or in the contents after it. */
 async function compareCall(
   oracle: StoreUnderTest,
   tried: StoreUnderTest,
@@ -107,12 +107,14 @@ function describe({ path, expected, found }: ValueDifference, transcript: Transc
   return `${path}: memory says ${transcript.value(expected)}, this store ${transcript.value(found)}`;
 }
 
-/** A start that is repeated after its run was purged: nobody waits for that long, and what it means is open. */
+/** A start repeated after its run was purged: no caller waits that long, and the contract does not define it. */
 function startsPurged(call: Call, world: World): boolean {
   return call.method === "runs.start" && call.params.starts.some(({ run }) => world.purged.has(run.runId));
 }
 
-/** A read changes nothing, and a commit with a number from the future would fit later, when its contents do not. */
+/**
+ * A read changes nothing, and a commit with a future number would be accepted later, when its contents no longer fit.
+ */
 function isRepeatable(call: Call, world: World): boolean {
   if (/\b(?:read|list|count)/.test(call.method)) return false;
   if (call.method !== "runs.commit") return true;

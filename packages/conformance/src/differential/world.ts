@@ -9,22 +9,24 @@ export const IDS = ["a", "b", "c", "d"];
 
 const EMPTY: Contents = { runs: [], histories: {}, inboxes: {}, newest: {}, workers: [], held: {}, versions: [] };
 
-/** What a trial knows when it makes up the next call: the time, what the oracle contains, and which ids were used. */
+/**
+ * What a trial knows when it makes the next call: the time, the contents of the memory store, and the ids used so far.
+ */
 export class World {
   now = START_MS;
   contents: Contents = EMPTY;
   /** Calls that may change something, oldest first. */
   readonly calls: Call[] = [];
   readonly runIds: string[] = [];
-  /** Runs that were there and are no more. */
+  /** Runs that existed once and are gone. */
   readonly purged = new Set<string>();
   readonly workerIds: string[] = [];
   readonly messageIds: string[] = [];
-  /** Short names for ids, to be printed. */
+  /** Short names for printed ids. */
   readonly names = new Map<string, string>();
   #ids = 0;
 
-  /** A world in which nothing has happened yet, but the same ids are known. */
+  /** A new world without any calls, in which the same ids are known. */
   again(): World {
     const world = new World();
     world.runIds.push(...this.runIds);
@@ -33,7 +35,7 @@ export class World {
     return world;
   }
 
-  /** What the oracle contains now. */
+  /** The present contents of the memory store. */
   note(contents: Contents): void {
     const left = new Set(contents.runs.map(({ runId }) => runId));
     for (const { runId } of this.contents.runs) if (!left.has(runId)) this.purged.add(runId);
@@ -67,7 +69,7 @@ export class World {
     return this.#newId(`claim#${this.#ids + 1}`);
   }
 
-  /** An id that nothing has. */
+  /** An id that does not exist. */
   strangeId(): string {
     return this.#newId("nobody");
   }

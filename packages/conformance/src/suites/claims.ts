@@ -230,7 +230,7 @@ export const claims: Suite = {
       const workerId = await t.worker();
       const claimId = t.newId();
       const { live, runs } = await t.claim(workerId, { claimId, again: true, limit: 2 });
-      // Whether it claims or only reads is up to the store; what it returns is held under this id.
+      // The store may claim or only read; what it returns is held under this id.
       expect(live).toBe(true);
       expect(runs.length).toBeLessThanOrEqual(2);
       for (const run of runs) expect(run).toMatchObject({ heldBy: workerId, claimId });

@@ -3,7 +3,7 @@ import { Holder } from "../holder.ts";
 import { bytes, end, HOLD, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** The fence and what every commit writes. What each transition does is in transitions.ts. */
+/** The fence, and what every commit writes. transitions.ts has what each transition does. */
 export const commits: Suite = {
   noun: "commits",
   cases: {
@@ -68,15 +68,15 @@ export const commits: Suite = {
 
     "a worker that does not hold the run cannot write, even with the right numbers": async (t) => {
       const holder = await t.held();
-      const stranger = new Holder(t.store, await t.worker(), await t.run(holder.runId));
-      expect(await stranger.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
+      const other = new Holder(t.store, await t.worker(), await t.run(holder.runId));
+      expect(await other.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
       expect(await t.run(holder.runId)).toMatchObject({ commit: 0, eventCount: 0, heldBy: holder.workerId });
     },
 
     "a run that nobody holds takes no commit": async (t) => {
       const { run } = await t.start();
-      const stranger = new Holder(t.store, await t.worker(), run);
-      expect(await stranger.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
+      const other = new Holder(t.store, await t.worker(), run);
+      expect(await other.commit(HOLD, { events: 1 })).toMatchObject({ outcome: "lost", held: false });
       expect(await t.run(run.runId)).toMatchObject({ commit: 0, eventCount: 0, status: "pending" });
     },
 

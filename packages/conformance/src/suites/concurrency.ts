@@ -7,7 +7,7 @@ import type { Suite } from "../suite.ts";
 
 const ROUNDS = 12;
 
-/** Many calls in flight at once, from several connections: whichever way they interleave, nothing is lost or doubled. */
+/** Many calls in flight at once, from several connections: however they interleave, nothing is lost or duplicated. */
 export const concurrency: Suite = {
   noun: "concurrency",
   cases: {
@@ -17,7 +17,7 @@ export const concurrency: Suite = {
       const workers = [];
       for (let i = 0; i < 9; i++) workers.push(await t.worker());
       const claimed: string[] = [];
-      // A claim skips rows that another one has locked, so there may be several rounds.
+      // A claim skips rows that another claim has locked, so it may take several rounds.
       for (let round = 0; claimed.length < 90 && round < 200; round++) {
         const results = await Promise.all(
           workers.map((workerId, i) => claimAt(pick(stores, i), t.claimParams(workerId, { limit: 7 }))),
@@ -124,7 +124,7 @@ export const concurrency: Suite = {
         const run = await t.run(holder.runId);
         expect(run).toMatchObject({ delivered: 1, consumed: 0, commit: 1, eventCount: 1 });
         const outcome = committed.outcomes[0];
-        // Either the holder was told that it is behind, or the run is due for whoever comes next.
+        // Either the holder learns that it is behind, or the run is due for the next claim.
         if (outcome?.held) expect(run).toMatchObject({ heldBy: holder.workerId, availableAt: null, status: "running" });
         else {
           expect(run).toMatchObject({ heldBy: null, status: "waiting" });
@@ -229,7 +229,7 @@ export const concurrency: Suite = {
             ]),
           () => untilAnswered(() => other.workers.stop({ namespace: "default", workerId })),
         );
-        // What the stop could not release because the row was locked is returned by the next sweep.
+        // Runs that the stop could not release because their rows were locked are reclaimed by the next sweep.
         await t.sweep();
         expect(await t.store.workers.readHeld({ namespace: "default", workerId })).toEqual([]);
         const runIds = [run.runId, starts[0]?.run.runId as string];
@@ -296,7 +296,7 @@ export const concurrency: Suite = {
   },
 };
 
-/** The first connection and two others, as far as the store has others. */
+/** The first connection and two others, if the store has others. */
 async function connections(t: Fixture): Promise<readonly Store[]> {
   return [t.store, await t.second(), await t.second()];
 }
@@ -309,7 +309,7 @@ function pick(stores: readonly Store[], i: number): Store {
   return stores[i % stores.length] as Store;
 }
 
-/** Sends both without waiting, the first or the second one first, and answers in the order of the arguments. */
+/** Sends both calls without waiting, in either order, and returns the answers in the order of the arguments. */
 async function race<A, B>(firstFirst: boolean, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
   if (firstFirst) return Promise.all([first(), second()]);
   const sent = second();

@@ -5,7 +5,7 @@ import { Holder } from "../holder.ts";
 import { bytes, end } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Continue-as-new: a run ends and its successor takes its id, its inbox and its memory of messages. */
+/** Continue-as-new: a run ends, and its successor gets its id, its inbox and its known message ids. */
 export const continuations: Suite = {
   noun: "continuations",
   cases: {
@@ -224,7 +224,7 @@ function carry(name: string): CarriedMessage {
   return { kind: "signal", name, messageId: `id ${name}`, payload: bytes(`"${name}"`) };
 }
 
-/** A run with the id `a` that has continued, leaving messages of these names unconsumed. */
+/** A run with the id `a` that has continued, with unconsumed messages of these names. */
 async function continued(t: Fixture, fields: Partial<NewRun> = {}, names: readonly string[] = []) {
   const holder = await t.held({ id: "a" });
   for (const name of names) await t.deliver(t.ref(holder.runId), { name });

@@ -6,8 +6,8 @@ import { end, errorRecord, HOLD, LEASE_MS, park, RELEASE, suspend } from "../sam
 import type { Suite } from "../suite.ts";
 
 /**
- * Nobody may depend on hints, so nothing is asked about which ones come besides, or how often; but a store that gives none
- * makes everybody poll.
+ * Code must not depend on hints, so extra hints and their number are not tested; but a store without hints would make
+ * everything poll.
  */
 export const hints: Suite = {
   noun: "hints",
@@ -164,7 +164,7 @@ function ended(runId: string): Hint {
   return { type: "ended", namespace: "default", runId };
 }
 
-/** Does something and waits for all of these hints, in any order and among others. */
+/** Runs the action and waits for all of these hints, in any order and among others. */
 async function expectHints(
   t: Fixture,
   wanted: readonly Hint[],

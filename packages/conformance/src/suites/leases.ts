@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { HOLD, LEASE_MS, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Workers: how they come, stay, let go and leave. What happens to those that fall silent is in sweeps.ts. */
+/** Workers: how they register, renew, release and stop. sweeps.ts has what happens to those that fall silent. */
 export const leases: Suite = {
   noun: "leases",
   cases: {

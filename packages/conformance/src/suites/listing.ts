@@ -206,7 +206,7 @@ async function listed(t: Fixture, params: Partial<ListRunsParams> = {}): Promise
   return rows.map(({ runId }) => runId);
 }
 
-/** The list has these runs, newest first, and the count agrees. */
+/** The list has exactly these runs, newest first, and the count agrees. */
 async function expectFilter(
   t: Fixture,
   filter: Partial<RunFilter>,

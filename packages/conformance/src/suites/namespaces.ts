@@ -5,7 +5,7 @@ import type { Holder } from "../holder.ts";
 import { bytes, end, errorRecord, HOLD, LEASE_MS, park } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Who knows the id of a run or a worker of another namespace still has nothing in his hands. */
+/** Knowing the id of a run or a worker of another namespace gives no access to it. */
 export const namespaces: Suite = {
   noun: "namespaces",
   cases: {

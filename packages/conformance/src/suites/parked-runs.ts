@@ -8,7 +8,7 @@ import type { Suite } from "../suite.ts";
 const [OLD, NEW, NEWEST] = CODES;
 const NOTHING: TakeUpResult = { live: true, taken: 0, more: false };
 
-/** Runs that were parked by code, and are taken by workers with other code. */
+/** Runs that were parked by code, and are taken up by workers with other code. */
 export const parkedRuns: Suite = {
   noun: "parked runs",
   cases: {
@@ -193,7 +193,7 @@ export const parkedRuns: Suite = {
       const [a, b] = await Promise.all([
         takeUp(t, NEW),
         second.runs.holdIfParkedByOtherCode(other),
-        // Whoever has the row says so; the client then asks again.
+        // If another transaction has locked the row, the store says so; the client then asks again.
         t.store.runs.resumeIfParked(t.ref(runIds[0] as string)).catch(() => undefined),
       ]);
       const rest = await takeUp(t, NEW);
@@ -223,7 +223,7 @@ async function takeUp(t: Fixture, code: string, fields: Partial<TakeUpParams> = 
   return t.store.runs.holdIfParkedByOtherCode(params);
 }
 
-/** The run, in the hands of a worker with this code. */
+/** The run, held by a worker with this code. */
 async function taken(t: Fixture, { runId }: Holder, code: string): Promise<Holder> {
   const workerId = await t.worker();
   expect(await takeUp(t, code, { workerId })).toMatchObject({ taken: 1 });

@@ -5,7 +5,7 @@ import { Holder } from "../holder.ts";
 import { bytes, end, errorRecord, HOLD, park, someEvents } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** What users put in comes out as it was: bytes, sizes, attributes, errors. */
+/** What users store comes back unchanged: bytes, sizes, attributes, errors. */
 export const payloads: Suite = {
   noun: "payloads",
   cases: {
@@ -157,7 +157,7 @@ export const payloads: Suite = {
   },
 };
 
-/** As input, event, message, carried message and output; and as the input of a successor. */
+/** As input, event, message, carried message and output, and as the input of a successor. */
 async function expectSurvives(t: Fixture, payload: Payload): Promise<void> {
   const wanted = Uint8Array.from(payload);
   const same = (found: Payload | null | undefined, where: string): void => {

@@ -4,7 +4,7 @@ import type { Fixture } from "../fixture.ts";
 import { bytes, end, errorRecord, HOLD, someEvents } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Runs and histories, one by one. Lists and counts are in listing.ts. */
+/** Runs and histories, one by one. listing.ts has lists and counts. */
 export const reading: Suite = {
   noun: "reading",
   cases: {
@@ -109,7 +109,7 @@ export const reading: Suite = {
   },
 };
 
-/** All that may be a row of its own: the start and the end are the run row. */
+/** Every type that has its own row: the start and the end are in the run row. */
 const ROW_TYPES = EVENT_TYPES.filter(
   (type) => type !== "run_started" && !CLOSED_STATUSES.some((status) => type === `run_${status}`),
 );

@@ -5,7 +5,7 @@ import type { Holder } from "../holder.ts";
 import { end, errorRecord, HOLD, park, someEvents, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Purging what has ended long ago. */
+/** Purging runs that ended long ago. */
 export const retention: Suite = {
   noun: "retention",
   cases: {
@@ -133,7 +133,7 @@ export const retention: Suite = {
       const first = await ended(t, { id: "a" });
       const { run } = await t.start({ id: "a" }, { ifClosed: "start" });
       await t.store.runs.terminate({ runs: [t.ref(run.runId)], error: errorRecord("stop") });
-      // A run of the same id is created a millisecond later at least, and does not end before that.
+      // A run of the same id is created at least a millisecond later, and does not end before that.
       await t.advance(1);
       expect(await purge(t, { statuses: ["terminated"] })).toEqual({ purged: 1, more: false });
       expect(await t.run({ namespace: "default", id: "a" })).toMatchObject({ runId: first.runId });
@@ -176,7 +176,7 @@ export const retention: Suite = {
       await purge(t, { limit: 1 });
       await last.commit(end());
       expect(await purge(t)).toEqual({ purged: 2, more: false });
-      // The same run id again, as nobody would: what was left behind under it would show.
+      // Reuses the run id, which no client would do: anything left behind under it would show.
       const { run } = await t.start({ id: "a", runId: runIds[0] as string });
       for (const messageId of ["m1", "m2"])
         expect(await t.deliver(t.ref(run.runId), { messageId })).toMatchObject({ outcome: "delivered" });
@@ -226,7 +226,7 @@ async function ended(
   return holder;
 }
 
-/** Three runs, the last of them held; the first two have consumed the messages `m1` and `m2`. */
+/** Three runs, the last one held; the first two have consumed the messages `m1` and `m2`. */
 async function chain(t: Fixture): Promise<{ runIds: readonly string[]; last: Holder }> {
   let last = await t.held({ id: "a" });
   const runIds = [last.runId];

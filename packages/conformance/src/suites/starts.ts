@@ -155,7 +155,7 @@ export const starts: Suite = {
         const { run } = await t.start({ id: "a" }, { ifRunning: "replace" });
         runIds.push(run.runId);
       }
-      // Made before all others: the run id must not decide which is the newest.
+      // The smallest possible run id: the run id must not decide which run is the newest.
       await t.start({ id: "a", runId: "00000000-0000-7000-8000-000000000000" }, { ifRunning: "replace" });
       runIds.push("00000000-0000-7000-8000-000000000000");
       const runs = await Promise.all(runIds.map((runId) => t.run(runId)));

@@ -77,7 +77,7 @@ export const sweeps: Suite = {
       expect(await t.history(next.runId)).toHaveLength(2);
     },
 
-    "a worker that signed off did not die": async (t) => {
+    "a worker that stopped did not die": async (t) => {
       const holder = await t.held();
       await t.store.workers.stop({ namespace: "default", workerId: holder.workerId });
       await t.advance(LEASE_MS * 2);
@@ -269,7 +269,7 @@ export const sweeps: Suite = {
   },
 };
 
-/** Lets a worker claim whatever is due, and die. */
+/** Lets a worker claim what is due, and die. */
 async function dieWith(t: Fixture, fields: Partial<typeof SWEEP> = {}, solo = false) {
   await t.claim(await t.worker({ leaseMs: 10 }), { solo });
   await t.advance(10);

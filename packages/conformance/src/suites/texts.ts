@@ -3,7 +3,7 @@ import type { Fixture } from "../fixture.ts";
 import { end, HOLD, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
-/** Text that is allowed in names and ids and that has broken somebody's store. */
+/** Text that is allowed in names and ids and that stores are known to break on. */
 const TEXTS = [
   "plain",
   "with space",
@@ -27,7 +27,7 @@ const TEXTS = [
   "__proto__",
 ];
 
-/** Pairs that sloppy comparisons take for the same. */
+/** Pairs that a sloppy comparison treats as equal. */
 const PAIRS = [
   ["order", "Order"],
   ["order", "order "],

@@ -8,7 +8,7 @@ const STOPPED = errorRecord("stopped by an operator");
 const RETRIED: EventDraft = { type: "run_retried", op: null, meta: { forgets: [] } };
 const HOUR_MS = 3_600_000;
 
-/** The times of a run's history are in order, also when somebody has set the clock back in between. */
+/** The times of a run's history are in order, even if the clock was set back in between. */
 export const times: Suite = {
   noun: "times",
   cases: {
@@ -28,7 +28,7 @@ export const times: Suite = {
     "a run that is claimed does not start before it was created": async (t) => {
       const { run } = await t.start();
       await t.advance(-HOUR_MS);
-      // Its due time is what it was: nobody takes it before the clock is there again, except by a cancel.
+      // Its due time is unchanged: it is not claimed before the clock reaches it, except for a cancel.
       await t.deliver(t.ref(run.runId), { kind: "cancel" });
       const claimed = await t.claimOne(await t.worker());
       expect(await t.run(claimed.runId)).toMatchObject({ createdAt: run.createdAt, startedAt: run.createdAt });

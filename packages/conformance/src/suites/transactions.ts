@@ -8,7 +8,7 @@ import { continueAs } from "./continuations.ts";
 export const transactions: Suite = {
   noun: "transactions",
   cases: {
-    "what was written and its outcome are there together": async (t) => {
+    "what was written and its result message are there together": async (t) => {
       const holder = await t.held();
       await t.advance(3);
       const { runId } = holder;
@@ -67,7 +67,7 @@ export const transactions: Suite = {
       expect(await t.written()).toEqual([]);
     },
 
-    "there is one outcome, whatever is repeated: the second is given the first": async (t) => {
+    "there is one result, whatever is repeated: the second call gets the first result": async (t) => {
       const holder = await t.held();
       const first = await t.transact(holder, { text: "first", payload: bytes("1") });
       for (const again of [false, true]) {
@@ -77,7 +77,7 @@ export const transactions: Suite = {
       expect(await t.run(holder.runId)).toMatchObject({ delivered: 1 });
     },
 
-    "an outcome is given again when it was consumed, and to whoever holds the run later": async (t) => {
+    "a result is returned again after it was consumed, and to later holders of the run": async (t) => {
       const holder = await t.held();
       const first = await t.transact(holder, { text: "first" });
       await holder.commit(HOLD, { consumed: 1, events: 1 });
@@ -97,7 +97,7 @@ export const transactions: Suite = {
       expect(await t.written()).toEqual(["move"]);
     },
 
-    "steps of one run have an outcome each, and runs do not share theirs": async (t) => {
+    "steps of one run have a result each, and runs do not share theirs": async (t) => {
       const [a, b] = [await t.held(), await t.held()];
       for (const holder of [a, b])
         for (const op of ["debit", "credit", "debit#2"])
@@ -136,7 +136,7 @@ export const transactions: Suite = {
       expect(await t.transact(holder, { again: true, signal: AbortSignal.abort(new Error("enough")) })).toEqual(first);
     },
 
-    "outcomes are numbered among the other messages": async (t) => {
+    "result messages are numbered among the other messages": async (t) => {
       const holder = await t.held();
       await t.deliver(t.ref(holder.runId), { name: "a" });
       expect(await t.transact(holder)).toMatchObject({ message: { number: 2 } });
@@ -149,7 +149,7 @@ export const transactions: Suite = {
       ]);
     },
 
-    "a holder that has not consumed an outcome stays, and is given it": async (t) => {
+    "a holder that has not consumed a result message keeps the run, and gets the message": async (t) => {
       for (const transition of [suspend(null), suspend(t.now + 1_000), end({ unlessBehind: true })]) {
         const holder = await t.held();
         await t.transact(holder);
@@ -161,7 +161,7 @@ export const transactions: Suite = {
       }
     },
 
-    "an outcome that nobody has consumed comes with the next claim": async (t) => {
+    "a result message that was not consumed comes with the next claim": async (t) => {
       const holder = await t.held();
       const first = await t.transact(holder);
       await t.store.workers.stop({ namespace: "default", workerId: holder.workerId });
@@ -170,14 +170,14 @@ export const transactions: Suite = {
       expect([{ outcome: "recorded", message: messages[0] }]).toEqual([first]);
     },
 
-    "an outcome makes nothing due": async (t) => {
+    "a result message makes nothing due": async (t) => {
       const holder = await t.held();
       await t.transact(holder);
       expect(await t.run(holder.runId)).toMatchObject({ availableAt: null, status: "running" });
       expect((await t.claim(await t.worker())).runs).toEqual([]);
     },
 
-    "an outcome that was not consumed is handed on to the successor, as what it is": async (t) => {
+    "a result message that was not consumed is passed on to the successor, as what it is": async (t) => {
       const holder = await t.held();
       await t.transact(holder);
       const next = t.newRun({ id: (await t.run(holder.runId)).id });

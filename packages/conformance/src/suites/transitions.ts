@@ -65,7 +65,7 @@ export const transitions: Suite = {
       const commit = holder.draft(suspend(t.now + 50), { events: 2, attributes: { a: 1 } });
       const { outcomes, messages } = await holder.answerTo(commit);
       expect(outcomes).toEqual([{ outcome: "written", held: true, delivered: 1 }]);
-      // The messages may be left out of the answer, but not be wrong.
+      // The messages may be missing from the answer, but must not be wrong.
       if (messages.length > 0) expect(messages).toMatchObject([{ runId: holder.runId, number: 1, messageId }]);
       expect(await t.run(holder.runId)).toMatchObject({
         status: "running",
@@ -96,6 +96,15 @@ export const transitions: Suite = {
         held: false,
         delivered: 2,
       });
+    },
+
+    "what is made due now is due now, also past the deadline": async (t) => {
+      for (const agoMs of [0, 5]) {
+        const holder = await t.held({ timeoutMs: 10 });
+        await t.advance(50);
+        await holder.commit(suspend(t.now - agoMs));
+        expect(await t.run(holder.runId)).toMatchObject({ heldBy: null, availableAt: t.now - agoMs });
+      }
     },
 
     "availableAt is never later than the deadline": async (t) => {
@@ -193,7 +202,7 @@ export const transitions: Suite = {
       expect(answer.outcomes).toEqual([{ outcome: "behind", held: true, delivered: 1 }]);
       expect(await t.run(holder.runId)).toEqual(before);
       expect(await t.history(holder.runId)).toEqual([]);
-      // A copy of it that comes late is refused again, before and after the one that is written instead.
+      // A late copy of it is refused again, before and after the commit that is written instead.
       expect((await holder.answerTo(refused)).outcomes).toMatchObject([{ outcome: "behind", held: true }]);
       expect(await holder.commit(transition, { consumed: 1, events: 1 })).toMatchObject({
         outcome: "written",

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Fixture } from "../fixture.ts";
+import { aStart, type Fixture, REPLACED } from "../fixture.ts";
 import type { Suite } from "../suite.ts";
 
 export const versions: Suite = {
@@ -132,6 +132,17 @@ export const versions: Suite = {
       await register(t, ["1", "h"], ["2", "h"]);
       await update(t, "2", { isDefault: true });
       expect((await t.start({ version: "7" })).run.version).toBe("7");
+    },
+
+    "starts that name a version keep it beside others in the call that leave it open": async (t) => {
+      await register(t, ["1", "h"], ["2", "h"]);
+      await update(t, "1", { isDefault: true });
+      await update(t, "2", { share: 0.5 });
+      const starts = [null, 0.2, 0.7].map((pick) => aStart(t.newRun({ version: "7" }), { pick }));
+      const { outcomes } = await t.store.runs.start({ starts, holdBy: null, replaceError: REPLACED });
+      expect(outcomes.map(({ run }) => run.version)).toEqual(["7", "2", "1"]);
+      const runs = outcomes.map(({ run }) => t.ref(run.runId));
+      expect((await t.store.runs.read({ runs })).map((run) => run?.version)).toEqual(["7", "2", "1"]);
     },
 
     "a start with pick gets the version whose share is above it, else the default, else its own": async (t) => {

@@ -126,14 +126,14 @@ describe("a package", () => {
     install("core", "holdfast", "export const present = 1;");
     install("core", "@holdfast/sqlite", `import { later } from "holdfast/adapter"; ${GOOD}`);
     const { message } = await refusal("file");
-    expect(message).toContain("which is installed, but does not fit this version of holdfast: The requested module");
+    expect(message).toContain("which is installed, but does not match this version of holdfast: The requested module");
     expect(message).toContain("Run: npm install @holdfast/sqlite@latest holdfast@latest");
   });
 
   test("without a store says so", async () => {
     install("core", "@holdfast/sqlite", "export const open = 1;");
     const { message } = await refusal("file");
-    expect(message).toContain("which is installed, but does not fit this version of holdfast");
+    expect(message).toContain("which is installed, but does not match this version of holdfast");
     expect(message).toContain("Run: npm install @holdfast/sqlite@latest holdfast@latest");
   });
 });

@@ -1,8 +1,8 @@
 /**
- * Which adapter opens a URL: one that was handed to `connect`, else the package that the scheme stands for. The core
- * depends on no adapter; a package is loaded when a URL asks for it, first as the core itself would find it, then as the
- * application would. The second is for trees in which the core cannot see its neighbors: pnpm without hoisting, Yarn
- * Plug'n'Play, nested installs.
+ * Chooses the adapter that opens a URL: one passed to `connect`, else the package for the scheme. The core depends on
+ * no adapter. It loads a package when a URL needs it, first from its own location, then from the application's. The
+ * second lookup is for trees in which the core cannot see its neighbors: pnpm without hoisting, Yarn Plug'n'Play,
+ * nested installs.
  */
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -15,7 +15,7 @@ import { shownValue } from "../errors/shown-value.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { OpenStore, StoreAdapter } from "../ports/open-store.ts";
 
-/** Which package opens the URLs of a scheme. */
+/** The package that opens URLs of a scheme. */
 const PACKAGES: Readonly<Record<string, string>> = {
   file: "@holdfast/sqlite",
   sqlite: "@holdfast/sqlite",
@@ -25,11 +25,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 export const KNOWN_URLS = "file:app.db, postgres://user@host/database, memory: or memory:name";
 
-/** How packages are found and loaded; tests bring their own. */
+/** How packages are found and loaded; tests pass their own. */
 export interface PackageLoader {
   /** import(): by the package's name, or by the URL of a file. */
   readonly load: (name: string) => Promise<unknown>;
-  /** The files from whose place a package is looked for: the core's own, then the application's. Undefined: unknown here. */
+  /** The files from which a package is resolved: the core's own, then the application's. Undefined if unknown. */
   readonly core: string | undefined;
   readonly application: readonly string[];
 }
@@ -51,7 +51,7 @@ export async function openStoreOf(
   throw notLoaded(
     scheme,
     packageName,
-    `is installed, but does not fit this version of holdfast. ${update(packageName)}`,
+    `is installed, but does not match this version of holdfast. ${update(packageName)}`,
   );
 }
 
@@ -64,7 +64,7 @@ async function loadPackage(scheme: string, packageName: string, loader: PackageL
   try {
     return (await load(packageName)) as AdapterModule;
   } catch (cause) {
-    // Found, so what failed is the package itself, or something that it imports.
+    // The package was found, so it failed itself, or something it imports failed.
     if (find(packageName, core) !== undefined) throw broken(scheme, packageName, cause);
     for (const place of application) {
       const file = find(packageName, place);
@@ -80,7 +80,7 @@ async function loadPackage(scheme: string, packageName: string, loader: PackageL
   }
 }
 
-/** The file that a package's name stands for when it is imported from `place`. */
+/** The file that a package name resolves to when imported from `place`. */
 function find(packageName: string, place: string | undefined): string | undefined {
   if (place === undefined) return undefined;
   try {
@@ -94,7 +94,7 @@ function nodeLoader(): PackageLoader {
   const main = process.argv[1];
   return {
     load: (name) => import(name),
-    // Without a value in a bundle that is not a module.
+    // Undefined in a bundle that is not a module.
     core: import.meta.url as string | undefined,
     application: [...(main === undefined ? [] : [path.resolve(main)]), path.join(process.cwd(), "application.js")],
   };
@@ -106,25 +106,25 @@ function requireAdapter(adapter: StoreAdapter): void {
   const hint = typeof adapter === "function" ? "a function: call it, as in adapters: [sqlite()]" : "not an adapter";
   throw new HoldfastError(
     "invalid_option",
-    `connect: an entry of adapters is ${hint}. Pass what sqlite() of @holdfast/sqlite or postgres() of @holdfast/postgres returns.`,
+    `connect: an entry of adapters is ${hint}. Pass the result of sqlite() from @holdfast/sqlite or postgres() from @holdfast/postgres.`,
     { data: { option: "adapters" } },
   );
 }
 
-/** The URL itself is not repeated: it may hold a password, and so may what stands where a scheme should. */
+/** Does not repeat the URL: it may contain a password, even where a scheme should be. */
 function unknownScheme(url: string, scheme: string | undefined, adapters: readonly StoreAdapter[]): HoldfastError {
   const shown = knownScheme(url);
   const schemes = ["memory", ...Object.keys(PACKAGES), ...adapters.flatMap((adapter) => adapter.schemes)];
   const nearest = scheme === undefined ? undefined : nearestName(scheme, schemes);
   const what =
     scheme === undefined
-      ? "the address has no scheme"
+      ? "the URL has no scheme"
       : shown === undefined
-        ? "the scheme of the address is none that Holdfast knows"
-        : `"${shown}:" is not a store that Holdfast knows`;
+        ? "Holdfast does not know the scheme of this URL"
+        : `"${shown}:" is not a scheme that Holdfast knows`;
   const hint = nearest === undefined ? "" : ` Did you mean "${nearest}:"?`;
   const given = adapters.map((one) => `${one.name} opens ${one.schemes.map((known) => `${known}:`).join(", ")}`);
-  const also = given.length === 0 ? "" : ` Of the given adapters, ${given.join("; ")}.`;
+  const also = given.length === 0 ? "" : ` Adapters passed to connect: ${given.join("; ")}.`;
   return new HoldfastError("unknown_url_scheme", `connect: ${what}.${hint} Use ${KNOWN_URLS}.${also}`, {
     data: { ...(shown === undefined ? {} : { scheme: shown }), ...(nearest === undefined ? {} : { nearest }) },
   });
@@ -132,12 +132,10 @@ function unknownScheme(url: string, scheme: string | undefined, adapters: readon
 
 function broken(scheme: string, packageName: string, cause: unknown): HoldfastError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  // An export that the core no longer has, or does not have yet.
+  // The package imports an export that this version of the core does not have.
   const mismatch = cause instanceof SyntaxError && reason.includes("holdfast/adapter");
-  const what = mismatch ? "does not fit this version of holdfast" : "failed to load";
-  const advice = mismatch
-    ? update(packageName)
-    : "Mend what this says; if a package is missing, run npm install again.";
+  const what = mismatch ? "does not match this version of holdfast" : "failed to load";
+  const advice = mismatch ? update(packageName) : "Fix that; if a package is missing, run npm install again.";
   return notLoaded(scheme, packageName, `is installed, but ${what}: ${reason}. ${advice}`, cause);
 }
 

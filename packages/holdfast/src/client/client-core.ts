@@ -1,8 +1,8 @@
-import { Batcher } from "../engine/batcher.ts";
-import { readWholeHistory } from "../engine/history-reader.ts";
-import type { Lifetime } from "../engine/lifetime.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { backoff, isLasting, type StorePatience, untilAnswered } from "../engine/store-retry.ts";
+import { Batcher } from "../calls/batcher.ts";
+import { readWholeHistory } from "../calls/history-reader.ts";
+import type { Lifetime } from "../calls/lifetime.ts";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
+import { backoff, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -22,7 +22,7 @@ import type {
 } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 
-/** A caller hears that the store cannot be reached after about this many tries (some 20 seconds). */
+/** A call fails with `store_unavailable` after about this many failures in a row (about 20 seconds). */
 const FAILURES_MAX = 10;
 const BATCH_SIZE_MAX = 500;
 const BUSY_TRIES_MAX = 10;
@@ -39,7 +39,7 @@ interface StartItem {
 interface StartGroup {
   readonly items: StartItem[];
   readonly ids: Set<string>;
-  /** Who is to hold those that are to be held. */
+  /** The worker that claims the runs with a hold. */
   workerId: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export class ClientCore {
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
-  /** What a worker of this client knows of a run that it holds. */
+  /** What a worker of this client knows about a run that it holds. */
   readonly look: (runId: string) => LiveRun | undefined;
 
   constructor(
@@ -78,7 +78,7 @@ export class ClientCore {
     });
   }
 
-  /** One call for all, unless several workers are to hold some of the runs, or an id is there more than once. */
+  /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
   async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
     const groups: StartGroup[] = [];
     for (const item of items) {
@@ -104,7 +104,8 @@ export class ClientCore {
 
   async #sendMessages(messages: readonly DeliverMessage[]): Promise<readonly DeliverOutcome[]> {
     const { inboxMax } = this.ports.limits ?? DEFAULT_LIMITS;
-    // The same id twice is one message: the second goes in a call of its own, and is told so.
+    // The same id twice is one message: the second is sent in its own call, so that the store reports it as a
+    // duplicate.
     const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
     const now = messages.filter((message, i) => first.get(message.messageId) === i);
     const later = messages.filter((message, i) => first.get(message.messageId) !== i);
@@ -117,7 +118,7 @@ export class ClientCore {
     );
   }
 
-  /** Items whose row somebody else has locked are sent again, unchanged, until they have an answer. */
+  /** Sends items whose row another transaction has locked again, unchanged, until each has an answer. */
   async #untilNotBusy<T, R extends { readonly outcome: string }>(
     items: readonly T[],
     send: (items: readonly T[]) => Promise<readonly R[]>,
@@ -125,12 +126,12 @@ export class ClientCore {
     const answers = await send(items);
     if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
     const results = [...answers];
-    for (let tries = 1; ; tries++) {
+    for (let sends = 1; ; sends++) {
       const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
       if (busy.length === 0) return results;
-      if (this.life.over || tries > BUSY_TRIES_MAX)
+      if (this.life.over || sends > BUSY_TRIES_MAX)
         throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-      await backoff(this.#patience, tries);
+      await backoff(this.#patience, sends);
       const again = await send(busy.map((i) => items[i] as T));
       busy.forEach((i, k) => {
         results[i] = again[k] as R;
@@ -138,7 +139,7 @@ export class ClientCore {
     }
   }
 
-  /** Ends a run, whoever holds it; one that has continued as new is ended where it is now. */
+  /** Ends a run, whichever worker holds it. If the run has continued as new, ends the current run of the chain. */
   async terminate(run: RunRef, error: ErrorRecord): Promise<TerminateOutcome> {
     for (let ref = run; ; ) {
       const target = ref;
@@ -155,23 +156,23 @@ export class ClientCore {
     }
   }
 
-  /** The id of a new run; `id`: the user's own, if it has one. */
+  /** The run id of a new run; `id` is the user's own id, if there is one. */
   newRunId(id: string | undefined): string {
     return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));
   }
 
-  /** The id of anything but a run. */
+  /** A new id for anything but a run. */
   newId(): string {
     return uuidV7(this.ports.clock.now(), this.ports.random.bytes(16));
   }
 
-  /** An idempotent call of the store, repeated while the store is away. */
+  /** An idempotent store call, repeated while the store is unavailable. */
   async call<T>(send: (store: Store) => Promise<T>): Promise<T> {
     this.life.assertOpen();
     return this.life.during(untilAnswered(this.#patience, () => send(this.ports.store), this.#giveUp));
   }
 
-  /** The same, but the first answer counts, whatever it is. */
+  /** The same without repetition: the first answer counts, success or failure. */
   async callOnce<T>(send: (store: Store) => Promise<T>): Promise<T> {
     this.life.assertOpen();
     return this.life.during(send(this.ports.store));
@@ -182,7 +183,7 @@ export class ClientCore {
     return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run));
   }
 
-  /** The same for a call about one run whose row somebody else may have locked. */
+  /** The same for a call about one run whose row another transaction may have locked. */
   async untilNotBusy<R extends { readonly outcome: string }>(send: (store: Store) => Promise<R>): Promise<R> {
     const [result] = await this.#untilNotBusy([send], async ([call]) => [await this.call(call as typeof send)]);
     return result as R;

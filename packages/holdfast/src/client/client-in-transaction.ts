@@ -9,7 +9,7 @@ import { RunHandle, wantedRun } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
-/** What happens inside the transaction; everything else goes to the store as always. */
+/** The calls that join the transaction; every other call goes to the store as usual. */
 export interface JoinedCalls {
   readonly start: Store["runs"]["start"];
   readonly deliver: Store["inbox"]["deliver"];
@@ -20,8 +20,8 @@ export function joinedStore(store: Store, { start, deliver }: JoinedCalls): Stor
 }
 
 /**
- * Starts runs and sends messages as part of a transaction of the application's own: they happen when it commits, or not at
- * all. Await each call before the transaction ends. Made by `inTransaction` of an adapter.
+ * Starts runs and sends messages as part of the application's own transaction: they take effect when it commits, or not
+ * at all. Await each call before the transaction ends. Made by an adapter's `inTransaction`.
  */
 export class ClientInTransaction {
   readonly #core: ClientCore;
@@ -32,7 +32,7 @@ export class ClientInTransaction {
     this.#known = known;
   }
 
-  /** The run is there once the transaction has committed; wait for its result after that. */
+  /** The run exists once the transaction has committed; wait for its result after that. */
   start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
     ...inputAndOptions: StartArguments<D, S>
@@ -57,7 +57,10 @@ export class ClientInTransaction {
     return new RunHandle(this.#core, outcome.run.id, startedRun(outcome)) as RunHandle<never>;
   }
 
-  /** Like that of the client. What was not refused is part of the transaction: roll it back, or go on without the others. */
+  /**
+   * Like `startMany` of the client. The starts that were not refused are part of the transaction: roll it back, or
+   * continue without the others.
+   */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
       readonly [K in keyof T]: StartRequest<T[K], S>;
@@ -71,7 +74,7 @@ export class ClientInTransaction {
     }) as Promise<never>;
   }
 
-  /** `signal` and `cancel` of the handle are part of the transaction; whatever it reads is what is committed. */
+  /** `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed. */
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {

@@ -20,18 +20,18 @@ export interface ConnectOptions extends StoreOptions {
    */
   readonly codec?: Codec;
   /**
-   * Where log lines go. pino fits as it is; `silentLogger` says nothing.
-   * @defaultValue from info up, a line each, to standard error
+   * Where log lines go. A pino logger fits as it is; `silentLogger` writes nothing.
+   * @defaultValue standard error, one line each, from level info up
    */
   readonly logger?: Logger;
   /**
-   * Told what happens, for metrics and traces.
+   * Receives what happens, for metrics and traces.
    * @defaultValue none
    */
   readonly telemetry?: Telemetry;
   /**
-   * Applied to every text of an error before it is stored, after credentials have been masked. Where it throws or
-   * gives no string (a promise is none), the whole text becomes `[redacted]`.
+   * Applied to every text of an error before it is stored, after credentials have been masked. If it throws or returns
+   * anything but a string (a promise, for example), the whole text becomes `[redacted]`.
    * @defaultValue nothing more is masked
    */
   readonly redact?: (text: string) => string;
@@ -41,7 +41,7 @@ export interface ConnectOptions extends StoreOptions {
    */
   readonly limits?: Partial<Limits>;
   /**
-   * What opens which URLs: `[sqlite()]`. They come first; the package of any other scheme is loaded by its name.
+   * The adapters that open URLs: `[sqlite()]`. They come first; for any other scheme the package is loaded by its name.
    * @defaultValue none: every package is loaded by its name
    */
   readonly adapters?: readonly StoreAdapter[];
@@ -50,39 +50,40 @@ export interface ConnectOptions extends StoreOptions {
 /** Options of `hf.start`, `hf.run` and `hf.startMany`. */
 export interface StartOptions<S extends string = string> {
   /**
-   * An id of your own: starting the same id again gives the same run, so that a repeated request starts nothing twice.
+   * Your own id. Starting the same id again returns the same run, so a repeated request starts nothing twice.
    * @defaultValue a new id
    */
   readonly id?: string;
   /**
-   * The version of the workflow that is to run.
-   * @defaultValue the default version that was set with `hf.versions`, else that of the definition, else `"1"`
+   * The version of the workflow to run.
+   * @defaultValue the default version set with `hf.versions`, else that of the definition, else `"1"`
    */
   readonly version?: string;
   /**
-   * The queue that the run waits in: only workers that serve it take the run.
-   * @defaultValue that of the workflow, which is `"default"` unless it says otherwise
+   * The queue of the run: only workers that serve this queue claim it.
+   * @defaultValue the queue of the workflow, which is `"default"` unless it says otherwise
    */
   readonly queue?: string;
   /**
-   * Which due runs workers take first: a whole number from -9 to 9, larger is sooner.
-   * @defaultValue that of the workflow, or `0`
+   * Which due runs workers claim first: a whole number from -9 to 9, larger is sooner.
+   * @defaultValue the priority of the workflow, or `0`
    */
   readonly priority?: number;
   /**
-   * Not before this moment. The start itself is durable at once. With `delay` beside it, the later of the two counts.
+   * The run does not begin before this time. The start itself is durable at once. If `delay` is also set, the later of
+   * the two counts.
    * @defaultValue at once
    */
   readonly startAt?: Date;
   /**
-   * Not before so much time has passed, counted by the store's clock from the moment of the start.
+   * The run does not begin until this much time has passed, by the store's clock, from the start.
    * @defaultValue at once
    */
   readonly delay?: CheckedDuration<S>;
   /**
-   * The longest that the run may take, counted from the call of `start`, a delay included; then it is wound up and ends as
-   * `timed_out`. If it has not begun by then, its code is not called at all.
-   * @defaultValue that of the workflow, or no limit
+   * The longest the run may take, counted from the call of `start`, including a delay; then it is wound up and ends as
+   * `timed_out`. If it has not begun by then, its code is never called.
+   * @defaultValue the timeout of the workflow, or no limit
    */
   readonly timeout?: CheckedDuration<S>;
   /**
@@ -91,18 +92,19 @@ export interface StartOptions<S extends string = string> {
    */
   readonly attributes?: Attributes;
   /**
-   * When an open run has this id: return its handle, refuse with `run_already_exists`, or terminate it and start anew.
+   * If an open run has this id: return its handle, refuse with `run_already_exists`, or terminate it and start a new
+   * run.
    * @defaultValue `"return"`
    */
   readonly ifRunning?: "return" | "fail" | "replace";
   /**
-   * When the newest run of this id is closed: return its handle, start another, or refuse with `run_already_exists`.
+   * If the newest run of this id is closed: return its handle, start another, or refuse with `run_already_exists`.
    * @defaultValue `"return"`
    */
   readonly ifClosed?: "return" | "start" | "fail";
 }
 
-/** Which runs `hf.list` and `hf.count` look at: those that fit everything that is given. */
+/** Which runs `hf.list` and `hf.count` return: those that match every condition given. */
 export interface ListFilter {
   /**
    * The name of a workflow.
@@ -115,7 +117,7 @@ export interface ListFilter {
    */
   readonly version?: string;
   /**
-   * All runs of one id, with those that it continued from.
+   * All runs of one id, including those it continued from.
    * @defaultValue all
    */
   readonly id?: string;
@@ -135,12 +137,12 @@ export interface ListFilter {
    */
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
   /**
-   * Started after this moment.
+   * Started after this time.
    * @defaultValue all
    */
   readonly createdAfter?: Date;
   /**
-   * Started before this moment.
+   * Started before this time.
    * @defaultValue all
    */
   readonly createdBefore?: Date;
@@ -154,7 +156,7 @@ export interface ListOptions extends ListFilter {
    */
   readonly limit?: number;
   /**
-   * The `cursor` of the page before.
+   * The `cursor` of the previous page.
    * @defaultValue the first page
    */
   readonly cursor?: string;
@@ -165,13 +167,13 @@ export interface PurgeOptions<S extends string = string> {
   /** How long ago a run must have ended. */
   readonly olderThan: CheckedDuration<S>;
   /**
-   * Only runs that ended like this.
-   * @defaultValue however they ended
+   * Only runs that ended with one of these statuses.
+   * @defaultValue all closed statuses
    */
   readonly statuses?: readonly ClosedStatus[];
   /**
    * Called after each batch with the number of runs purged so far. The next batch waits for it.
-   * @defaultValue nobody is told
+   * @defaultValue none
    */
   readonly onBatch?: (purged: number) => void | Promise<void>;
 }

@@ -1,12 +1,12 @@
+import { originalStore } from "../calls/answering-store.ts";
+import { Lifetime } from "../calls/lifetime.ts";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
+import { RunEnds } from "../calls/run-ends.ts";
+import { StoreTime } from "../calls/store-time.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
-import { originalStore } from "../engine/answering-store.ts";
-import { Lifetime } from "../engine/lifetime.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { RunEnds } from "../engine/run-ends.ts";
-import type { SlotReservation } from "../engine/slot-reservation.ts";
-import { StoreTime } from "../engine/store-time.ts";
-import { Worker } from "../engine/worker.ts";
-import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker-options.ts";
+import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
+import { Worker } from "../engine/worker/worker.ts";
+import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
 import { checkOptions, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
@@ -27,20 +27,20 @@ import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import { Workers } from "./workers.ts";
 
-/** How often results that are waited for are looked up, for ends that no hint announced. */
+/** How often to look for the results that callers wait for, in case no hint announced an end. */
 export const RESULT_LOOK_MS = 2_000;
 
 /** A page of `hf.list`. */
 export interface RunPage {
   /** Newest first. */
   readonly runs: readonly RunSummary[];
-  /** Give it back as `cursor` for the next page; null on the last. */
+  /** Pass it as `cursor` for the next page; null on the last page. */
   readonly cursor: string | null;
 }
 
-/** The way in: starts runs, finds them, talks to them, makes workers. Made by `connect`. */
+/** The entry point: starts runs, finds them, sends them messages, makes workers. Made by `connect`. */
 export class Client {
-  /** The namespace that it was connected with. */
+  /** The namespace that this client connected with. */
   readonly namespace: string;
   /** Which version new runs get. */
   readonly versions: Versions;
@@ -80,10 +80,11 @@ export class Client {
     this.#onClose = onClose;
   }
 
-  /** Resolves when the start is durable. `created` of the handle says whether the run is new or was there already. */
+  /** Resolves when the start is durable. `created` of the handle says whether the run is new or already existed. */
   start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
-    // No overloads: of a call that fits none the compiler explains one of them, often the wrong one. Its messages name this.
+    // No overloads: if a call matches none, the compiler explains one of them, often the wrong one. Its messages show
+    // this name.
     ...inputAndOptions: StartArguments<D, S>
   ): Promise<RunHandle<OutputOf<D>>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
@@ -115,8 +116,9 @@ export class Client {
   }
 
   /**
-   * Many starts in few round trips. The handles are in the order of the requests. A request that is not valid starts nothing, and
-   * `data.index` says which; if the store refuses some (their ids are taken), the error's `data.outcomes` says what became of each.
+   * Many starts in few round trips. The handles are in the order of the requests. If a request is not valid, nothing is
+   * started, and `data.index` says which one it is. If the store refuses some (their ids are taken), `data.outcomes` of
+   * the error has the outcome of each.
    */
   startMany<const T extends readonly (AnyWorkflow | string)[], S extends string = string>(
     requests: {
@@ -131,7 +133,7 @@ export class Client {
     }) as Promise<never>;
   }
 
-  /** Start and result in one. */
+  /** Starts a run and waits for its result. */
   run<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
     ...inputAndOptions: StartArguments<D, S>
@@ -141,7 +143,7 @@ export class Client {
     return (await handle.result()) as never;
   }
 
-  /** The newest run of that id; nothing is read before you ask the handle. */
+  /** The newest run of this id. Nothing is read until you use the handle. */
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
@@ -150,7 +152,7 @@ export class Client {
     return this.makeHandle(this.#core, wanted, undefined, workflow) as RunHandle<never>;
   }
 
-  /** Runs that fit the filter, newest first, a page at a time. */
+  /** Runs that match the filter, newest first, one page at a time. */
   async list(options: ListOptions = {}): Promise<RunPage> {
     checkOptions(options, LIST_OPTIONS, "list");
     const limit = options.limit ?? LIST_LIMIT_DEFAULT;
@@ -168,15 +170,15 @@ export class Client {
     };
   }
 
-  /** How many runs fit the filter. */
+  /** How many runs match the filter. */
   async count(filter: ListFilter = {}): Promise<number> {
     checkOptions(filter, LIST_FILTER, "count");
     return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost: null }));
   }
 
   /**
-   * Deletes runs that ended longer ago than that, with their histories and messages; answers how many. Open runs are never
-   * touched. How long ago is judged by the store's clock.
+   * Deletes runs that ended longer ago than `olderThan`, with their histories and messages, and returns how many. Open
+   * runs are never touched. Ages are measured by the store's clock.
    */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
     requireOptions(options, PURGE_OPTIONS, "purge");
@@ -184,18 +186,18 @@ export class Client {
     return purgeEnded(this.#core, olderThanMs, options);
   }
 
-  /** Is everything well: the store, and each worker by the age of its heartbeat. */
+  /** Whether the store answers, and the state of each worker by the age of its heartbeat. */
   health(): Promise<Health> {
     return checkHealth(this.#core);
   }
 
-  /** What a run is waiting for, in words for people on call. */
+  /** What a run is waiting for, in words for the person on call. */
   async why(id: string): Promise<Why> {
     requireId(id, "run id");
     return explainRun(this.#core, id);
   }
 
-  /** A worker that runs workflows in this process, once it is started. */
+  /** Makes a worker that executes workflows in this process once it is started. */
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
@@ -216,8 +218,8 @@ export class Client {
   }
 
   /**
-   * Stops the workers that were made here and lets go of the store. From now on every call is refused with `client_closed`, and
-   * whatever waits for an answer or a result is refused likewise, at once.
+   * Stops the workers made by this client and closes its connection to the store. From then on every call fails with
+   * `client_closed`; calls and results in flight fail the same way, at once.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -231,7 +233,7 @@ export class Client {
     await this.#onClose();
   }
 
-  /** A workflow that a worker made here offers: a start by name gets its schema, queue and version from it. */
+  /** A workflow offered by a worker of this client: a start by name gets its schema, queue and version from it. */
   readonly #known = (name: string, version: string | undefined): AnyWorkflow | undefined => {
     for (const worker of this.#workers) {
       const found = worker.workflows.find((w) => w.name === name && (version === undefined || w.version === version));
@@ -240,7 +242,9 @@ export class Client {
     return undefined;
   };
 
-  /** @internal For `inTransaction` of an adapter: `join` gives the calls of its store that are part of the transaction. */
+  /**
+   * @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction.
+   */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
     client.#life.assertOpen();
     const { ports, namespace, waiter, life } = client.#core;
@@ -249,12 +253,12 @@ export class Client {
     return new ClientInTransaction(core, client.#known);
   }
 
-  /** The test engine makes handles whose waiting moves its clock. */
+  /** The test engine makes handles that advance its clock while they wait. */
   protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined, workflow?: string): RunHandle {
     return new RunHandle(core, id, run, workflow);
   }
 
-  /** A worker of this process with a free slot gets the run already claimed. */
+  /** If a worker of this process has a free slot, the run starts already claimed by it. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
     if (!isDueAtOnce(run)) return undefined;
     for (const worker of this.#workers) {

@@ -10,11 +10,11 @@ afterEach(() => {
 });
 
 test.each([
-  ["app.db", "the address has no scheme"],
-  ["mysql://root:hunter2@db/app", '"mysql:" is not a store that Holdfast knows'],
+  ["app.db", "the URL has no scheme"],
+  ["mysql://root:hunter2@db/app", '"mysql:" is not a scheme that Holdfast knows'],
   // A word that nobody knows may be a part of the password.
-  ["hunter2:root@db/app", "the scheme of the address is none that Holdfast knows"],
-  ["constructor:x", "the scheme of the address is none that Holdfast knows"],
+  ["hunter2:root@db/app", "Holdfast does not know the scheme of this URL"],
+  ["constructor:x", "Holdfast does not know the scheme of this URL"],
   ["postgress://root:hunter2@db/app", 'Did you mean "postgres:"?'],
 ])("%s is refused with the URLs that work, and without its password", async (url, what) => {
   const error = await connect(url).catch((caught: unknown) => caught);

@@ -1,13 +1,8 @@
+import { answeringStore } from "../calls/answering-store.ts";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
-import { answeringStore } from "../engine/answering-store.ts";
-import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
-import { isLogger, isTelemetry } from "../engine/observer-options.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import { systemClock } from "../engine/system-clock.ts";
-import { systemEnvironment } from "../engine/system-environment.ts";
-import { systemRandom } from "../engine/system-random.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -21,11 +16,16 @@ import {
   withDefaults,
 } from "../errors/option-checks.ts";
 import { schemeOf } from "../errors/shown-url.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { OpenedStore, OpenStoreOptions, StoreAdapter } from "../ports/open-store.ts";
 import { STORE_OPTIONS } from "../ports/store-options.ts";
+import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../report/observer-options.ts";
+import { systemClock } from "../system/clock.ts";
+import { systemEnvironment } from "../system/environment.ts";
+import { systemRandom } from "../system/random.ts";
 import { KNOWN_URLS, openStoreOf } from "./adapters.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
@@ -33,7 +33,7 @@ import { consoleLogger } from "./console-logger.ts";
 
 const isLimit = wholeNumber(1);
 
-/** For every way to make a client, the test engine included. */
+/** Used wherever a client is made, including the test engine. */
 export const LIMIT_OPTIONS: OptionChecks<Limits> = {
   payloadWarnBytes: isLimit,
   payloadMaxBytes: isLimit,
@@ -52,7 +52,7 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   adapters: checkedLater,
 };
 
-/** Stores in memory that have a name are shared by all clients of this process. */
+/** Named memory stores are shared by all clients of this process. */
 const sharedMemory = new Map<string, OpenedStore>();
 
 /**
@@ -101,7 +101,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   return new Client(ports, namespace, () => store.close(), RESULT_LOOK_MS, true);
 }
 
-/** Not the value: it may be a URL in the form of an object, with a password in it. */
+/** The type, not the value: the value may be a URL object with a password in it. */
 function shownType(url: unknown): string {
   return url === null ? "null" : typeof url === "object" ? "an object" : typeof url;
 }
@@ -120,7 +120,7 @@ function openMemory(name: string): OpenedStore {
   if (/[?#]/.test(name))
     throw new HoldfastError(
       "invalid_option",
-      `connect: a store in memory takes no parameters ("?" or "#"). Use ${KNOWN_URLS}.`,
+      `connect: a memory store takes no parameters ("?" or "#"). Use ${KNOWN_URLS}.`,
       {
         data: { option: "url" },
       },

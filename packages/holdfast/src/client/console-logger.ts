@@ -1,12 +1,13 @@
 /**
- * The default logger: everything from info up, one line each, to standard error. Standard output belongs to the program. In a
- * terminal lines begin with the time of day and have colors; elsewhere, in a file or a container's log, with date and time.
+ * The default logger: one line per message, from level info up, to standard error. Standard output belongs to the
+ * program. In a terminal, lines begin with the time of day and have colors; elsewhere, in a file or a container's log,
+ * they begin with date and time.
  */
 import { Console } from "node:console";
 import { inspect } from "node:util";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import type { Logger } from "../ports/logger.ts";
+import { systemClock } from "../system/clock.ts";
 
 type Shown = "info" | "warn" | "error";
 
@@ -26,7 +27,7 @@ export const consoleLogger: Logger = {
   error: (fields, message) => write("error", fields, message),
 };
 
-/** A broken pipe must not end the process: this one ignores errors, as the global console does. */
+/** A broken pipe must not end the process: this console ignores errors, as the global one does. */
 let output: Console | undefined;
 
 function write(level: Shown, fields: object, message: string): void {
@@ -53,7 +54,7 @@ function timeOfDay(now: number): string {
   return `${time}.${pad(date.getMilliseconds(), 3)}`;
 }
 
-/** A person finds a run by its id; what nobody has chosen is left out. */
+/** Omits what does not help a person: the run id if the line has an id, and the default namespace. */
 function shownFields(fields: object): [string, unknown][] {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   const hasId = entries.some(([key]) => key === "id");

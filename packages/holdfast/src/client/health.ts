@@ -1,7 +1,7 @@
 import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
-/** How well something is. */
+/** The state of the store, a worker, or the whole. */
 export type HealthStatus = "healthy" | "degraded" | "unhealthy";
 
 /** A worker, judged by the age of its heartbeat. */
@@ -14,17 +14,17 @@ export interface WorkerHealth {
   readonly activeRuns: number;
 }
 
-/** What `hf.health()` answers. */
+/** The answer of `hf.health()`. */
 export interface Health {
   readonly status: HealthStatus;
-  /** Why it is not healthy, one sentence each. */
+  /** Why the status is not healthy, one sentence each. */
   readonly reasons: readonly string[];
   readonly store: { readonly status: "healthy" | "unhealthy"; readonly error?: string };
-  /** Without those that signed off, and without those that died and have a successor. */
+  /** Without workers that stopped, and without dead workers that have a successor. */
   readonly workers: readonly WorkerHealth[];
 }
 
-/** A worker that died longer ago than this is history, not health. */
+/** A worker that died longer ago than this no longer affects health. */
 const DEAD_WORKER_MS = 10 * 60 * 1000;
 
 export async function checkHealth(core: ClientCore): Promise<Health> {
@@ -32,7 +32,7 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   let now: number;
   try {
     rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
-    // Heartbeats bear the store's time, and the clock of this machine may be wrong.
+    // Heartbeats carry the store's time, and this machine's clock may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
   } catch (error) {
     if (core.life.over) throw error;
@@ -50,8 +50,8 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
 }
 
 /**
- * Whether it has taken the dead one's place: the same host and name, and signed on since the dead one's last heartbeat. One that
- * was there before is a colleague of the same name.
+ * Whether `other` has replaced the dead worker: it has the same host and name, and registered after the dead worker's
+ * last heartbeat. A worker that registered earlier only shares the name.
  */
 function succeeds(other: WorkerRow, dead: WorkerRow): boolean {
   const samePlace = dead.host !== undefined && other.host === dead.host && other.name === dead.name;
@@ -72,13 +72,14 @@ function workerHealth(row: WorkerRow, now: number): WorkerHealth {
 }
 
 function judge(workers: readonly WorkerHealth[]): Pick<Health, "status" | "reasons"> {
-  if (workers.length === 0) return { status: "degraded", reasons: ["No worker has signed on."] };
+  if (workers.length === 0) return { status: "degraded", reasons: ["No worker has registered."] };
   const reasons = workers
     .filter((worker) => worker.health !== "healthy")
-    .map(
-      (worker) =>
-        `Worker ${worker.name} is ${worker.status}; its last heartbeat is ${Math.round(worker.heartbeatAgeMs / 1000)} s old.`,
-    );
+    .map(({ name, status, health, heartbeatAgeMs }) => {
+      // A dead worker stays online in its row until another one sweeps.
+      const state = status === "online" && health === "unhealthy" ? "silent, and its lease has expired" : status;
+      return `Worker ${name} is ${state}; its last heartbeat is ${Math.round(heartbeatAgeMs / 1000)} s old.`;
+    });
   if (workers.every((worker) => worker.health === "unhealthy")) return { status: "unhealthy", reasons };
   return { status: reasons.length > 0 ? "degraded" : "healthy", reasons };
 }

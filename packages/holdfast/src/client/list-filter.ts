@@ -17,7 +17,7 @@ import type { ListFilter, ListOptions } from "./client-options.ts";
 
 export const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
-/** Each is a condition of its own in SQL, and databases have limits for these. */
+/** Each attribute is a separate condition in SQL, and databases limit their number. */
 const FILTER_ATTRIBUTES_MAX = 100;
 
 type Place = NonNullable<ListRunsParams["before"]>;
@@ -29,10 +29,10 @@ const areAttributes: OptionCheck = (value, where) => {
   assertAttributes(value as never, where);
   const count = Object.keys(value as object).length;
   if (count > FILTER_ATTRIBUTES_MAX)
-    throw invalidOption(where, "the filter", `has ${count} attributes; the most is ${FILTER_ATTRIBUTES_MAX}`);
+    throw invalidOption(where, "the filter", `has ${count} attributes; the limit is ${FILTER_ATTRIBUTES_MAX}`);
 };
 
-/** What is looked for is checked like the thing itself: what no run can have is a mistake, not an empty list. */
+/** Filters are checked like the values they match: a value that no run can have is a mistake, not an empty list. */
 export const LIST_FILTER: OptionChecks<ListFilter> = {
   workflow: isName("workflow name"),
   version: isName("version"),
@@ -69,14 +69,14 @@ export function writeCursor({ createdAt, runId }: Pick<RunRow, "createdAt" | "ru
   return Buffer.from(JSON.stringify([createdAt, runId])).toString("base64url");
 }
 
-/** Only what `writeCursor` can have written: a forged one must not get as far as a store. */
+/** Accepts only what `writeCursor` can have written: a forged cursor must not reach a store. */
 export function readCursor(cursor: unknown, where: string): Place {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor as string, "base64url").toString());
     const [createdAt, runId] = place as [unknown, unknown];
     if (Number.isSafeInteger(createdAt) && isUuid(runId)) return { createdAt: createdAt as number, runId };
   } catch {
-    // falls through to the error below
+    // reported below
   }
-  throw invalidOption(where, "the cursor", "is not one that list() has returned");
+  throw invalidOption(where, "the cursor", "was not returned by list()");
 }

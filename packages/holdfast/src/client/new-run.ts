@@ -29,7 +29,7 @@ import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
 
-/** Finds a workflow that a worker of this process offers: a start by name gets its schema, queue and version from it. */
+/** Finds a workflow offered by a worker of this process: a start by name gets its schema, queue and version from it. */
 export type KnownWorkflows = (name: string, version: string | undefined) => AnyWorkflow | undefined;
 
 export interface Start {
@@ -53,7 +53,7 @@ const START_OPTIONS: OptionChecks<StartOptions> = {
 
 type NewRunDraft = { -readonly [K in keyof NewRun]: NewRun[K] };
 
-/** What is asked for, checked and with ids, ready to be stored. A promise only where a schema may be one. */
+/** The run to store, checked and with ids. A promise only if the schema may be asynchronous. */
 export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): NewRun | Promise<NewRun> {
   const { workflow, input, options } = start;
   if (typeof workflow !== "string") requireWorkflow(workflow, "start: the first argument");
@@ -61,7 +61,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   requireName(name, "workflow name");
   const where = `start of workflow "${name}"`;
   checkOptions(options, START_OPTIONS, where);
-  // What a definition says was checked when it was made.
+  // The options of a definition were checked when it was made.
   const definition = typeof workflow === "string" ? known(workflow, options.version) : workflow;
   const queue = options.queue ?? definition?.queue ?? DEFAULT_QUEUE;
   const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
@@ -90,15 +90,15 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
 }
 
-/** The timeout counts from the start: one that is over before the run may begin leaves it no time at all. */
+/** The timeout counts from the start, so a timeout shorter than the delay would leave the run no time at all. */
 function readDelay(delay: Duration, timeoutMs: number | undefined, where: string): number {
   const delayMs = requireDuration(delay, where, "delay");
   if (timeoutMs === undefined || delayMs === 0 || delayMs < timeoutMs) return delayMs;
   throw invalidOption(
     where,
     "delay",
-    `is ${formatDuration(delayMs)}, but the timeout of the run is ${formatDuration(timeoutMs)}, counted from the start with the delay ` +
-      "included: the run could never begin. Give it a timeout that is longer than the delay",
+    `is ${formatDuration(delayMs)}, but the timeout of the run is ${formatDuration(timeoutMs)}, counted from the start including the delay: ` +
+      "the run could never begin. Give it a timeout longer than the delay",
   );
 }
 
@@ -116,22 +116,22 @@ async function withCheckedInput(
   return withInput(core, run, await checkInput(definition, input));
 }
 
-/** For the handle of a start. */
+/** What the handle of a start knows. */
 export function startedRun({ outcome, run }: StartOutcome): StartedRun {
   return { runId: run.runId, workflow: run.workflow, created: outcome === "created" };
 }
 
-/** Throws when what has that id is not what was to be started. */
+/** Throws if the run with that id is not the one to be started. */
 export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome, workflow: string): void {
   if (outcome === "created") core.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
   if (run.workflow !== workflow) {
-    const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not of "${workflow}". Choose another id.`;
+    const message = `The id "${run.id}" belongs to a run of workflow "${run.workflow}", not "${workflow}". Choose another id.`;
     throw new HoldfastError("run_already_exists", message, {
       data: { id: run.id, runId: run.runId, workflow: run.workflow },
     });
   }
   if (outcome === "exists") {
-    throw new HoldfastError("run_already_exists", `Run "${run.id}" exists already and is ${run.status}.`, {
+    throw new HoldfastError("run_already_exists", `Run "${run.id}" already exists and is ${run.status}.`, {
       data: { id: run.id, runId: run.runId, status: run.status },
     });
   }

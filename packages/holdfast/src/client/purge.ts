@@ -3,7 +3,7 @@ import { CLOSED_STATUSES } from "../model/run.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { PurgeOptions } from "./client-options.ts";
 
-/** Small enough that a batch delays nobody. */
+/** Small enough that a batch does not delay other calls. */
 const BATCH_SIZE = 500;
 
 export const PURGE_OPTIONS: OptionChecks<PurgeOptions> = {
@@ -12,7 +12,10 @@ export const PURGE_OPTIONS: OptionChecks<PurgeOptions> = {
   onBatch: isFunction,
 };
 
-/** Batch after batch, until nothing is left that ended longer ago than that. Rows that somebody has locked are left to the next purge. */
+/**
+ * Deletes batch after batch until no run that ended that long ago is left. Rows locked by another transaction are left
+ * to the next purge.
+ */
 export async function purgeEnded(
   core: ClientCore,
   olderThanMs: number,
@@ -20,7 +23,7 @@ export async function purgeEnded(
 ): Promise<number> {
   const { statuses, onBatch } = options;
   const { namespace } = core;
-  // Ends bear the store's time, and the clock of this machine may be wrong.
+  // Ends carry the store's time, and this machine's clock may be wrong.
   const { now } = await core.call((store) => store.readClock());
   const params = {
     namespace,

@@ -1,26 +1,26 @@
 /**
- * Waiting for ends of runs. Ends in this process arrive directly; for all others one shared wait serves every waiter of the
- * client: a hint that names a run, or a slow look at all runs that are waited for, costs one call however many wait.
+ * Waits for runs to end. Ends in this process arrive directly. For all others, one shared wait serves every waiter of
+ * the client: a hint that names a run, or a slow poll of all awaited runs, costs one call however many wait.
  */
-import type { Lifetime } from "../engine/lifetime.ts";
-import type { RunEnd, RunEnds, RunParking } from "../engine/run-ends.ts";
-import { onIdleProcess } from "../engine/shutdown-signals.ts";
+import type { Lifetime } from "../calls/lifetime.ts";
+import type { RunEnd, RunEnds, RunParking } from "../calls/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
+import { onIdleProcess } from "../system/shutdown-signals.ts";
 
 const RUNS_PER_LOOK = 1_000;
-/** The code of a run that a person has paused: that person will see to it. */
+/** The code of a run that a person has paused: that person will resume it. */
 const PAUSED = "paused";
 
-/** What a wait comes to: an end, or that nothing can go on with the run now. */
+/** How a wait ends: the run has ended, or it is parked. */
 export type RunFate = RunEnd | RunParking;
 
 interface Waiter {
-  /** Whether it waits on while the run is parked. */
+  /** Whether to keep waiting while the run is parked. */
   readonly patient: boolean;
   readonly resolve: (fate: RunFate) => void;
   readonly reject: (error: unknown) => void;
@@ -33,9 +33,9 @@ export interface ResultWaiterParams {
   readonly notifier: Notifier;
   readonly namespace: string;
   readonly ends: RunEnds;
-  /** Whether a worker of this process holds the run: then its end comes from there, and nobody needs to look for it. */
+  /** Whether a worker of this process holds the run: then its end arrives from there, without polling. */
   readonly isHeldHere: (runId: string) => boolean;
-  /** How often to look for ends that no hint announced. */
+  /** How often to poll for ends that no hint announced. */
   readonly lookMs: number;
   readonly life: Lifetime;
 }
@@ -64,8 +64,8 @@ export class ResultWaiter {
   }
 
   /**
-   * Resolves when the run has ended, or, unless `patient`, when it is parked by anybody but a person. A first look is taken at
-   * once, because either may be so already.
+   * Resolves when the run has ended or, unless `patient`, when it is parked for any reason but a person's pause. The
+   * first poll is immediate, because either may already have happened.
    */
   wait(runId: string, patient: boolean): { readonly fate: Promise<RunFate>; cancel(): void } {
     this.#params.life.assertOpen();
@@ -86,8 +86,8 @@ export class ResultWaiter {
   }
 
   /**
-   * A signal has ended the workers of this process, which is to end as well. Whoever waits for a result goes on waiting as long as
-   * something else keeps the process alive, and is refused when nothing does: it would never be told otherwise.
+   * A signal has stopped the workers of this process, which is about to end as well. Waits for results continue as long
+   * as something else keeps the process alive, and are refused once nothing does: they would never settle otherwise.
    */
   leave(): void {
     if (this.#leaving || this.#params.life.over) return;
@@ -103,11 +103,11 @@ export class ResultWaiter {
   #close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#timer?.cancel();
-    this.#refuse("The client was closed while somebody was waiting for a result.");
+    this.#refuse("The client was closed while a result was awaited.");
   }
 
   #refuse(why: string): void {
-    const error = new HoldfastError("client_closed", `${why} The run itself goes on.`);
+    const error = new HoldfastError("client_closed", `${why} The run itself continues.`);
     for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
     this.#waiters.clear();
   }
@@ -118,7 +118,7 @@ export class ResultWaiter {
     if (waiters?.size === 0) this.#remove(runId);
   }
 
-  /** A process in which nobody waits any more need not live until the next look. */
+  /** If nothing is awaited any more, the timer must not keep the process alive. */
   #remove(runId: string): void {
     this.#waiters.delete(runId);
     if (this.#waiters.size === 0) this.#timer?.unref?.();
@@ -158,19 +158,26 @@ export class ResultWaiter {
         });
       } catch (error) {
         if (this.#params.life.over) return;
-        // The next look, at the latest, tries again.
-        this.#params.log.warn({ error: String(error) }, "could not read the results that are waited for");
+        // The next poll repeats it.
+        this.#params.log.warn(
+          { error: String(error) },
+          "could not read the results of awaited runs; the next poll repeats it",
+        );
         break;
       }
     }
     this.#looking = false;
   }
 
-  /** A run that is waited for was there once. */
+  /** The awaited run existed once, so it must have been purged. */
   #giveUp(runId: string): void {
-    const error = new HoldfastError("run_not_found", `Run ${runId} has ended and was purged; its result is gone.`, {
-      data: { runId },
-    });
+    const error = new HoldfastError(
+      "run_not_found",
+      `Run ${runId} has ended and was purged; its result no longer exists.`,
+      {
+        data: { runId },
+      },
+    );
     for (const waiter of this.#waiters.get(runId) ?? []) waiter.reject(error);
     this.#remove(runId);
   }

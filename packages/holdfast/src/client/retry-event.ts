@@ -5,10 +5,10 @@ import { COMPENSATE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import { shownError } from "./run-view.ts";
 
-/** The event that lets a failed run go on: which failures it is to forget. */
+/** The event that reopens a failed run, with the failures that it clears. */
 export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraft {
   if (run.status === "failed" && run.compensation === "compensated") {
-    const message = `Run "${run.id}" has undone its work; there is nothing to go on with. Start a new run.`;
+    const message = `Run "${run.id}" has already compensated its steps; there is nothing to continue. Start a new run.`;
     throw new HoldfastError("run_closed", message, { data: { id: run.id, compensation: run.compensation } });
   }
   const failures = openFailures(events);

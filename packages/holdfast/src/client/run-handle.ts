@@ -40,7 +40,7 @@ import { foldSteps, type StepView } from "./step-view.ts";
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 const SIGNAL_OPTIONS = { id: isId("message id") };
 
-/** What a start tells of its run. */
+/** What a start says about its run. */
 export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
   readonly created: boolean;
 }
@@ -49,11 +49,11 @@ export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
 export interface ResultOptions<S extends string = string> {
   /**
    * How long to wait.
-   * @defaultValue for as long as it takes
+   * @defaultValue no limit
    */
   readonly timeout?: CheckedDuration<S>;
   /**
-   * When the run is parked, and not because a person has paused it: reject, or wait until it goes on and ends.
+   * If the run is parked for any reason but a person's pause: reject, or wait until it is resumed and ends.
    * @defaultValue `"throw"`
    */
   readonly onParked?: "throw" | "wait";
@@ -63,11 +63,11 @@ export interface ResultOptions<S extends string = string> {
 export class RunHandle<T = unknown> {
   /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
-  /** Whether the start that gave this handle has created the run; false when it was there already, and for `get`. */
+  /** Whether the start that returned this handle created the run; false if it already existed, and for `get`. */
   readonly created: boolean;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
-  /** The name that the run's workflow must have. */
+  /** The workflow name that the run must have. */
   readonly #expected: string | undefined;
   #workflow: string | undefined;
 
@@ -80,12 +80,12 @@ export class RunHandle<T = unknown> {
     this.#workflow = run?.workflow;
   }
 
-  /** Known at once on a handle from `start`; on one from `get(id)` only `describe()` can tell. */
+  /** Known at once on a handle from `start`; for one from `get(id)`, use `describe()`. */
   get runId(): string {
     if (this.#knownRunId !== undefined) return this.#knownRunId;
     throw new HoldfastError(
       "invalid_option",
-      `This handle knows only the id "${this.id}". Use (await handle.describe()).runId.`,
+      `This handle has only the id "${this.id}". Use (await handle.describe()).runId.`,
     );
   }
 
@@ -100,8 +100,8 @@ export class RunHandle<T = unknown> {
   }
 
   /**
-   * The output, once it is durable. Follows continue-as-new. Rejects when the run did not complete, and when it is parked: then
-   * nobody may ever let it go on. It is not over, and `result()` can be asked again.
+   * The output, once it is durable. Follows continue-as-new. Rejects if the run did not complete, and if it is parked,
+   * because it may never be resumed. A parked run has not ended: you can call `result()` again.
    */
   async result<S extends string = string>(options: ResultOptions<S> = {}): Promise<T> {
     const { clock } = this.#core.ports;
@@ -149,8 +149,8 @@ export class RunHandle<T = unknown> {
     this.#core.life.assertOpen();
     const stands =
       run?.status === "parked"
-        ? `parked: ${run.error?.message ?? "no reason is recorded."} ${PARKED_ADVICE}`
-        : `${run?.status ?? "unreachable"}. The run itself goes on.`;
+        ? `parked: ${run.error?.message ?? "no reason was recorded."} ${PARKED_ADVICE}`
+        : `${run?.status ?? "unreachable"}. The run itself continues.`;
     const message = `Run "${this.id}" has not ended within ${formatDuration(timeoutMs)}; it is ${stands}`;
     return new HoldfastError("result_timeout", message, { data: { id: this.id, status: run?.status } });
   }
@@ -170,22 +170,25 @@ export class RunHandle<T = unknown> {
     throw new RunFailedError(about);
   }
 
-  /** Everything that happened, from event 0 on. */
+  /** Every event, from event 0. */
   async history(): Promise<EventView[]> {
     const { run, events } = await this.#readHistory();
     return wholeHistory(run, events).map((event) => viewEvent(event, this.#core.ports.codec));
   }
 
   /**
-   * The ops of the run, each folded into one row. A step is recorded when it ends, and when it has run for about a second; one that
-   * runs on a worker of this client is shown from its first moment on.
+   * The ops of the run, each folded into one row. A step is recorded when it ends, and once it has run for about a
+   * second; a step on a worker of this client is shown as soon as it begins.
    */
   async steps(): Promise<StepView[]> {
     const { run, events } = await this.#readHistory();
     return foldSteps({ run, events, codec: this.#core.ports.codec, live: this.#core.look(run.runId) });
   }
 
-  /** Resolves when the signal is durable. The same `id` twice is one signal of that name. Without a payload, `true` is received. */
+  /**
+   * Resolves when the signal is durable. Two signals with the same name and `id` are one. Without a payload, the run
+   * receives `true`.
+   */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
     this.#core.life.assertOpen();
     requireSignal(signal, "signal: the first argument");
@@ -193,7 +196,7 @@ export class RunHandle<T = unknown> {
     checkOptions(options, SIGNAL_OPTIONS, `signal "${signal.name}"`);
     const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
     const { codec } = this.#core.ports;
-    // A signal without payload says that it has come. Nothing at all would look like a timeout.
+    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
     const said = payload === undefined ? true : payload;
     const encoded = codec.encode(said, `payload of signal "${signal.name}"`);
     const { name } = signal;
@@ -201,13 +204,13 @@ export class RunHandle<T = unknown> {
     await this.#deliver({ kind: "signal", name, payload: encoded }, messageId);
   }
 
-  /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are left alone. */
+  /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are not changed. */
   async cancel(reason?: string): Promise<void> {
     requireReason(reason, "cancel");
     await this.#deliver({ kind: "cancel", name: reason ?? "", payload: EMPTY_PAYLOAD }, undefined, true);
   }
 
-  /** Ends the run at once, whoever holds it, without cleaning up; closed runs are left alone. */
+  /** Ends the run at once, whichever worker holds it, without cleanup; closed runs are not changed. */
   async terminate(reason?: string): Promise<void> {
     requireReason(reason, "terminate");
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
@@ -219,23 +222,23 @@ export class RunHandle<T = unknown> {
   }
 
   /**
-   * A failed run continues at the steps that failed, as it does when it is tried again by itself; what else is recorded stays. A
-   * compensation that failed is tried again. Rejects with `run_not_failed` when the run has not failed.
+   * Continues a failed run at the steps that failed, as `retry` of the workflow does; recorded results stay. A compensation that
+   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
    */
   async retry(): Promise<void> {
     const { run, events } = await this.#readHistory();
-    // An open run that has more events than were read counts as reopened by an earlier try of this very call.
+    // An open run that has more events than were read counts as reopened by an earlier send of this call.
     if (run.status !== "failed") throw this.#notFailed(run.status);
     const event = retryEvent(run, events);
     const { namespace, runId } = run;
     const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
-    let tries = 0;
+    let sends = 0;
     const { outcome, status } = await this.#core.untilNotBusy((store) => {
-      tries += 1;
+      sends += 1;
       return store.runs.reopenIfFailed(params);
     });
-    // It was failed when it was read. A repeated call that finds it otherwise finds what an earlier try has brought about.
-    if (outcome === "reopened" || (outcome === "not_failed" && tries > 1)) return;
+    // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
+    if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
     throw outcome === "superseded" ? this.#superseded(status) : this.#notFailed(status);
   }
 
@@ -250,17 +253,17 @@ export class RunHandle<T = unknown> {
     return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 
-  /** Lets a parked run go on, usually with fixed code. */
+  /** Lets a parked run continue, usually with fixed code. */
   async resume(): Promise<void> {
     await this.#requireExpected();
-    let tries = 0;
+    let sends = 0;
     const { status } = await this.#core.call((store) => {
-      tries += 1;
+      sends += 1;
       return store.runs.resumeIfParked(this.#ref());
     });
     if (status === null) throw this.#notFound();
-    // An earlier try whose outcome was unknown may have let it go on, and it has ended since.
-    if (isClosed(status) && tries === 1)
+    // An earlier send whose answer was lost may have resumed the run, and it has ended since.
+    if (isClosed(status) && sends === 1)
       throw new HoldfastError("run_closed", `Run "${this.id}" is ${status}; there is nothing to resume.`);
   }
 
@@ -274,14 +277,14 @@ export class RunHandle<T = unknown> {
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
     if (outcome.outcome === "closed" && !closedIsFine) {
-      throw new HoldfastError("run_closed", `Run "${this.id}" is ${outcome.status}; it takes no more messages.`, {
+      throw new HoldfastError("run_closed", `Run "${this.id}" is ${outcome.status}; it accepts no more messages.`, {
         data: { id: this.id, status: outcome.status },
       });
     }
     if (outcome.outcome === "full")
       throw new HoldfastError(
         "too_many_signals",
-        `Run "${this.id}" has too many messages that it has not taken in. Try again later.`,
+        `Run "${this.id}" has too many messages that it has not received yet. Try again later.`,
         { data: { id: this.id } },
       );
   }
@@ -299,7 +302,7 @@ export class RunHandle<T = unknown> {
     return run;
   }
 
-  /** For calls that read nothing: whose run it is, is asked once per handle, and only of one that names a workflow. */
+  /** For calls that read nothing: compares the workflow once per handle, and only if the handle names one. */
   async #requireExpected(): Promise<void> {
     if (this.#expected === undefined) return;
     if (this.#workflow === undefined) await this.#read();
@@ -309,7 +312,7 @@ export class RunHandle<T = unknown> {
   #compareWorkflow(): void {
     const workflow = this.#workflow;
     if (this.#expected === undefined || workflow === this.#expected) return;
-    const message = `Run "${this.id}" is one of workflow "${workflow}", not of "${this.#expected}". Correct the id, or use get(id).`;
+    const message = `Run "${this.id}" belongs to workflow "${workflow}", not "${this.#expected}". Correct the id, or use get(id).`;
     throw new HoldfastError("workflow_mismatch", message, {
       data: { id: this.id, workflow, expected: this.#expected },
     });
@@ -327,7 +330,7 @@ export class RunHandle<T = unknown> {
   }
 }
 
-/** Of `get(id)` and `get(workflow, id)`: the id, and the name of the workflow. */
+/** The id and the workflow name, from `get(id)` or `get(workflow, id)`. */
 export function wantedRun(idOrWorkflow: string | AnyWorkflow, id: string | undefined): [string, string | undefined] {
   if (typeof idOrWorkflow === "object" && idOrWorkflow !== null)
     requireWorkflow(idOrWorkflow, "get: the first argument");
@@ -337,7 +340,7 @@ export function wantedRun(idOrWorkflow: string | AnyWorkflow, id: string | undef
   return [wanted as string, definition?.name];
 }
 
-/** Free text, but such that every store can keep it. */
+/** Free text that every store can keep. */
 function requireReason(reason: unknown, call: string): void {
   if (reason === undefined) return;
   if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
@@ -353,7 +356,7 @@ async function checkedPayload(name: string, schema: StandardSchemaV1, payload: u
   throw invalidValue("invalid_signal", `payload of signal "${name}"`, result.issues);
 }
 
-/** A payload is asked for unless the signal may go without one. */
+/** The payload is required unless the signal may be sent without one. */
 export type SignalArguments<P> = undefined extends P
   ? [payload?: P, options?: { readonly id?: string }]
   : [payload: P, options?: { readonly id?: string }];

@@ -4,11 +4,11 @@ import { givenMessageId } from "../model/ids.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
-/** A run as people and programs outside see it. */
+/** A run as seen from outside. */
 export interface RunDescription extends RunSummary {
   readonly input: unknown;
   readonly output: unknown;
-  /** Why it failed, was terminated or parked. */
+  /** Why it failed, was terminated, or is parked. */
   readonly error: ErrorRecord | null;
 }
 
@@ -24,12 +24,12 @@ export interface RunSummary {
   readonly status: RunStatus;
   readonly compensation: CompensationOutcome | null;
   readonly attributes: Attributes;
-  /** Ops that a suspended run waits for. */
+  /** The ops that a suspended run waits for. */
   readonly waitingFor: readonly string[];
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
-  /** When it becomes due by itself. */
+  /** When it becomes due on its own. */
   readonly availableAt: Date | null;
   readonly deadlineAt: Date | null;
   /** The worker that holds it. */
@@ -39,7 +39,7 @@ export interface RunSummary {
   readonly continuedAs: string | null;
 }
 
-/** An event as people and programs outside see it; enough to replay it elsewhere. */
+/** An event as seen from outside; complete enough to replay it elsewhere. */
 export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly seq: number;
   readonly type: EventType;
@@ -88,7 +88,7 @@ export function summarizeRun(run: RunRow): RunSummary {
   };
 }
 
-/** The uniform history: the start and the end are the run row, everything between has rows of its own. */
+/** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
   const end = endEvent({ ...run, error: shownError(run.error) });
   return [startEvent(run), ...events, ...(end ? [end] : [])];

@@ -1,6 +1,6 @@
 /**
- * Many starts at once. All requests are checked before the first one is sent: a bad one starts nothing. What the store then says to
- * each is its own affair (an id may be taken), so an error says what became of every request.
+ * Many starts at once. All requests are checked before the first is sent, so a bad one starts nothing. The store then
+ * answers each start on its own (an id may be taken), so an error has the outcome of every request.
  */
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, invalidOption, isList, type OptionChecks } from "../errors/option-checks.ts";
@@ -10,19 +10,19 @@ import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StartRequest } from "./start-request.ts";
 
-/** What became of one request, in the error of a `startMany` that was not done in full. */
+/** The outcome of one request, in the error of a `startMany` that was incomplete. */
 export type StartManyOutcome =
   | { readonly outcome: "created" | "returned"; readonly id: string; readonly runId: string }
   | { readonly outcome: "refused"; readonly id: string; readonly code: string; readonly message: string };
 
 export interface StartManySteps {
-  /** Checks a request, and makes a run of it. */
+  /** Checks a request and makes a run from it. */
   prepare(request: StartRequest): NewRun | Promise<NewRun>;
   send(run: NewRun, options: StartOptions): Promise<RunHandle>;
 }
 
 const REQUEST: OptionChecks<StartRequest> = { workflow: checkedLater, input: checkedLater, options: checkedLater };
-/** A message for people; `data.outcomes` has them all. */
+/** How many refusals the message names; `data.outcomes` has them all. */
 const NAMED_MAX = 3;
 
 export async function startMany(
@@ -64,7 +64,7 @@ function incomplete(
 ): HoldfastError {
   const reasons = refused.map((i) => (settled[i] as PromiseRejectedResult).reason as unknown);
   const [first] = reasons;
-  // An answer that did not come says nothing about the others: that is the caller's to know first.
+  // A missing answer says nothing about the other requests: report the closed client first.
   const only = reasons.find((reason) => !isHoldfastError(reason, "run_already_exists"));
   if (isHoldfastError(only, "client_closed")) return only;
   const outcomes = settled.map((result, i) => outcomeOf(result, runs[i] as NewRun));

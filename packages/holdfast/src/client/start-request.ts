@@ -3,8 +3,8 @@ import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /**
- * What `hf.start` takes behind the workflow. Input may be left out where the workflow takes none; of a workflow by its name
- * nothing is known of the input.
+ * The arguments of `hf.start` after the workflow. Input may be omitted if the workflow takes none; a workflow given by
+ * name accepts any input.
  */
 export type StartArguments<D, S extends string = string> = [D] extends [string]
   ? [input?: unknown, options?: StartOptions<S>]
@@ -12,7 +12,7 @@ export type StartArguments<D, S extends string = string> = [D] extends [string]
     ? [input?: InputOf<D>, options?: StartOptions<S>]
     : [input: InputOf<D>, options?: StartOptions<S>];
 
-/** One start of `startMany`; of a workflow by its name nothing is known of the input. */
+/** One start of `startMany`. A workflow given by name accepts any input. */
 export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, S extends string = string> = {
   readonly workflow: D;
   readonly options?: StartOptions<S>;

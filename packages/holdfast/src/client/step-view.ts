@@ -7,10 +7,10 @@ import type { Codec } from "../ports/codec.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView {
-  /** The op id: its name, with `#2`, `#3`… from the second of that name on; `receive:<signal>` for receives. */
+  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
   readonly op: string;
   readonly kind: "step" | "timer" | "signal" | "side_effect";
-  /** `canceled`: nobody waits for it any more, because the run has ended or a branch was given up. */
+  /** `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. */
   readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
   readonly attempts: number;
   readonly output?: unknown;
@@ -21,7 +21,7 @@ export interface StepView {
   readonly dueAt?: Date;
 }
 
-/** The kind by what its events are about. */
+/** The kind of an op, by the category of its events. */
 const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
   timer: "timer",
   signal: "signal",
@@ -31,13 +31,16 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
 export interface FoldParams {
   readonly run: RunRow;
   readonly events: readonly HistoryEvent[];
-  /** Null when nobody asks for outputs. */
+  /** Null if outputs are not needed. */
   readonly codec: Codec | null;
-  /** Looked at after the events were read. */
+  /** Read after the events. */
   readonly live: LiveRun | undefined;
 }
 
-/** What is known of the ops of a run: history, the ops that a suspended run says it waits for, and what a worker of this process sees. */
+/**
+ * Everything known about the ops of a run: its history, the ops that a suspended run waits for, and what a worker of
+ * this process sees.
+ */
 export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] {
   const steps = new Map<string, StepView>();
   const receivers = new Receivers(events);
@@ -76,7 +79,7 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   );
 }
 
-/** The ops that the code waits for, where that is known; of a run that another process holds it is not. */
+/** The ops that the code waits for, if known; unknown for a run that another process holds. */
 function pendingOps(
   run: RunRow,
   events: readonly HistoryEvent[],
@@ -84,7 +87,7 @@ function pendingOps(
 ): { readonly ops: ReadonlySet<string>; readonly complete: boolean } | undefined {
   if (run.heldBy !== null)
     return live?.pending && live.durableSeq === events.length ? { ops: live.pending, complete: true } : undefined;
-  // A run that is to be tried again as a whole names the ops that have failed.
+  // A run that waits for its next run attempt lists the ops that failed.
   if (run.waitingFor.length === 0 || events.at(-1)?.type === "run_retried") return undefined;
   return { ops: new Set(run.waitingFor), complete: run.waitingFor.length < WAITING_FOR_MAX };
 }
@@ -98,11 +101,11 @@ function signalOf(op: string): string {
 }
 
 /**
- * Which receive has got a signal. History does not say: a receive without a timeout leaves no event. The first one that waits gets
- * the next signal, so the order tells, except that receives which a branch gave up are not counted.
+ * Which receive got a signal. History does not say: a receive without a timeout leaves no event. The first receive that
+ * waits gets the next signal, so the order tells, but receives in canceled branches are not counted.
  */
 class Receivers {
-  /** Ids that receives with a timeout have. */
+  /** The op ids of receives with a timeout. */
   readonly #recorded = new Set<string>();
   readonly #timedOut = new Set<string>();
   /** Receives with a timeout that a signal may have ended, by signal. */
@@ -118,7 +121,7 @@ class Receivers {
     }
   }
 
-  /** A timer was created: for a receive, or for something else. */
+  /** A timer was created, for a receive or another op. */
   asked(op: string): void {
     if (!op.startsWith(RECEIVE_PREFIX) || this.#timedOut.has(op)) return;
     const signal = signalOf(op);
@@ -131,7 +134,7 @@ class Receivers {
     return this.#waiting.get(signal)?.shift() ?? this.freeId(signal);
   }
 
-  /** The next id that no receive with a timeout has. */
+  /** The next op id that no receive with a timeout has. */
   freeId(signal: string): string {
     for (let n = (this.#numbers.get(signal) ?? 0) + 1; ; n++) {
       const op = opId(RECEIVE_PREFIX + signal, n);
@@ -142,11 +145,11 @@ class Receivers {
   }
 }
 
-/** What the step looks like after the event; the table of events says which status that is. */
+/** The view after the event; the table of events says which status that is. */
 function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
   const { type, payload, meta } = event;
   const shown = shownStatus(type) ?? "running";
-  // A side effect that threw has no type of its own.
+  // A side effect that threw has no separate event type.
   const status = shown === "completed" && meta?.error ? "failed" : shown;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
   const { dueAt: formerlyDueAt, ...former } = before ?? {};
@@ -165,7 +168,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
   };
 }
 
-/** The event may have been written down when the attempt had been running for a while, or was over. */
+/** The event may have been written after the attempt had been running for a while, or when it ended. */
 function firstStart(before: StepView | undefined, { at, meta }: HistoryEvent): Date {
   const began = at - (meta?.ms ?? 0);
   return before?.startedAt && before.startedAt.getTime() <= began ? before.startedAt : new Date(began);

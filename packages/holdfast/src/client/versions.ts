@@ -5,7 +5,7 @@ import type { VersionRow } from "../model/version-row.ts";
 import type { UpdateVersionParams } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 
-/** Versions of workflows: which there are, which one new runs get. Runs that exist stay on theirs. */
+/** The versions of workflows, and which one new runs get. Existing runs stay on theirs. */
 export class Versions {
   readonly #core: ClientCore;
 
@@ -13,7 +13,7 @@ export class Versions {
     this.#core = core;
   }
 
-  /** The versions that workers have offered, of one workflow or of all. */
+  /** The versions that workers have offered, for one workflow or for all. */
   async list(workflow?: string): Promise<readonly VersionRow[]> {
     if (workflow !== undefined) requireName(workflow, "workflow name");
     const { namespace } = this.#core;
@@ -27,14 +27,17 @@ export class Versions {
     return this.#update(workflow, version, { isDefault: true });
   }
 
-  /** A share of the starts that name no version gets this one, the rest the default: 0.05 is one in twenty, 0 ends it. */
+  /**
+   * A share of the starts that name no version gets this version, the rest the default: 0.05 is one in twenty, 0 ends
+   * it.
+   */
   async canary(workflow: string, version: string, share: number): Promise<void> {
     if (typeof share !== "number" || !(share >= 0 && share <= 1))
       throw invalidOption("versions.canary", "share", `is ${shownValue(share)}; it must be between 0 and 1`);
     await this.#update(workflow, version, { share });
   }
 
-  /** Marks a version as on its way out (or takes that back); its runs go on. */
+  /** Marks a version as deprecated, or removes the mark; its runs continue. */
   async deprecate(workflow: string, version: string, deprecated = true): Promise<void> {
     isBoolean(deprecated, "versions.deprecate", "deprecated");
     return this.#update(workflow, version, { deprecated });

@@ -3,23 +3,23 @@ import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
-import type { WorkerRow } from "../model/worker-row.ts";
+import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
 
 /** The code of a run that a person has paused. */
 const PAUSED = "paused";
 
-/** A cancel of a run that is still open. */
+/** A cancel request for a run that is still open. */
 export interface RequestedCancel {
   readonly at: Date;
   readonly reason: string | null;
 }
 
 /**
- * What can keep a run from ending. `step`: a step runs, or (without `op`) a worker has the run and it is not known which; `backoff`:
- * a step, or without `op` the whole run, is between two attempts; `limit`: it is due, and waits for a free slot; `lease`: its worker
- * is silent or gone.
+ * What can keep a run from ending. `step`: a step is running, or (without `op`) a worker holds the run and the step is
+ * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts; `limit`: it is due and waits for
+ * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
@@ -38,20 +38,20 @@ export type CauseKind =
 export interface Cause {
   readonly kind: CauseKind;
   readonly op?: string;
-  /** When it is due, or a lease ends. */
+  /** When it is due, or when the lease expires. */
   readonly at?: Date;
-  /** Since when it has been so; for a step that is not known, the run's last event. */
+  /** Since when; if the step is unknown, the time of the run's last event. */
   readonly since?: Date;
-  /** The attempt that runs; between two of them, how many there have been. */
+  /** The attempt that is running; between two attempts, how many there have been. */
   readonly attempt?: number;
-  /** The most that there may be, where a worker of this client holds the run. */
+  /** The maximum number of attempts, if a worker of this client holds the run. */
   readonly attempts?: number;
   readonly error?: ErrorRecord;
   /** The name of the worker. */
   readonly worker?: string;
 }
 
-/** Everything that the answer is made from. */
+/** Everything that the answer is derived from. */
 export interface Findings {
   readonly run: Run;
   readonly now: number;
@@ -63,11 +63,11 @@ export interface Findings {
 }
 
 export interface PendingCancel extends RequestedCancel {
-  /** Whether the code has been told of it. */
+  /** Whether the code has received the cancel. */
   readonly takenIn: boolean;
 }
 
-/** What is known to keep the run from ending, what runs now first. */
+/** What is known to keep the run from ending, running steps first. */
 export function causesOf(findings: Findings): readonly Cause[] {
   const { run, now, events, steps } = findings;
   if (isClosed(run.status))
@@ -76,7 +76,7 @@ export function causesOf(findings: Findings): readonly Cause[] {
     return [{ kind: run.error?.code === PAUSED ? "paused" : "parked", ...some("error", run.error) }];
   if (run.heldBy !== null) return causesWhileHeld(findings);
   const due = run.availableAt !== null && run.availableAt <= now;
-  if (due) return [{ kind: isServed(findings) ? "limit" : "no_worker", since: new Date(run.availableAt as number) }];
+  if (due) return [causeWhileDue(findings, new Date(run.availableAt as number))];
   if (run.startedAt === null) return [{ kind: "start_delay", ...some("at", date(run.availableAt)) }];
   const last = events.at(-1);
   if (last?.type === "run_retried" && last.meta?.retryAt !== undefined)
@@ -91,16 +91,19 @@ export function causesOf(findings: Findings): readonly Cause[] {
   return waits(steps, undefined);
 }
 
-/** Whether a live worker could take the run. */
-function isServed({ run, workers }: Findings): boolean {
-  const version = `${run.workflow}@${run.version}`;
-  return workers.some((w) => w.status === "online" && w.workflows.includes(version) && w.queues.includes(run.queue));
+/** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
+function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
+  const serving = workers.filter((one) => one.status === "online" && isAlive(one, now) && offers(one, run));
+  const [first] = serving;
+  if (!first) return { kind: "no_worker", since };
+  if (!serving.every((one) => isOverdue(one, now))) return { kind: "limit", since };
+  return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
 }
 
 function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): Cause[] {
   const holder = workers.find(({ workerId }) => workerId === run.heldBy);
   const worker = { worker: holder?.name ?? (run.heldBy as string) };
-  // Nothing runs there any more.
+  // Nothing runs on that worker any more.
   if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
     return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
   const running = steps
@@ -117,14 +120,14 @@ function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): 
       };
     });
   const known = [...running, ...waits(steps, live)];
-  // The code may also be in the middle of a turn, or waiting for its next slot: either is over in a moment.
+  // The code may also be in the middle of a turn, or waiting for its next slot; both end in a moment.
   const since = new Date(events.at(-1)?.at ?? run.startedAt ?? run.createdAt);
   return running.length > 0 || (live?.pending && known.length > 0)
     ? known
     : [{ kind: "step", ...worker, since }, ...known];
 }
 
-/** What the code waits for and does not run. */
+/** What the code waits for, except running steps. */
 function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
     const { op, attempts, dueAt, error, status } = step;
@@ -145,7 +148,7 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   });
 }
 
-/** When the newest attempt of the step began, as far as history tells. */
+/** When the newest attempt of the step began, according to history. */
 function startOf(op: string, events: readonly HistoryEvent[]): number {
   const started = events.findLast((event) => event.op === op && event.type === "step_started") as HistoryEvent;
   return started.at - (started.meta?.ms ?? 0);

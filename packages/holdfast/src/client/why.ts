@@ -6,17 +6,17 @@ import { foldSteps } from "./step-view.ts";
 import { type Cause, causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
 import { reasonOf } from "./why-reason.ts";
 
-/** What `hf.why(id)` answers. */
+/** The answer of `hf.why(id)`. */
 export interface Why {
   readonly status: RunStatus;
-  /** What it waits for, in a few sentences. */
+  /** What the run waits for, in a few sentences. */
   readonly reason: string;
   readonly waitingFor: readonly string[];
   readonly dueAt: Date | null;
   readonly workerId: string | null;
-  /** The same, for programs: everything that is known to keep it from ending, what runs now first. */
+  /** The same for programs: everything known to keep the run from ending, running steps first. */
   readonly causes: readonly Cause[];
-  /** A cancel that was asked for and has not come to its end: the run has not taken it in yet, or is being wound up. */
+  /** A cancel request that has not finished: the run has not received it yet, or is being wound up. */
   readonly cancelRequested: RequestedCancel | null;
 }
 
@@ -45,7 +45,7 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   };
 }
 
-/** The first one counts. One that is in the inbox has not been taken in. */
+/** The first cancel counts. A cancel in the inbox has not been received yet. */
 async function pendingCancel(
   core: ClientCore,
   { namespace, runId, delivered, consumed }: Run,

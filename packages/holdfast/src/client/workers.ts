@@ -2,7 +2,7 @@ import { requireId } from "../errors/option-checks.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
-/** A moment in a worker's life. Of heartbeats only the last is known; `stopping` is a worker that drains. */
+/** A moment in a worker's life. Only the last heartbeat is known; `stopping` is a draining worker. */
 export interface WorkerEvent {
   readonly workerId: string;
   readonly name: string;
@@ -18,18 +18,18 @@ export class Workers {
     this.#core = core;
   }
 
-  /** Also those that are gone, with when and how they went. Labels say on which host and in which process they run. */
+  /** Includes workers that are gone, with when and how they ended. Labels name their host and process. */
   list(): Promise<readonly WorkerRow[]> {
     return this.#core.call((store) => store.workers.list({ namespace: this.#core.namespace }));
   }
 
-  /** One of them, by its id. */
+  /** One worker, by its id. */
   async get(workerId: string): Promise<WorkerRow | undefined> {
     requireId(workerId, "worker id");
     return (await this.list()).find((worker) => worker.workerId === workerId);
   }
 
-  /** What is known of the lives of the workers, oldest first. */
+  /** What is known about the lives of the workers, oldest first. */
   async events(): Promise<WorkerEvent[]> {
     const events = (await this.list()).flatMap(eventsOf);
     return events.sort((a, b) => a.at.getTime() - b.at.getTime());

@@ -280,7 +280,7 @@ describe("what cannot be stored", () => {
     [
       "a Response",
       { r: new Response("x") },
-      "input.r is a fetch Response (store what .json() or .text() gives): it cannot be stored",
+      "input.r is a fetch Response (store the result of .json() or .text()): it cannot be stored",
     ],
     ["a WeakMap", { w: new WeakMap() }, "input.w is a WeakMap, which cannot be listed: it cannot be stored"],
     ["the value itself", () => 1, "input is a function: it cannot be stored"],
@@ -304,7 +304,7 @@ describe("what cannot be stored", () => {
 
   it.each<[string, unknown, string]>([
     ["URLSearchParams", { q: new URLSearchParams("a=1") }, "input.q is a URLSearchParams (store its toString())"],
-    ["an iterator", { i: [1].values() }, "input.i is an iterator (store what it gives, in an array)"],
+    ["an iterator", { i: [1].values() }, "input.i is an iterator (store its values in an array)"],
     ["an iterator of a Map", { i: new Map([[1, 2]]).entries() }, "input.i is an iterator"],
     ["a generator", { g: numbers() }, "input.g is a generator"],
     ["a thenable", { row: new Query() }, "input.row is a promise (is an await missing?)"],
@@ -319,11 +319,11 @@ describe("what cannot be stored", () => {
     const order: Record<string, unknown> = { lines: [{}] };
     (order["lines"] as Record<string, unknown>[])[0]!["order"] = order;
     expect(refusal({ order }).message).toBe(
-      "input.order.lines[0].order is a cycle, it leads back to order: it cannot be stored",
+      "input.order.lines[0].order is a cycle: it leads back to order: it cannot be stored",
     );
     const self: unknown[] = [];
     self.push(self, self);
-    expect(refusal(self).message).toBe("input[0] is a cycle, it leads back to the whole value: it cannot be stored");
+    expect(refusal(self).message).toBe("input[0] is a cycle: it leads back to the whole value: it cannot be stored");
     const map = new Map<string, unknown>();
     map.set("me", map);
     expect(refusal(map).message).toContain('input.get("me") is a cycle');
@@ -350,7 +350,7 @@ describe("what cannot be stored", () => {
       throw new TypeError("bug");
     };
     const error = refusal({ a: { toJSON: broken } });
-    expect(error.message).toBe("input.a cannot be read, it throws TypeError: bug: it cannot be stored");
+    expect(error.message).toBe("input.a cannot be read: it throws TypeError: bug: it cannot be stored");
     expect(error.cause).toBeInstanceOf(TypeError);
     expect(refusal([Object.defineProperty({}, "x", { get: broken, enumerable: true })]).message).toContain(
       "input[0].x cannot",

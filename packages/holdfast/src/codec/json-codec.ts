@@ -6,13 +6,13 @@ import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
 import { decodeTags } from "./tag-decoder.ts";
 import { encodeTags } from "./tag-encoder.ts";
 
-/** The highest first byte that stands for another encoding than JSON. JSON text starts with 0x09 or above. */
+/** The highest first byte that marks an encoding other than JSON. JSON text starts with 0x09 or above. */
 const BINARY_MARK_MAX = 0x08;
 
-// Fatal: damaged bytes must be noticed, not turned into question marks.
+// Fatal: damaged bytes must be reported, not replaced by question marks.
 const textDecoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The buffer that small values are written into, one behind the other, and how much of it is taken. */
+/** The size of the buffer that small values share, one after the other. */
 const SHARED_BYTES = 8_192;
 const SHARED_BYTES_MAX = 1_024;
 let shared = Buffer.alloc(0);
@@ -20,8 +20,8 @@ let used = 0;
 
 /**
  * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
- * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Instances of classes become what their `toJSON` returns, and are refused if they
- * have none: they would come back without their methods. `undefined` alone is zero bytes.
+ * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Class instances become what their `toJSON` returns, and are
+ * refused if they have none: they would come back without their methods. `undefined` alone is zero bytes.
  */
 export const jsonCodec: {
   readonly name: "json";
@@ -29,7 +29,7 @@ export const jsonCodec: {
   decode(bytes: Payload): unknown;
 } = { name: "json", encode, decode };
 
-/** Which encoding a payload says it has. */
+/** The encoding that a payload declares. */
 export function payloadEncoding(bytes: Payload): "json" | `binary-${number}` {
   const mark = bytes[0];
   return mark !== undefined && mark >= 1 && mark <= BINARY_MARK_MAX ? `binary-${mark}` : "json";
@@ -41,7 +41,7 @@ function encode(value: unknown, where: string): Payload {
   try {
     return bytesOf(JSON.stringify(wire));
   } catch (cause) {
-    // Longer than a string can be.
+    // The text would be longer than a string can be.
     throw new HoldfastError("unserializable_value", `${where} cannot be stored: ${String(cause)}`, {
       data: { where },
       cause,
@@ -49,9 +49,9 @@ function encode(value: unknown, where: string): Payload {
   }
 }
 
-/** Small values share a buffer: an allocation outside of the heap for every value would cost more than all the rest. */
+/** Small values share a buffer: one allocation outside the heap per value would cost more than everything else. */
 function bytesOf(text: string): Payload {
-  // No character takes more than three bytes for each of its UTF-16 units.
+  // Each UTF-16 unit takes at most three bytes.
   const roomMax = text.length * 3;
   if (roomMax > SHARED_BYTES_MAX) {
     const bytes = Buffer.from(text);
@@ -95,11 +95,11 @@ function isPlain(value: unknown): boolean {
   try {
     return isPlainJson(value, 0);
   } catch {
-    return false; // a getter that throws; the slow way says where
+    return false; // a getter that throws; the slow path reports where
   }
 }
 
-/** Whether JSON.stringify alone would do. A cycle runs into the depth limit and is left to the slow way. */
+/** Whether JSON.stringify alone is enough. A cycle reaches the depth limit and goes to the slow path. */
 function isPlainJson(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case "string":
@@ -124,7 +124,7 @@ function isPlainList(values: readonly unknown[], depth: number): boolean {
 function isPlainObject(value: object, depth: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  // In its own fields and, should anybody have added some to all objects, in those too: the slow way then looks closer.
+  // Includes inherited enumerable fields, in case a program added some to all objects: the slow path then checks.
   let empty = true;
   for (const key in value) {
     if (key === TAG_KEY || !isPlainJson((value as Record<string, unknown>)[key], depth)) return false;

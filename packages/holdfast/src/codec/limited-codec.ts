@@ -4,10 +4,10 @@ import type { Payload } from "../model/payload.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 
-/** Places that have been reported; bounded, because names of ops may be made up by code. */
+/** How many places are remembered as reported; bounded, because code may generate op names. */
 const REPORTED_MAX = 1_000;
 
-/** A codec that refuses what is too large: a history is read again and again, and a database is not a file store. */
+/** A codec that refuses values that are too large: a history is read many times, and a database is not a file store. */
 export function limitPayloads(codec: Codec, limits: Limits, log: Logger): Codec {
   const reported = new Set<string>();
   const { payloadWarnBytes, payloadMaxBytes } = limits;
@@ -25,7 +25,7 @@ export function limitPayloads(codec: Codec, limits: Limits, log: Logger): Codec 
       if (bytes > payloadWarnBytes && !reported.has(where)) {
         if (reported.size >= REPORTED_MAX) reported.clear();
         reported.add(where);
-        log.warn({ where, bytes, payloadMaxBytes }, "a payload is large; larger ones will be refused");
+        log.warn({ where, bytes, payloadMaxBytes }, "a payload is large; payloads above payloadMaxBytes are refused");
       }
       return payload;
     },

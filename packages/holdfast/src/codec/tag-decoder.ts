@@ -4,14 +4,14 @@ import { HoldfastError, type HoldfastErrorOptions, nameOf } from "../errors/hold
 import { isErrorKind } from "../model/error-kind.ts";
 import { BINARY_VIEWS, DEPTH_MAX, isBinaryViewName, TAG_KEY, type WireError } from "./tag.ts";
 
-// Every tag adds up to three levels of JSON to one level of value.
+// Each tag adds up to three JSON levels to one level of the value.
 const JSON_DEPTH_MAX = DEPTH_MAX * 4;
 
 const ERROR_CLASSES: ReadonlyMap<string, new (message?: string) => Error> = new Map(
   [Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((type) => [type.name, type]),
 );
 
-/** Replaces the tags in what JSON.parse gave, in place. */
+/** Replaces the tags in the result of JSON.parse, in place. */
 export function decodeTags(parsed: unknown): unknown {
   return revive(parsed, 0);
 }
@@ -25,7 +25,7 @@ function revive(value: unknown, depth: number): unknown {
   }
   const fields = value as Record<string, unknown>;
   if (Object.hasOwn(fields, TAG_KEY)) return untag(fields[TAG_KEY], fields["v"], depth);
-  // JSON.parse makes "__proto__" an own property, so that assigning to it changes no prototype.
+  // JSON.parse makes "__proto__" an own property, so assigning to it does not change a prototype.
   for (const key of Object.keys(fields)) fields[key] = revive(fields[key], depth + 1);
   return fields;
 }
@@ -49,7 +49,7 @@ function untag(tag: unknown, v: unknown, depth: number): unknown {
     case "Set":
       return new Set(listOf(tag, revive(v, depth + 1)));
     case "Object":
-      // Object.fromEntries defines properties, it does not assign them: "__proto__" is safe.
+      // Object.fromEntries defines properties and does not assign them, so "__proto__" is safe.
       return Object.fromEntries(pairsOf(tag, revive(v, depth + 1)) as [string, unknown][]);
     case "Error":
       return errorOf(revive(v, depth + 1));
@@ -111,7 +111,7 @@ function pairsOf(tag: string, v: unknown): [unknown, unknown][] {
 }
 
 function fail(tag: unknown): never {
-  throw unreadable(`it has the tag ${JSON.stringify(tag)}, which is unknown here or has other content`);
+  throw unreadable(`its tag ${JSON.stringify(tag)} is unknown or has unexpected content`);
 }
 
 function unreadable(why: string): HoldfastError {

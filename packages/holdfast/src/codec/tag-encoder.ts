@@ -6,18 +6,18 @@ import { DEPTH_MAX, isBinaryViewName, TAG_KEY, type Tagged, type WireError } fro
 
 const ERROR_FIELDS: ReadonlySet<string> = new Set(["name", "message", "stack", "cause"]);
 const SIMPLE_NAME = /^[\w$.[\]]+$/;
-// A path of 500 segments helps nobody; its two ends do.
+// A path of 500 segments is unreadable; its two ends are enough.
 const PATH_HEAD = 12;
 const PATH_TAIL = 4;
 
-// Objects whose content is not in their properties. Without this they would silently be stored as {}.
+// Objects whose content is not in their properties. Without this list they would silently be stored as {}.
 const OPAQUE: ReadonlyMap<string, string> = new Map([
   ["Promise", "is a promise (is an await missing?)"],
   ["Generator", "is a generator"],
   ["AsyncGenerator", "is an async generator"],
   ["Context", "is the ctx of a workflow"],
   ["URLSearchParams", "is a URLSearchParams (store its toString())"],
-  ["Response", "is a fetch Response (store what .json() or .text() gives)"],
+  ["Response", "is a fetch Response (store the result of .json() or .text())"],
   ...[
     "Request",
     "Headers",
@@ -32,7 +32,7 @@ const OPAQUE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Turns any value into one that JSON can hold, or says which part of it cannot be stored. `where` is the name of the
+ * Turns any value into one that JSON can hold, or reports which part of it cannot be stored. `where` is the name of the
  * value in the message.
  */
 export function encodeTags(value: unknown, where: string): unknown {
@@ -41,9 +41,9 @@ export function encodeTags(value: unknown, where: string): unknown {
     return encoder.encode(value);
   } catch (error) {
     if (isHoldfastError(error, "unserializable_value")) throw error;
-    // A getter, a proxy or a toJSON of the user's.
+    // The user's getter, proxy or toJSON threw.
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw encoder.refusal(`cannot be read, it throws ${what}`, error);
+    throw encoder.refusal(`cannot be read: it throws ${what}`, error);
   }
 }
 
@@ -52,7 +52,7 @@ class TagEncoder {
   readonly #path: PathSegment[] = [];
   /** The containers that enclose the current value, with the length of the path to each. */
   readonly #ancestors = new Map<object, number>();
-  /** How many errors enclose the current value. What is in them their receiver did not choose. */
+  /** How many errors enclose the current value. The code that stores an error did not choose what is in it. */
   #errors = 0;
 
   constructor(where: string) {
@@ -79,7 +79,7 @@ class TagEncoder {
     }
   }
 
-  /** Only called while the path still points at the culprit: nobody shortens it when an error passes. */
+  /** Call it only while the path still points at the culprit: the path is not shortened when an error passes. */
   refusal(what: string, cause?: unknown): HoldfastError {
     const path = formatPath(this.#path);
     return new HoldfastError("unserializable_value", `${this.#location()} ${what}: it cannot be stored`, {
@@ -103,7 +103,7 @@ class TagEncoder {
     const earlier = this.#ancestors.get(value);
     if (earlier !== undefined) {
       const target = formatPath(this.#path.slice(0, earlier)) || "the whole value";
-      throw this.refusal(`is a cycle, it leads back to ${target}`);
+      throw this.refusal(`is a cycle: it leads back to ${target}`);
     }
     if (this.#ancestors.size >= DEPTH_MAX) throw this.refusal(`is nested more than ${DEPTH_MAX} levels deep`);
     this.#ancestors.set(value, this.#path.length);
@@ -123,7 +123,7 @@ class TagEncoder {
       return this.#fields(value);
     }
     const stands: unknown = toJson.call(value, this.#lastKey());
-    // Like JSON.stringify, what toJSON returned is not asked for its own toJSON.
+    // As in JSON.stringify, toJSON is not called on the result of toJSON.
     if (typeof stands !== "object" || stands === null) return this.encode(stands);
     if (Array.isArray(stands)) return this.#list(stands);
     return this.#special(stands) ?? this.#fields(stands);
@@ -137,15 +137,15 @@ class TagEncoder {
     const leaf = leafOf(value, tag);
     if (leaf !== undefined) return leaf;
     const opaque = OPAQUE.get(tag);
-    // A class of the user's may carry any of these names; then it has fields.
+    // A user's class may have any of these names; then it has fields.
     if (opaque !== undefined && Object.keys(value).length === 0) throw this.refusal(opaque);
     if (tag.endsWith("Iterator") && Object.keys(value).length === 0)
-      throw this.refusal("is an iterator (store what it gives, in an array)");
+      throw this.refusal("is an iterator (store its values in an array)");
     return undefined;
   }
 
   #list(values: readonly unknown[]): unknown[] {
-    // By index: a hole becomes undefined, which forEach and map would leave out.
+    // By index: a hole becomes undefined; forEach and map would skip it.
     const encoded = new Array<unknown>(values.length);
     for (let index = 0; index < values.length; index++) encoded[index] = this.#at(index, values[index]);
     return encoded;
@@ -160,7 +160,7 @@ class TagEncoder {
       this.#path.pop();
       return encoded;
     };
-    // A user's own "$hf" must not be taken for a tag.
+    // A user's own "$hf" key must not be read back as a tag.
     if (keys.includes(TAG_KEY))
       return tagged(
         "Object",
@@ -191,7 +191,7 @@ class TagEncoder {
     for (const key of Object.keys(error)) if (!ERROR_FIELDS.has(key)) this.#offer(own, key, error);
     const parts: Record<string, unknown> = {};
     if (Object.hasOwn(error, "cause")) this.#offer(parts, "cause", error);
-    // An AggregateError's members are not enumerable; a field of that name in other errors is one of their own.
+    // The members of an AggregateError are not enumerable; in other errors, a field of that name is an ordinary one.
     if (Object.hasOwn(error, "errors") && !Object.hasOwn(own, "errors")) this.#offer(parts, "errors", error);
     this.#errors -= 1;
     return {
@@ -205,8 +205,8 @@ class TagEncoder {
   }
 
   /**
-   * Errors of libraries drag sockets, requests and functions along, which their receiver did not choose. What cannot
-   * be stored is left out, instead of failing the run that only wanted to return the error.
+   * Errors of libraries carry sockets, requests and functions that the code storing the error did not choose. What
+   * cannot be stored is left out, so that a run that only returns an error does not fail.
    */
   #offer(target: Record<string, unknown>, key: string, source: object): void {
     const pathLength = this.#path.length;
@@ -218,7 +218,7 @@ class TagEncoder {
     } catch {
       this.#path.length = pathLength;
       this.#errors = errors;
-      for (const stranger of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(stranger);
+      for (const inner of [...this.#ancestors.keys()].slice(depth)) this.#ancestors.delete(inner);
     }
   }
 
@@ -235,14 +235,16 @@ class TagEncoder {
   }
 }
 
-/** An object literal, of whatever realm (a test runner's sandbox has its own), or one without a prototype. */
+/** An object literal of any realm (a test runner's sandbox has its own), or an object without a prototype. */
 function hasPlainPrototype(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return true;
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf");
 }
 
-/** Why an instance is refused: it would be stored as {} or lose its methods, and nobody would notice before much later. */
+/**
+ * Why an instance is refused: it would be stored as {} or lose its methods, and the loss would show only much later.
+ */
 function whatInstance(value: object): string {
   if (typeof (value as { then?: unknown }).then === "function") return "is a promise (is an await missing?)";
   const maker: unknown = (value as { constructor?: unknown }).constructor;
@@ -252,7 +254,7 @@ function whatInstance(value: object): string {
   return `is an instance of ${name === "" ? "a class" : `class ${name}`}, and would come back without its methods ${advice}`;
 }
 
-/** Objects without parts of their own. `tag` can be forged; the methods of the prototype then throw. */
+/** Objects without parts. `tag` can be forged; the methods of the prototype then throw. */
 function leafOf(value: object, tag: string): unknown {
   try {
     if (ArrayBuffer.isView(value)) return isBinaryViewName(tag) ? tagged(tag, base64(value)) : undefined;
@@ -279,14 +281,14 @@ function leafOf(value: object, tag: string): unknown {
   }
 }
 
-/** `new Number(5)` is stored as 5, as JSON.stringify would. */
+/** `new Number(5)` is stored as 5, as in JSON.stringify. */
 function unboxed(value: object, tag: "Number" | "String" | "Boolean"): unknown {
   if (tag === "String") return String.prototype.valueOf.call(value);
   if (tag === "Boolean") return Boolean.prototype.valueOf.call(value);
   return new TagEncoder("number").encode(Number.prototype.valueOf.call(value));
 }
 
-// Not by `instanceof` alone: that fails for values from another realm, such as a test runner's sandbox.
+// Not by `instanceof` alone: it fails for values from another realm, such as a test runner's sandbox.
 function isError(value: object, tag: string): value is Error {
   return value instanceof Error || (tag === "Error" && typeof (value as Error).message === "string");
 }

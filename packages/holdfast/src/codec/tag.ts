@@ -1,12 +1,12 @@
 /**
- * The notation for values that JSON has no word for: `{"$hf":"Date","v":"2026-01-01T00:00:00.000Z"}`. It is part of
+ * The notation for values that JSON cannot express: `{"$hf":"Date","v":"2026-01-01T00:00:00.000Z"}`. It is part of
  * stored histories: tags may be added, never changed.
  */
 export const TAG_KEY = "$hf";
-/** How the key looks in JSON text. Inside a string it would be escaped, so text without this has no tags. */
+/** The key as it appears in JSON text. Inside a string it would be escaped, so text without it has no tags. */
 export const TAG_KEY_JSON = '"$hf"';
 
-/** Containers inside containers. Deeper values would end in a stack overflow, here or in whoever reads them. */
+/** The limit for nested containers. Deeper values would overflow the stack, here or in the program that reads them. */
 export const DEPTH_MAX = 500;
 
 /** A tagged value as it is written. */
@@ -15,7 +15,7 @@ export interface Tagged {
   readonly v?: unknown;
 }
 
-/** Views on binary data that are kept, by the name that is also their tag. A Buffer is a Uint8Array. */
+/** Views of binary data that are kept, by the name that is also their tag. A Buffer is a Uint8Array. */
 export const BINARY_VIEWS = {
   Uint8Array,
   Uint8ClampedArray,
@@ -36,7 +36,7 @@ export function isBinaryViewName(name: string): name is BinaryViewName {
   return Object.hasOwn(BINARY_VIEWS, name);
 }
 
-/** What an error has of its own besides its fields. */
+/** An error as it is written. */
 export interface WireError {
   readonly name: string;
   readonly message: string;
@@ -46,6 +46,6 @@ export interface WireError {
   readonly errors?: unknown;
   /** Own enumerable fields. */
   readonly own?: Readonly<Record<string, unknown>>;
-  /** A HoldfastError, to be restored as one. */
+  /** Set for a HoldfastError, which is restored as one. */
   readonly holdfast?: true;
 }

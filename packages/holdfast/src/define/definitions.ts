@@ -22,7 +22,10 @@ import type { Context, SignalDefinition } from "../replay/context/context.ts";
 import { type RetryOption, resolveRetry } from "../replay/ops/step-options.ts";
 import type { OnBug } from "../replay/run-code.ts";
 
-/** The code of a workflow. It is called again from the top after a crash: whatever could come out differently goes through `ctx`. */
+/**
+ * The code of a workflow. It is called again from the top after a crash, so everything that could come out differently
+ * goes through `ctx`.
+ */
 export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseLike<O>;
 
 /** The version of a workflow that does not name one. */
@@ -30,7 +33,7 @@ export const DEFAULT_VERSION = "1";
 export const DEFAULT_QUEUE = "default";
 export const DEFAULT_NAMESPACE = "default";
 
-/** A schema of a library that follows Standard Schema, or none. */
+/** A schema from a library that follows Standard Schema, or none. */
 export type MaybeSchema = StandardSchemaV1 | undefined;
 
 /** Options of a workflow, in place of its bare name. */
@@ -39,10 +42,10 @@ export interface WorkflowOptions<
   Out extends MaybeSchema = MaybeSchema,
   S extends string = string,
 > {
-  /** How the workflow is called in the store and by `start("name")`. Renaming it is a new workflow. */
+  /** The name of the workflow in the store and in `start("name")`. Under another name it is a new workflow. */
   readonly name: string;
   /**
-   * Which code this is. A run stays with the version that it was started with.
+   * Which code this is. A run stays with the version it was started with.
    * @defaultValue `"1"`
    */
   readonly version?: string;
@@ -57,39 +60,40 @@ export interface WorkflowOptions<
    */
   readonly output?: Out;
   /**
-   * The queue of its runs: only workers that serve this queue take them.
+   * The queue of its runs: only workers that serve this queue claim them.
    * @defaultValue `"default"`
    */
   readonly queue?: string;
   /**
-   * Tries a failed run again as a whole, at the steps that failed. `attempts` counts executions of the run.
+   * Retries a failed run as a whole, at the steps that failed. `attempts` counts executions of the run.
    * @defaultValue none: a failed run stays failed
    */
   readonly retry?: RetryOption<S>;
   /**
-   * Which failures of the run are worth another try, beside `retry`.
+   * Which failures of the run to retry, in addition to `retry`.
    * @defaultValue `"default"`
    */
   readonly retryIf?: RetryIf;
   /**
-   * The longest that a run may take, from its start; then it is wound up like a canceled one and ends as `timed_out`.
+   * The longest a run may take, from its start; then it is wound up like a canceled run and ends as `timed_out`.
    * @defaultValue no limit
    */
   readonly timeout?: CheckedDuration<S>;
   /**
-   * Which due runs workers take first: a whole number from -9 to 9, larger is sooner.
+   * Which due runs workers claim first: a whole number from -9 to 9, larger is sooner.
    * @defaultValue `0`
    */
   readonly priority?: number;
   /**
-   * What becomes of a run whose code throws a TypeError, ReferenceError, RangeError, SyntaxError or URIError of its own, or
-   * gives ctx a bad option, name or duration. `"park"`: it waits for fixed code. `"fail"`: it fails and compensates.
+   * What happens to a run whose code itself throws a TypeError, ReferenceError, RangeError, SyntaxError or URIError, or
+   * passes a bad option, name or duration to ctx. `"park"`: the run waits for fixed code. `"fail"`: it fails and
+   * compensates.
    * @defaultValue `"park"`
    */
   readonly onBug?: OnBug;
 }
 
-/** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` what they get back. */
+/** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` is what they get back. */
 export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly kind: "workflow";
   readonly name: string;
@@ -97,7 +101,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly queue: string;
   readonly priority: number;
   readonly timeoutMs: number | undefined;
-  /** Of the run as a whole; undefined: a failed run stays failed. */
+  /** The retry policy of whole runs; undefined: a failed run stays failed. */
   readonly retry: RetryPolicy | undefined;
   readonly retryIf: RetryIf;
   readonly onBug: OnBug;
@@ -106,7 +110,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly fn: WorkflowFunction<never, O>;
   /** File and line, for messages about its code. */
   readonly definedAt: string | undefined;
-  /** Carry the types; never set. */
+  /** Only carries the type; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
 }
@@ -116,7 +120,7 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
 export type AnyWorkflow = WorkflowDefinition<any, any>;
 /** What callers pass to a workflow. */
 export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
-/** What callers get back from a workflow; unknown for one by its name. */
+/** What callers get back from a workflow; unknown for a workflow given by name. */
 export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : D extends string ? unknown : never;
 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
@@ -144,14 +148,17 @@ type Before<S, T> = S extends StandardSchemaV1 ? SchemaInput<S> : T;
 type After<S, T> = S extends StandardSchemaV1 ? SchemaOutput<S> : T;
 
 /**
- * A function whose result goes into the output schema. Beside the type of the function itself, and conditional: so the compiler
- * knows the schema's type when it looks at what the function returns, and takes `"done"` for a literal where one is asked for.
+ * A function whose result goes into the output schema. This conditional type stands beside the type of the function
+ * itself: the compiler then knows the schema's type when it checks what the function returns, and infers `"done"` as a
+ * literal where one is required.
  */
 type Returning<Out> = Out extends StandardSchemaV1
   ? (ctx: never, input: never) => SchemaInput<Out> | PromiseLike<SchemaInput<Out>>
   : unknown;
 
-/** Defines a workflow: a function whose every `await ctx…` is recorded, so that it survives the process that runs it. */
+/**
+ * Defines a workflow: a function whose every `await ctx…` is recorded, so that it survives the process that runs it.
+ */
 export function workflow<I = undefined, O = unknown>(
   name: string,
   fn: WorkflowFunction<I, O>,
@@ -194,12 +201,12 @@ export function workflow(
   };
 }
 
-/** What is received of a signal that is sent as `T`: as the codec gives it back; without a payload, `true`. */
+/** What the run receives when a signal is sent as `T`: the value as decoded by the codec; without a payload, `true`. */
 export type Received<T> = unknown extends T ? T : undefined extends T ? Stored<Exclude<T, void>> | true : Stored<T>;
 
 /**
- * A typed name for messages that a workflow receives; with a schema, payloads are checked before they are sent. Without a type
- * it has no payload, and receiving it gives `true`.
+ * A typed name for messages that a workflow receives. With a schema, payloads are checked before they are sent. Without
+ * a type, the signal has no payload, and receiving it returns `true`.
  */
 export function signal<T = undefined>(name: string): SignalDefinition<Received<T>, T>;
 export function signal<Schema extends StandardSchemaV1>(
@@ -212,14 +219,14 @@ export function signal(name: string, schema?: StandardSchemaV1): SignalDefinitio
   return { kind: "signal", name, ...(schema === undefined ? {} : { schema }) };
 }
 
-/** Plain JavaScript, or modules that import each other in a circle, may hand over something else. */
+/** Plain JavaScript, or modules that import each other in a circle, may pass something else. */
 export function requireWorkflow(value: unknown, where: string): void {
   if (isDefinition(value, "workflow") && typeof (value as { fn?: unknown }).fn === "function") return;
   const message = `${where} is ${value === null ? "null" : typeof value}, not a workflow. Make one with workflow(name, fn); undefined may mean that two modules import each other.`;
   throw new HoldfastError("invalid_option", message);
 }
 
-/** The same for a signal. A name alone does not say what its payload is, and a typing error in it would be found by nobody. */
+/** The same for a signal. A bare name does not say what its payload is, and a typo in it would go unnoticed. */
 export function requireSignal(value: unknown, where: string): void {
   if (isDefinition(value, "signal")) return;
   const example = typeof value === "string" ? `signal(${shownValue(value)})` : 'signal("approve")';

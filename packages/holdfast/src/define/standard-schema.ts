@@ -13,15 +13,15 @@ export type SchemaOutcome =
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
 
 /**
- * Checks a value against a schema of any library that follows Standard Schema. The value that comes back may differ
- * from the one that was given: schemas fill in defaults and convert. A promise only if the schema is asynchronous.
+ * Checks a value against a schema from any library that follows Standard Schema. The result may differ from the value:
+ * schemas fill in defaults and convert. Returns a promise only if the schema is asynchronous.
  */
 export function validateWith(schema: StandardSchemaV1, value: unknown): SchemaOutcome | Promise<SchemaOutcome> {
   const result = schema["~standard"].validate(value);
   return isPromise(result) ? result.then(outcomeOf) : outcomeOf(result);
 }
 
-/** What to tell whoever gave the value: every fault with its path. */
+/** The error for the caller who passed the value: every fault with its path. */
 export function invalidValue(
   code: "invalid_input" | "invalid_output" | "invalid_signal",
   what: string,
@@ -43,7 +43,7 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
   return formatPath(Array.from(issue.path ?? [], (segment) => (typeof segment === "object" ? segment.key : segment)));
 }
 
-/** By its `then`: a promise of another realm or library is no instance of ours. */
+/** Tested by `then`: a promise from another realm or library is not an instance of our Promise. */
 function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as { then?: unknown } | null)?.then === "function";
 }

@@ -8,7 +8,7 @@ const CAUSE_DEPTH_MAX = 5;
 const STATUS_KEYS = ["status", "statusCode"] as const;
 
 const KIND_BY_NAME: ReadonlyMap<string, ErrorKind> = new Map([
-  ["AbortError", "Timeout"], // who aborts an attempt is, nearly always, its own deadline
+  ["AbortError", "Timeout"], // an attempt is nearly always aborted by its own timeout
   ["TimeoutError", "Timeout"],
   ["ZodError", "ValidationError"],
   ["$ZodError", "ValidationError"],
@@ -18,23 +18,23 @@ const KIND_BY_NAME: ReadonlyMap<string, ErrorKind> = new Map([
   ["ValidationError", "ValidationError"],
 ]);
 
-// "Wed, 21 Oct 2015 07:28:00 GMT". A date without zone would be read in the zone of this machine.
+// "Wed, 21 Oct 2015 07:28:00 GMT". A date without a zone would be read in this machine's time zone.
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
 const DELAY_SECONDS = /^\d{1,12}(?:\.\d{1,6})?$/;
 
 export interface Classification {
   readonly kind: ErrorKind;
-  /** How long the other side asked to be left alone: its Retry-After, or `after` of a RetryableError. */
+  /** How long the other side asked us to wait: its Retry-After header, or `after` of a RetryableError. */
   readonly retryAfterMs?: number;
 }
 
 /**
- * Finds out what kind of error this is. Asked in this order, the first answer counts: a HoldfastError's kind; a field
- * `kind` with one of the ten names; `code`; SQLite's `errcode`; an HTTP status; the name; a list of schema issues. An
- * error that says nothing is asked for its `cause`, up to five deep, and an AggregateError for its members if they
- * agree. Everything else is `Unknown`. Never throws.
+ * Determines the kind of an error. The first of these that answers counts: a HoldfastError's kind; a field `kind` with
+ * one of the ten names; `code`; SQLite's `errcode`; an HTTP status; the name; a list of schema issues. If none does,
+ * the error's `cause` is classified, up to five deep, and the members of an AggregateError if they agree. Everything
+ * else is `Unknown`. Never throws.
  *
- * `nowMs` is needed to understand a Retry-After header that is a date.
+ * `nowMs` is needed to read a Retry-After header that is a date.
  */
 export function classifyError(error: unknown, options: { readonly nowMs?: number } = {}): Classification {
   let current = error;
@@ -51,7 +51,7 @@ export function classifyError(error: unknown, options: { readonly nowMs?: number
 function kindOfOne(error: object): ErrorKind | undefined {
   const kind = readProperty(error, "kind");
   if (isErrorKind(kind)) return kind;
-  // Made by a newer copy of the package, with a kind that this one does not know.
+  // Made by a newer copy of the package, with a kind that this copy does not know.
   if (isHoldfastError(error)) return "Unknown";
   return kindByCodes(error) ?? kindByStatus(error) ?? kindByName(error) ?? kindByIssues(error);
 }
@@ -88,7 +88,7 @@ function kindByName(error: object): ErrorKind | undefined {
   return name === undefined ? undefined : KIND_BY_NAME.get(name);
 }
 
-/** Whatever the library: a non-empty list of issues that each have a message is what Standard Schema prescribes. */
+/** Works for every library: Standard Schema prescribes a non-empty list of issues that each have a message. */
 function kindByIssues(error: object): ErrorKind | undefined {
   if (readProperty(error, " arkKind") === "errors") return "ValidationError"; // arktype's result, thrown as it is
   const issues = membersOf(readProperty(error, "issues"));
@@ -104,7 +104,7 @@ function kindOfMembers(error: unknown): ErrorKind | undefined {
   return kinds.size === 1 ? [...kinds][0] : undefined;
 }
 
-/** Node's fetch puts the reason into `cause`; when that was lost in a copy, the message alone still tells. */
+/** Node's fetch puts the reason into `cause`; if a copy of the error lost it, the message alone still tells. */
 function kindOfFetchFailure(error: unknown): ErrorKind | undefined {
   const isFetchFailure = readText(error, "name") === "TypeError" && readText(error, "message") === "fetch failed";
   return isFetchFailure ? "NetworkError" : undefined;
@@ -119,7 +119,7 @@ function withRetryAfter(kind: ErrorKind, error: object, nowMs: number | undefine
   return retryAfterMs === undefined ? { kind } : { kind, retryAfterMs };
 }
 
-/** A RetryableError, thrown here or read back from history: what it asks for is in its data either way. */
+/** A RetryableError, thrown here or restored from history: its delay is in its data either way. */
 function isRetryable(error: object): boolean {
   if (!isHoldfastError(error)) return false;
   return error.code === "retryable" || readProperty(error, "recordedCode") === "retryable";

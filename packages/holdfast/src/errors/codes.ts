@@ -3,12 +3,12 @@ import { RUN_CODES } from "./run-codes.ts";
 import { SYSTEM_CODES } from "./system-codes.ts";
 
 /**
- * Every code that a HoldfastError can carry. Codes are part of the public API and of stored histories: they may be
+ * Every code that a HoldfastError can have. Codes are part of the public API and of stored histories: they may be
  * added, never renamed. docs/errors.md prints this registry; a test keeps the two in step.
  */
 export const ERROR_CODES = { ...INPUT_CODES, ...RUN_CODES, ...SYSTEM_CODES } as const;
 
-/** A code of Holdfast's own. */
+/** A code defined by Holdfast. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export function isErrorCode(value: unknown): value is ErrorCode {

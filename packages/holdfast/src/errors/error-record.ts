@@ -10,7 +10,7 @@ const MESSAGE_BYTES_MAX = 8 * 1024;
 const STACK_BYTES_MAX = 4 * 1024;
 const NAME_BYTES_MAX = 200;
 const DATA_TEXT_BYTES_MAX = 1024;
-/** All texts in the data of one record, its causes included, in UTF-16 units. */
+/** The total length of all texts in the data of one record, including its causes, in UTF-16 units. */
 const DATA_LENGTH_MAX = 16 * 1024;
 const CAUSE_DEPTH_MAX = 5;
 const DATA_DEPTH_MAX = 4;
@@ -18,27 +18,29 @@ const DATA_ENTRIES_MAX = 200;
 // Longer texts are cut before they are searched for credentials: one error must not cost seconds.
 const SEARCHED_LENGTH_MAX = 64 * 1024;
 const CUT_MARK = " … [cut]";
-/** Stands for the entries of a list that were left out, and for a value that lies too deep. */
+/** Replaces list entries that were left out, and values that are nested too deeply. */
 const CUT_VALUE = CUT_MARK.trim();
-/** In an object whose entries did not all fit: `"…": "[cut]"`. */
+/** Added to an object whose entries did not all fit: `"…": "[cut]"`. */
 const CUT_KEY = "…";
 const CUT_REST = "[cut]";
 
-// Fields of an error that have their own place in the record.
+// Fields of an error that have a separate place in the record.
 const OWN_FIELDS: ReadonlySet<string> = new Set(["name", "message", "stack", "cause", "code"]);
 
 export interface ErrorRecordOptions {
-  /** Instead of classifying the error. */
+  /** Used instead of classifying the error. */
   readonly kind?: ErrorKind;
   readonly attempts?: number;
   readonly op?: string;
-  /** Applied to every text after Holdfast's own masking. Where it throws or gives no string, the text is masked as a whole. */
+  /**
+   * Applied to every text after Holdfast's own masking. If it throws or returns no string, the whole text is masked.
+   */
   readonly redact?: (text: string) => string;
 }
 
 /**
- * What history keeps of anything that was thrown. Credentials are masked, sizes are bounded, and text is made fit for
- * every store (no NUL, no half surrogate pairs). Never throws.
+ * What history keeps of a thrown value. Credentials are masked, sizes are bounded, and every store can keep the text
+ * (no NUL, no half surrogate pairs). Never throws.
  */
 export function toErrorRecord(error: unknown, options: ErrorRecordOptions = {}): ErrorRecord {
   const { kind, attempts, op } = options;
@@ -53,7 +55,7 @@ export function fromErrorRecord(record: ErrorRecord): RecordedError {
   return new RecordedError(record);
 }
 
-/** The state of making one record: the caller's redaction, and what is left of the budget for data. */
+/** The state of making one record: the caller's redaction, and the rest of the budget for data. */
 class Recorder {
   readonly #redact: ((text: string) => string) | undefined;
   #entriesLeft = DATA_ENTRIES_MAX;
@@ -81,11 +83,11 @@ class Recorder {
   #mask(text: string): string {
     const masked = redactText(text);
     if (this.#redact === undefined) return masked;
-    // What could not be cleaned is not kept.
+    // Text that could not be redacted is not kept.
     try {
       const cleaned: unknown = this.#redact(masked);
       if (typeof cleaned === "string") return cleaned;
-      // An async function: nobody waits for it, and its rejection must not end the process.
+      // An async function: its promise is not awaited, and its rejection must not end the process.
       void Promise.resolve(cleaned).catch(() => {});
     } catch {}
     return MASK;
@@ -122,7 +124,7 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
     message,
     kind,
     ...(typeof code === "string" || typeof code === "number" ? { code: recorder.text(`${code}`, NAME_BYTES_MAX) } : {}),
-    // A stack that only repeats the message is that of an error restored without one.
+    // A stack that only repeats the message belongs to an error that was restored without one.
     ...(rawStack === undefined || rawStack === `${rawName}: ${String(rawMessage)}`
       ? {}
       : { stack: recorder.text(rawStack, STACK_BYTES_MAX) }),
@@ -135,7 +137,7 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
   };
 }
 
-/** `data` of a HoldfastError; of any other error its own enumerable fields, and the members of an AggregateError. */
+/** `data` of a HoldfastError; for any other error its own enumerable fields, and the members of an AggregateError. */
 function dataOf(error: object, recorder: Recorder): Record<string, unknown> | undefined {
   const source = isHoldfastError(error) ? error.data : error;
   const members = membersOf(readProperty(error, "errors"));
@@ -158,7 +160,7 @@ function memberSummary(member: unknown): unknown {
   return { name: readText(member, "name"), message: readText(member, "message"), kind: classifyError(member).kind };
 }
 
-/** All entries of one object find room before what is inside of them does: a long list does not push out its neighbors. */
+/** All entries of an object get space before their contents do, so a long list does not push out its neighbors. */
 function plainEntries(
   entries: Iterable<readonly [string, unknown]>,
   recorder: Recorder,
@@ -201,7 +203,7 @@ function plainValue(value: unknown, recorder: Recorder, depth: number): unknown 
   try {
     return plainObject(value, recorder, depth);
   } catch {
-    return UNREADABLE; // the rest of the error can still be read
+    return UNREADABLE; // keep the rest of the error
   }
 }
 
@@ -243,21 +245,21 @@ function describePrimitive(value: unknown): string {
   return `${String(value)} was thrown`;
 }
 
-/** For thrown objects without a message. Their fields are in `data`; this only says what it was. */
+/** For thrown objects without a message. Their fields are in `data`; this only says what was thrown. */
 function describeObject(value: object): string {
   const constructorName = readText(readProperty(value, "constructor"), "name");
   const what = Array.isArray(value) ? "an array" : `an object of class ${constructorName ?? "unknown"}`;
   return `${what} was thrown`;
 }
 
-/** PostgreSQL refuses NUL in text and jsonb, and no UTF-8 can hold half a surrogate pair. */
+/** PostgreSQL refuses NUL in text and jsonb, and UTF-8 cannot encode half a surrogate pair. */
 function storable(text: string): string {
   return text.replace(/\u0000|\p{Surrogate}/gu, "\ufffd");
 }
 
-/** Cuts to a number of UTF-8 bytes, the mark included, never inside a character. */
+/** Cuts to a number of UTF-8 bytes, including the mark, never inside a character. */
 function cut(text: string, bytesMax: number, alreadyCut: boolean): string {
-  // No UTF-16 unit takes more than three bytes.
+  // Each UTF-16 unit takes at most three bytes.
   if (!alreadyCut && text.length * 3 <= bytesMax) return text;
   const bytes = new TextEncoder().encode(text);
   if (!alreadyCut && bytes.length <= bytesMax) return text;

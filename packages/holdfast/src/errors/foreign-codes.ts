@@ -1,16 +1,16 @@
 import type { ErrorKind } from "../model/error-kind.ts";
 
 /**
- * What the codes of other people's errors mean: Node, undici, PostgreSQL, MySQL, SQLite, HTTP. Tables only; the
- * order in which an error is asked for them is in classify.ts.
+ * What the error codes of other software mean: Node, undici, PostgreSQL, MySQL, SQLite, HTTP. Tables only; classify.ts
+ * decides the order in which they are consulted.
  */
 
 const EXACT_CODES: ReadonlyMap<string, ErrorKind> = new Map(
   Object.entries({
-    // Node system errors, DNS and TLS included.
+    // Node system errors, including DNS and TLS.
     ECONNRESET: "NetworkError",
     ECONNREFUSED: "NetworkError",
-    ECONNABORTED: "Timeout", // axios means its own timeout by it
+    ECONNABORTED: "Timeout", // axios uses it for its own timeout
     EPIPE: "NetworkError",
     ENOTFOUND: "NetworkError", // a host name; a missing file is ENOENT
     EAI_AGAIN: "NetworkError",
@@ -31,14 +31,14 @@ const EXACT_CODES: ReadonlyMap<string, ErrorKind> = new Map(
     ERR_HTTP2_SESSION_ERROR: "NetworkError",
     ERR_HTTP2_GOAWAY_SESSION: "NetworkError",
     ERR_HTTP2_STREAM_CANCEL: "NetworkError",
-    ERR_TLS_CERT_ALTNAME_INVALID: "BadRequest", // will not pass by itself
+    ERR_TLS_CERT_ALTNAME_INVALID: "BadRequest", // does not resolve on its own
     ETIMEDOUT: "Timeout",
     ESOCKETTIMEDOUT: "Timeout",
     ESERVFAIL: "NetworkError",
     ETIMEOUT: "Timeout",
     ERR_HTTP_REQUEST_TIMEOUT: "Timeout",
     ABORT_ERR: "Timeout",
-    EMFILE: "ServiceUnavailable", // out of file handles: passes when others close theirs
+    EMFILE: "ServiceUnavailable", // out of file handles, until other code closes some
     ENFILE: "ServiceUnavailable",
     EAGAIN: "ServiceUnavailable",
     EBUSY: "ServiceUnavailable",
@@ -50,7 +50,7 @@ const EXACT_CODES: ReadonlyMap<string, ErrorKind> = new Map(
     ERR_INVALID_ARG_TYPE: "BadRequest",
     ERR_INVALID_ARG_VALUE: "BadRequest",
     ERR_OUT_OF_RANGE: "BadRequest",
-    // undici, which is Node's fetch.
+    // undici, which implements Node's fetch.
     UND_ERR_CONNECT_TIMEOUT: "Timeout",
     UND_ERR_HEADERS_TIMEOUT: "Timeout",
     UND_ERR_BODY_TIMEOUT: "Timeout",
@@ -76,7 +76,7 @@ const EXACT_CODES: ReadonlyMap<string, ErrorKind> = new Map(
 
 /** Longest prefix first. */
 const CODE_PREFIXES: readonly (readonly [string, ErrorKind])[] = [
-  ["UND_ERR_", "NetworkError"], // socket, closed, destroyed, and whatever undici adds
+  ["UND_ERR_", "NetworkError"], // socket, closed, destroyed, and codes that undici may add
   ["SQLITE_BUSY", "DatabaseError"], // with extended codes: SQLITE_BUSY_SNAPSHOT …
   ["SQLITE_LOCKED", "DatabaseError"],
   ["SQLITE_IOERR", "DatabaseError"],
@@ -92,15 +92,17 @@ const CODE_PREFIXES: readonly (readonly [string, ErrorKind])[] = [
   ["SQLITE_AUTH", "Unauthorized"],
 ];
 
-/** PostgreSQL: whole SQLSTATEs that differ from their class. */
+/** PostgreSQL: complete SQLSTATEs whose kind differs from that of their class. */
 const SQLSTATES: ReadonlyMap<string, ErrorKind> = new Map([
   ["57014", "Timeout"], // query_canceled: statement_timeout
   ["25P03", "Timeout"], // idle_in_transaction_session_timeout
   ["42501", "Unauthorized"], // insufficient_privilege
-  ["XX000", "DatabaseError"], // internal_error, with which connection poolers report a lost server
+  ["XX000", "DatabaseError"], // internal_error; connection poolers report a lost server with it
 ]);
 
-/** PostgreSQL: classes, the first two characters. Data refused by a rule is ValidationError, a bad statement BadRequest. */
+/**
+ * PostgreSQL: classes, the first two characters. Data refused by a rule is ValidationError, a bad statement BadRequest.
+ */
 const SQLSTATE_CLASSES: ReadonlyMap<string, ErrorKind> = new Map([
   ["08", "DatabaseError"], // connection exception
   ["40", "DatabaseError"], // transaction rollback: serialization failure, deadlock
@@ -116,7 +118,7 @@ const SQLSTATE_CLASSES: ReadonlyMap<string, ErrorKind> = new Map([
   ["28", "Unauthorized"], // invalid authorization
 ]);
 
-/** SQLite's primary result codes, as `errcode` of `node:sqlite` and its relatives. */
+/** SQLite's primary result codes, as `errcode` of `node:sqlite` and similar drivers. */
 const SQLITE_RESULTS: ReadonlyMap<number, ErrorKind> = new Map([
   [5, "DatabaseError"], // busy
   [6, "DatabaseError"], // locked
@@ -141,7 +143,8 @@ const HTTP_STATUSES: ReadonlyMap<number, ErrorKind | undefined> = new Map([
   [410, "NotFound"],
   [408, "Timeout"],
   [504, "Timeout"],
-  // A conflict is a lost race as often as a wrong request: it says nothing either way, so the default rule retries it.
+  // A conflict is a lost race as often as a wrong request. The status alone does not tell, so the default rule retries
+  // it.
   [409, undefined],
   [422, "ValidationError"],
   [423, "ServiceUnavailable"],
@@ -161,7 +164,7 @@ export function kindOfCode(code: string): ErrorKind | undefined {
   return SQLSTATE_FORM.test(code) ? (SQLSTATES.get(code) ?? SQLSTATE_CLASSES.get(code.slice(0, 2))) : undefined;
 }
 
-/** Extended result codes keep the primary one in their lowest byte. */
+/** Extended result codes have the primary code in their lowest byte. */
 export function kindOfSqliteResult(errcode: number): ErrorKind | undefined {
   return Number.isInteger(errcode) && errcode > 0 ? SQLITE_RESULTS.get(errcode & 0xff) : undefined;
 }

@@ -3,15 +3,15 @@ import { ERROR_CODES, type ErrorCode } from "./codes.ts";
 import { isInstance } from "./safe-read.ts";
 
 // From the global symbol registry, so that errors made by another copy of this package carry the same mark:
-// `instanceof` fails between two copies, and names are easily minified or shared.
+// `instanceof` fails between two copies, and names may be minified or shared.
 const BRAND = Symbol.for("holdfast.error");
 const JSON_CAUSE_DEPTH_MAX = 5;
 
 /** Options of errors that your own code throws. */
 export interface HoldfastErrorOptions {
   /**
-   * Overrides the kind that the code stands for.
-   * @defaultValue that of the code
+   * Overrides the kind that belongs to the code.
+   * @defaultValue the kind of the code
    */
   readonly kind?: ErrorKind;
   /**
@@ -20,13 +20,13 @@ export interface HoldfastErrorOptions {
    */
   readonly data?: Readonly<Record<string, unknown>>;
   /**
-   * The error behind this one.
+   * The error that caused this one.
    * @defaultValue none
    */
   readonly cause?: unknown;
 }
 
-/** What `JSON.stringify` and structured loggers see. Without the stack: this may reach an API's caller. */
+/** What `JSON.stringify` and structured loggers see. No stack, because this may reach the caller of an API. */
 export interface ErrorJson {
   readonly name: string;
   readonly message: string;
@@ -36,7 +36,7 @@ export interface ErrorJson {
   readonly cause?: ErrorJson;
 }
 
-/** The base of every error that Holdfast throws. Tell them apart by `code`. */
+/** The base class of every error that Holdfast throws. Tell errors apart by `code`. */
 export class HoldfastError extends Error {
   static {
     // On the prototype, not on each instance, so that an inspected error does not list its name as data.
@@ -46,7 +46,7 @@ export class HoldfastError extends Error {
 
   /** Which error this is: one of the codes in docs/errors.md. */
   readonly code: ErrorCode;
-  /** What retry rules go by. */
+  /** What retry rules use. */
   readonly kind: ErrorKind;
   /** Machine-readable details: ids, limits, paths. */
   readonly data: Readonly<Record<string, unknown>>;
@@ -64,7 +64,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Recognises Holdfast's errors, also those of another copy of the package. */
+/** Recognizes Holdfast errors, including those of another copy of the package. */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   if (typeof error !== "object" || error === null) return false;
   try {
@@ -73,11 +73,11 @@ export function isHoldfastError(error: unknown, code?: ErrorCode): error is Hold
       candidate[BRAND] === true && (code === undefined ? typeof candidate.code === "string" : candidate.code === code)
     );
   } catch {
-    return false; // a proxy or getter that throws is not one of ours
+    return false; // a proxy or getter that throws is not a Holdfast error
   }
 }
 
-/** Gives an error class or object its `name` the way built-in errors have theirs: not enumerable. */
+/** Sets the `name` of an error class or object as built-in errors do: not enumerable. */
 export function nameOf(target: object, name: string): void {
   Object.defineProperty(target, "name", { value: name, configurable: true, writable: true });
 }

@@ -1,12 +1,12 @@
 import type { ErrorCodeInfo } from "./code-info.ts";
 
-/** Refusals of what a program hands to Holdfast: options, names, values, definitions, URLs. */
+/** Refusals of what a program passes to Holdfast: options, names, values, definitions, URLs. */
 export const INPUT_CODES = {
   invalid_option: {
     group: "configuration",
     caller: "fix_input",
     kind: "BadRequest",
-    summary: "An option has a value that it cannot have.",
+    summary: "An option has an invalid value.",
     advice: "Correct the option that the message names.",
   },
   invalid_name: {
@@ -14,7 +14,7 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "BadRequest",
     summary: "A name or id is empty, too long, or contains characters that not every store can keep.",
-    advice: "Use a short printable name; the message says what is wrong with this one.",
+    advice: "Use a short printable name; the message says what is wrong.",
   },
   invalid_duration: {
     group: "validation",
@@ -49,7 +49,7 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "ValidationError",
     summary: "An encoded value exceeds the limit for one payload.",
-    advice: "Keep large data elsewhere and pass a reference to it.",
+    advice: "Store large data elsewhere and pass a reference to it.",
   },
   unserializable_value: {
     group: "codec",
@@ -70,7 +70,7 @@ export const INPUT_CODES = {
     group: "configuration",
     caller: "not_found",
     kind: "NotFound",
-    summary: "The workflow is registered here, but not in the version that the run asks for.",
+    summary: "The workflow is registered here, but not in the version of the run.",
     advice: "Keep the old version registered until its last run has ended, or name another version.",
   },
   duplicate_workflow: {
@@ -85,14 +85,14 @@ export const INPUT_CODES = {
     caller: "fix_input",
     kind: "BadRequest",
     summary: "The URL needs an adapter package that cannot be loaded.",
-    advice: "Do what the message says: install the package, repair what it imports, or pass it in the adapters option.",
+    advice: "Do what the message says: install the package, fix what it imports, or pass it in the adapters option.",
   },
   unknown_url_scheme: {
     group: "configuration",
     caller: "fix_input",
     kind: "BadRequest",
-    summary: "No adapter knows the scheme of the URL given to connect().",
-    advice: "Use file:, postgres:, memory: or http(s):.",
+    summary: "No adapter knows the scheme of the URL passed to connect().",
+    advice: "Use file:, postgres: or memory:.",
   },
   not_supported: {
     group: "configuration",

@@ -1,7 +1,7 @@
 /**
- * Option objects, checked in one way: every key is known, and every value is one that it can have. A key or a value that means
- * nothing is refused, with the one that was probably meant; `undefined` counts as absent. Nothing is allocated for options that
- * are right, because this happens once per start and per step.
+ * One way to check option objects: every key must be known, and every value valid. An unknown key or an invalid value
+ * is refused, with the probable intended one; `undefined` counts as absent. Valid options allocate nothing, because
+ * this runs once per start and per step.
  */
 import { type Duration, durationToMs, isTooLong } from "../model/duration.ts";
 import { idFault, nameFault } from "../model/names.ts";
@@ -12,10 +12,10 @@ import { shownValue } from "./shown-value.ts";
 /** Throws unless the option may have this value. `where` names the call, `option` the key. */
 export type OptionCheck = (value: unknown, where: string, option: string) => void;
 
-/** One for every option that there is. */
+/** One check per option. */
 export type OptionChecks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
 
-/** `undefined` is no options at all. */
+/** `undefined` means no options. */
 export function checkOptions<T>(options: unknown, checks: OptionChecks<T>, where: string, prefix = ""): void {
   if (options === undefined) return;
   if (typeof options !== "object" || options === null || isList(options)) throw noOptions(options, where, prefix);
@@ -29,7 +29,7 @@ export function checkOptions<T>(options: unknown, checks: OptionChecks<T>, where
     if (key === "" && !isPlainObject(options)) throw noOptions(options, where, prefix);
   } catch (error) {
     if (isHoldfastError(error)) throw error;
-    // A getter or a proxy of the caller's.
+    // The caller's getter or proxy threw.
     throw new HoldfastError("invalid_option", `${where}: ${prefix}${key} cannot be read: it throws ${thrown(error)}.`, {
       data: { where, option: prefix + key },
       cause: error,
@@ -44,20 +44,20 @@ function noOptions(options: unknown, where: string, prefix: string): HoldfastErr
   });
 }
 
-/** Not a Map, a Date or something else whose content is not in its fields. */
+/** False for a Map, a Date or any object whose content is not in its fields. */
 export function isPlainObject(value: unknown): boolean {
   if (typeof value !== "object" || value === null || isList(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
 }
 
-/** The same for options that must be there. */
+/** The same for options that are required. */
 export function requireOptions<T>(options: unknown, checks: OptionChecks<T>, where: string): void {
   if (options !== undefined) return checkOptions(options, checks, where);
   throw new HoldfastError("invalid_option", `${where}: the options are missing.`, { data: { where } });
 }
 
-/** What is given, and the defaults for what is not; `undefined` is not given. */
+/** The given options, with defaults for those that are absent or `undefined`. */
 export function withDefaults<T extends object>(defaults: T, given: Partial<T> | undefined): T {
   const merged = { ...defaults };
   for (const key in given) if (given[key] !== undefined) Object.assign(merged, { [key]: given[key] });
@@ -119,7 +119,7 @@ export function wholeNumber(least: number, most = Number.POSITIVE_INFINITY, mean
   };
 }
 
-/** `methods` must be functions of it. */
+/** `methods` must be functions of the object. */
 export function objectWith(...methods: readonly string[]): OptionCheck {
   return (value, where, option) => {
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
@@ -130,7 +130,7 @@ export function objectWith(...methods: readonly string[]): OptionCheck {
   };
 }
 
-/** Each member of a list, named `option[3]`. */
+/** Checks each member of a list, named `option[3]`. */
 export function listOf(check: OptionCheck): OptionCheck {
   return (value, where, option) => {
     if (!Array.isArray(value)) throw invalidOption(where, option, `is ${shownValue(value)}, not an array`);
@@ -138,12 +138,12 @@ export function listOf(check: OptionCheck): OptionCheck {
   };
 }
 
-/** Options inside of an option, named `option.key`. */
+/** Checks options inside an option, named `option.key`. */
 export function optionsOf<T>(checks: OptionChecks<T>): OptionCheck {
   return (value, where, option) => checkOptions(value, checks, where, `${option}.`);
 }
 
-/** A schema of any library that follows Standard Schema. */
+/** A schema from any library that follows Standard Schema. */
 export const isSchema: OptionCheck = (value, where, option) => {
   const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
   const standard = isObject ? (value as { "~standard"?: { validate?: unknown } })["~standard"] : undefined;
@@ -151,11 +151,11 @@ export const isSchema: OptionCheck = (value, where, option) => {
   throw invalidOption(
     where,
     option,
-    `is ${shownValue(value)}, not a schema. Use one of zod, valibot, arktype or another library that follows Standard Schema`,
+    `is ${shownValue(value)}, not a schema. Use one from zod, valibot, arktype or another library that follows Standard Schema`,
   );
 };
 
-/** A name of that kind: `what` says which. */
+/** `what` says which name it is. */
 export function isName(what: string): OptionCheck {
   return (value) => requireName(value, what);
 }
@@ -166,14 +166,14 @@ export function isId(what: string): OptionCheck {
 
 // Texts -------------------------------------------------------------------------------------------------------------
 
-/** Throws `invalid_name` unless every store can keep it as a name. */
+/** Throws `invalid_name` unless every store can keep the name. */
 export function requireName(name: unknown, what: string): void {
   const fault = nameFault(name);
   if (fault === undefined) return;
   throw new HoldfastError("invalid_name", `The ${what} ${shownValue(name)} ${fault}.`, { data: { name: kept(name) } });
 }
 
-/** The same for an id that a caller has given to a run or a message. */
+/** The same for an id that a caller chose for a run or a message. */
 export function requireId(id: unknown, what: string): void {
   const fault = idFault(id);
   if (fault === undefined) return;
@@ -185,7 +185,7 @@ export function requireDuration(duration: Duration, where: string, option: strin
   if (ms !== undefined) return ms;
   const shown = typeof duration === "string" ? duration : shownValue(duration);
   const fault = unlessItThrows(() => isTooLong(duration))
-    ? "longer than 100 years, the longest there may be (36525 days)."
+    ? "longer than the limit of 100 years (36525 days)."
     : 'not a duration. Write "30s", "2h 30m", "1 day" or { minutes: 5 }. The units are weeks, days, hours, minutes, seconds and milliseconds.';
   throw new HoldfastError("invalid_duration", `${where}: ${option} is ${shownValue(shown)}, which is ${fault}`, {
     data: { where, option },
@@ -200,7 +200,7 @@ function unlessItThrows<T>(read: () => T): T | undefined {
   }
 }
 
-/** Even this throws for a proxy that was revoked. */
+/** Even Array.isArray throws for a revoked proxy. */
 export function isList(value: unknown): boolean {
   try {
     return Array.isArray(value);
@@ -209,7 +209,7 @@ export function isList(value: unknown): boolean {
   }
 }
 
-/** What an error may carry of a text that was refused. */
+/** The part of a refused text that an error carries. */
 function kept(text: unknown): unknown {
   return typeof text === "string" && text.length <= 1_000 ? text : shownValue(text);
 }
@@ -218,6 +218,6 @@ function thrown(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : shownValue(error);
   } catch {
-    return "something that cannot be read";
+    return "a value that cannot be read";
   }
 }

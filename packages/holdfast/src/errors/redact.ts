@@ -1,8 +1,8 @@
 /**
- * Masks credentials in text that is about to be stored or shown. It errs on the side of masking too much: a
- * diagnostic word lost is cheaper than a password kept for ever.
+ * Masks credentials in text that is about to be stored or shown. It prefers to mask too much: a lost diagnostic word is
+ * cheaper than a password kept forever.
  *
- * Every pattern has a bounded or literal start, so that no text, however hostile, takes more than linear time.
+ * Every pattern has a bounded or literal start, so that even hostile text takes linear time.
  */
 
 export const MASK = "[redacted]";
@@ -11,17 +11,17 @@ const SECRET_NAME =
   "password|passwd|passphrase|pwd|secret|credential|api[_-]?key|access[_-]?key|private[_-]?key|cookie";
 const TOKEN_NAME = "token|session[_-]?id|authorization";
 const SECRET_KEY = new RegExp(`${SECRET_NAME}|${TOKEN_NAME}`, "i");
-// What may stand between a name and its value: password=x, "password": "x", \"password\":\"x\" inside other JSON.
+// What may be between a name and its value: password=x, "password": "x", \"password\":\"x\" inside other JSON.
 const SEPARATOR = `\\\\?["']?\\s{0,3}[=:]\\s{0,3}`;
 // The closing quote is optional: the text may have been cut before it.
 const QUOTED = `\\\\"[^"]*"?|"(?:[^"\\\\]|\\\\[^])*"?|'(?:[^'\\\\]|\\\\[^])*'?`;
-// Records are recorded again when an error is thrown on: what is masked already stays as it is.
+// An error that is rethrown is recorded again: what is already masked stays as it is.
 const UNMASKED = "(?!\\[redacted\\])";
 
 type Rule = readonly [pattern: RegExp, replacement: string];
 
 const RULES: readonly Rule[] = [
-  // -----BEGIN RSA PRIVATE KEY----- … to its end, or to the end of the text when that was cut.
+  // -----BEGIN RSA PRIVATE KEY----- … to its end, or to the end of the text if that was cut.
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, MASK],
   // scheme://user:password@host. The password may contain unescaped "/" or "@": that is why such URLs end up in errors.
   [/(:\/\/[^\s:@/"'`<>]{0,256}:)[^\s"'`<>]{1,1024}@/g, `$1${MASK}@`],
@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   [/(\b(?:set-)?cookie\\?["']?\s{0,3}:\s{0,3}\\?["']?)[^\r\n"'\\]+/gi, `$1${MASK}`],
   // password=x, PGPASSWORD: "x y", "api_key":"x"
   [new RegExp(`((?:${SECRET_NAME})[\\w-]{0,40}${SEPARATOR})${UNMASKED}(?:${QUOTED}|[^\\s&;"']+)`, "gi"), `$1${MASK}`],
-  // token=x and "token": "x" like the above; after "token: " only what does not look like a word of a sentence.
+  // token=x and "token": "x" as above; after "token: " only what does not look like a word of a sentence.
   [new RegExp(`((?:${TOKEN_NAME})[\\w-]{0,40}(?:${SEPARATOR})(?=\\\\?["']))(?:${QUOTED})`, "gi"), `$1${MASK}`],
   [new RegExp(`((?:${TOKEN_NAME})[\\w-]{0,40}=)${UNMASKED}[^\\s&;"']+`, "gi"), `$1${MASK}`],
   [
@@ -43,7 +43,7 @@ const RULES: readonly Rule[] = [
     ),
     `$1${MASK}`,
   ],
-  // Keys that are recognisable by themselves: AWS, GitHub, Slack, Stripe and OpenAI, Google, JSON web tokens.
+  // Keys with a recognizable form: AWS, GitHub, Slack, Stripe and OpenAI, Google, JSON web tokens.
   [/\b(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[A-Z0-9]{16}\b/g, MASK],
   [/\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_\w{20,255}|glpat-[\w-]{20,255})/g, MASK],
   [/\bxox[abeoprs]-[\w-]{10,255}/g, MASK],
@@ -58,7 +58,7 @@ export function redactText(text: string): string {
   return masked;
 }
 
-/** Whether a value under this key is a credential by the key's name alone. */
+/** Whether the name of a key alone says that its value is a credential. */
 export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key);
 }

@@ -2,7 +2,7 @@ import { ERROR_KINDS, type ErrorKind, isRetryableKind } from "../model/error-kin
 import { isHoldfastError } from "./holdfast-error.ts";
 import { listOf, type OptionCheck, oneOf } from "./option-checks.ts";
 
-/** What a `retryIf` function is told about the failure, besides the error. */
+/** What a `retryIf` function receives about the failure, besides the error. */
 export interface RetryInfo {
   readonly kind: ErrorKind;
   /** The execution that failed, counted from 1. */
@@ -10,7 +10,7 @@ export interface RetryInfo {
 }
 
 /**
- * Which errors are worth another attempt:
+ * Which errors are retried:
  * - `"default"`: all but the kinds NotFound, Unauthorized, BadRequest and ValidationError;
  * - `"retryable"`: only the five retryable kinds, so not Unknown;
  * - `"any"`, `"never"`;
@@ -27,7 +27,7 @@ export type RetryIf =
 const isRule = oneOf("default", "retryable", "any", "never");
 const areKinds = listOf(oneOf(...ERROR_KINDS));
 
-/** Refuses a rule that means nothing: it would be taken for one that does. */
+/** Refuses an unknown rule, which would otherwise act like a known one. */
 export const isRetryIf: OptionCheck = (value, where, option) => {
   if (typeof value !== "function") (Array.isArray(value) ? areKinds : isRule)(value, where, option);
 };
@@ -40,9 +40,9 @@ const PERMANENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
 ]);
 
 /**
- * Whether the rule allows another attempt; how many there may be is the policy's business. NonRetryableError stops
- * under every rule, RetryableError goes on under every rule but `"never"`: whoever throws them knows better than a
- * rule that was written before.
+ * Whether the rule allows another attempt; the policy decides how many. NonRetryableError stops under every rule;
+ * RetryableError is retried under every rule but `"never"`: the code that throws them knows more than a rule written
+ * earlier.
  */
 export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo): boolean {
   if (rule === "never" || isMarked(error, "non_retryable")) return false;
@@ -53,7 +53,7 @@ export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo): boo
   return rule.includes(info.kind);
 }
 
-/** Thrown as such, or read back from history as what a step had thrown. */
+/** Thrown directly, or restored from history after a step threw it. */
 function isMarked(error: unknown, code: "non_retryable" | "retryable"): boolean {
   if (!isHoldfastError(error)) return false;
   return error.code === code || (error as { readonly recordedCode?: unknown }).recordedCode === code;
@@ -61,10 +61,10 @@ function isMarked(error: unknown, code: "non_retryable" | "retryable"): boolean 
 
 function askFunction(rule: (error: unknown, info: RetryInfo) => boolean, error: unknown, info: RetryInfo): boolean {
   try {
-    // Compared with true, because an async function's promise is truthy whatever it resolves to.
+    // Compared with true, because the promise of an async function is truthy whatever it resolves to.
     return rule(error, info) === true;
   } catch {
-    // It gave no answer. Its own fault must neither hide the step's error nor stop the worker.
+    // The rule threw. Its error must neither hide the step's error nor stop the worker.
     return shouldRetry("default", error, info);
   }
 }

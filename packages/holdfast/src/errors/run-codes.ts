@@ -1,13 +1,13 @@
 import type { ErrorCodeInfo } from "./code-info.ts";
 
-/** What happens to runs and inside workflow code. */
+/** What can happen to runs and in workflow code. */
 export const RUN_CODES = {
   run_not_found: {
     group: "workflow_execution",
     caller: "not_found",
     kind: "NotFound",
     summary: "There is no run with this id in this namespace.",
-    advice: "Check the id and the namespace; old runs may have been deleted by the retention rule.",
+    advice: "Check the id and the namespace; purge() may have deleted an old run.",
   },
   run_already_exists: {
     group: "concurrency",
@@ -21,30 +21,30 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary: "Some of the runs of startMany are stored; others were refused, usually because their ids are taken.",
-    advice: "data.outcomes says for each request what became of it; cause is the first refusal.",
+    advice: "data.outcomes has the outcome of each request; cause is the first refusal.",
   },
   workflow_mismatch: {
     group: "workflow_execution",
     caller: "fix_input",
     kind: "BadRequest",
-    summary: "The run of get(workflow, id) is one of another workflow.",
-    advice: "Correct the id or the workflow, or use get(id), which takes any run.",
+    summary: "The run of get(workflow, id) belongs to another workflow.",
+    advice: "Correct the id or the workflow, or use get(id), which accepts any run.",
   },
   run_closed: {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run has ended; it takes no signals or other commands any more. Also: retry() of a failed run that has undone its work, or whose id a newer run has. Only cancel() and terminate() leave a run that has ended alone without an error.",
+      "The run has ended; it accepts no more signals or other commands. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
     advice: "Read its result, or start a new run.",
   },
   run_not_failed: {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
-    summary: "The run of retry() has not failed: it goes on, is parked, or has ended in another way.",
+    summary: "The run passed to retry() has not failed: it is still open, is parked, or ended in another way.",
     advice:
-      "data.status says where it stands. resume() lets a parked run go on; one that was canceled, was terminated or has timed out has to be started anew.",
+      "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },
   run_failed: {
     group: "workflow_execution",
@@ -52,7 +52,7 @@ export const RUN_CODES = {
     kind: "Unknown",
     summary: "The run ended in failure.",
     advice:
-      "Its cause is the original error; data.compensation says what became of its compensations. After a repair, retry() continues at the failed op, or at the failed compensations.",
+      "cause is the original error; data.compensation says how its compensations ended. After a fix, retry() continues at the failed steps, or at the failed compensations.",
   },
   run_canceled: {
     group: "canceled",
@@ -65,7 +65,7 @@ export const RUN_CODES = {
     group: "canceled",
     caller: "inspect",
     kind: "Unknown",
-    summary: "The run was ended from outside, without giving its code a chance to react.",
+    summary: "The run was ended from outside, without notifying its code.",
     advice: "data.reason says why, if a reason was given. Nothing was compensated.",
   },
   run_timed_out: {
@@ -79,22 +79,23 @@ export const RUN_CODES = {
     group: "timeout",
     caller: "retry_later",
     kind: "Timeout",
-    summary: "The run did not end while result() waited. The run itself goes on.",
+    summary: "The run did not end while result() waited. The run itself continues.",
     advice: "Wait again, or ask hf.why(id) what the run is waiting for.",
   },
   step_failed: {
     group: "step_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "A step or task failed and will not be tried again.",
-    advice: "name, message, kind and stack are those of the original error; op and attempts say which and how often.",
+    summary: "A step or task failed and will not be retried.",
+    advice:
+      "name, message, kind and stack are those of the original error; op and attempts say which op failed, after how many attempts.",
   },
   step_timeout: {
     group: "timeout",
     caller: "inspect",
     kind: "Timeout",
     summary: "An attempt of a step or task did not end within its timeout.",
-    advice: "Pass the attempt's signal on to what it calls; raise the timeout if it needs longer.",
+    advice: "Pass the attempt's signal to everything it calls; raise the timeout if it needs longer.",
   },
   step_crashed: {
     group: "step_execution",
@@ -107,15 +108,15 @@ export const RUN_CODES = {
     group: "workflow_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "Workflow code threw an error of its own.",
+    summary: "Workflow code threw an error.",
     advice: "name, message and stack are those of the original error.",
   },
   op_canceled: {
     group: "canceled",
     caller: "inspect",
     kind: "Unknown",
-    summary: "An op was canceled: the run was, or it lost a race.",
-    advice: "Let it pass, or clean up in ctx.uncancelable().",
+    summary: "An op was canceled, because its run was canceled or its branch lost a race.",
+    advice: "Rethrow it, or clean up in ctx.uncancelable().",
   },
   race_failed: {
     group: "workflow_execution",
@@ -128,8 +129,9 @@ export const RUN_CODES = {
     group: "workflow_execution",
     caller: "bug",
     kind: "BadRequest",
-    summary: "Code used ctx outside the run's own turn: after awaiting something else, or in a timer or callback.",
-    advice: "Await only what ctx returns; put all other waiting inside ctx.step().",
+    summary:
+      "Code used ctx outside the run's turn: after awaiting something other than ctx, or in a timer or callback.",
+    advice: "Await only what ctx returns; await everything else inside ctx.step().",
   },
   run_ended: {
     group: "workflow_execution",
@@ -143,13 +145,13 @@ export const RUN_CODES = {
     caller: "bug",
     kind: "BadRequest",
     summary: "Code used ctx inside a step's function.",
-    advice: "Steps do not nest: call ctx from workflow code, before or after the step.",
+    advice: "Steps cannot be nested: call ctx from workflow code, before or after the step.",
   },
   too_many_ops: {
     group: "workflow_execution",
     caller: "bug",
     kind: "BadRequest",
-    summary: "The run asked for more ops than one run may have.",
+    summary: "The run requested more ops than one run may have.",
     advice: "Use ctx.continueAsNew() in long loops, or child runs for wide fan-outs.",
   },
   too_many_signals: {
@@ -157,59 +159,60 @@ export const RUN_CODES = {
     caller: "retry_later",
     kind: "RateLimitExceeded",
     summary: "The run has more undelivered messages than its inbox may hold.",
-    advice: "Send again when the run has received some; check that it is not stuck.",
+    advice: "Send it again when the run has received some; check that it is not stuck.",
   },
   replay_divergence: {
     group: "replay",
     caller: "bug",
     kind: "Unknown",
     summary:
-      "The workflow code does not do what the run's history says it did. The run is parked, nothing was executed.",
-    advice: "Deploy code that fits the history: ctx.patched() or ctx.retired() for intended changes, or a new version.",
+      "The workflow code does not do what the run's history says it did. The run is parked; nothing was executed.",
+    advice:
+      "Deploy code that matches the history: ctx.patched() or ctx.retired() for intended changes, or a new version.",
   },
   workflow_bug: {
     group: "workflow_execution",
     caller: "bug",
     kind: "Unknown",
     summary:
-      "Workflow code threw a TypeError or the like of its own, or gave ctx a bad option, name or duration. The run is parked, nothing of that turn was done.",
-    advice: "Deploy fixed code: a worker that starts with it takes the run up by itself. cause is the original error.",
+      "Workflow code itself threw a TypeError or similar, or passed a bad option, name or duration to ctx. The run is parked; nothing of that turn was done.",
+    advice: "Deploy fixed code: a worker that starts with it takes up the run on its own. cause is the original error.",
   },
   run_parked: {
     group: "workflow_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "The run whose result was asked for is parked: it is not over, and goes on when somebody sees to it.",
+    summary: "The awaited run is parked: it has not ended, and continues once it is resumed or taken up.",
     advice:
-      'Its cause says why. After a repair, resume() lets it go on; fixed code takes up runs with a workflow_bug or a replay_divergence by itself. result({ onParked: "wait" }) waits.',
+      'cause says why. After a fix, call resume(); fixed code takes up runs with a workflow_bug or a replay_divergence on its own. result({ onParked: "wait" }) waits.',
   },
   version_changed: {
     group: "configuration",
     caller: "fix_input",
     kind: "Unknown",
-    summary: "The code of a workflow version is not what it was, and the worker was told to refuse that.",
+    summary: "The code of a workflow version has changed, and the worker is set to refuse that.",
     advice: 'Give the new code a new version, or start the worker with onChangedCode: "warn".',
   },
   cancel_ignored: {
     group: "canceled",
     caller: "bug",
     kind: "BadRequest",
-    summary: "The workflow goes on asking for ops in a loop after it was canceled. The run is parked.",
+    summary: "The workflow keeps requesting ops in a loop after it was canceled. The run is parked.",
     advice:
-      "Let the cancellation pass through catch blocks, clean up in ctx.uncancelable, then resume or terminate the run.",
+      "Rethrow the cancellation in catch blocks, clean up in ctx.uncancelable(), then resume or terminate the run.",
   },
   crash_unsafe: {
     group: "replay",
     caller: "fix_input",
     kind: "Unknown",
-    summary: "A crash at some place changes what the workflow does (found by crashEverywhere).",
-    advice: "Make the steps that it names idempotent, then run it again.",
+    summary: "A crash at a certain point changes what the workflow does (found by crashEverywhere).",
+    advice: "Make the steps named in the message idempotent, then run the test again.",
   },
   crash_loop: {
     group: "workflow_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "Workers died again and again while they ran nothing but this run. The run is parked.",
+    summary: "Workers died repeatedly while they executed only this run. The run is parked.",
     advice: "Find out what kills the process (memory, native code, process.exit), then resume the run.",
   },
   foreign_await: {
@@ -217,7 +220,7 @@ export const RUN_CODES = {
     caller: "bug",
     kind: "BadRequest",
     summary: "The workflow waits for something that is not durable and so can never be replayed.",
-    advice: "Await only what ctx returns; put all other waiting inside ctx.step().",
+    advice: "Await only what ctx returns; await everything else inside ctx.step().",
   },
   forgotten_await: {
     group: "workflow_execution",
@@ -230,14 +233,14 @@ export const RUN_CODES = {
     group: "step_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "User code threw NonRetryableError: trying again cannot help.",
-    advice: "Read the message; it is the program's own.",
+    summary: "User code threw NonRetryableError: another attempt cannot help.",
+    advice: "Read the message; it comes from your program.",
   },
   retryable: {
     group: "step_execution",
     caller: "retry_later",
     kind: "ServiceUnavailable",
-    summary: "User code threw RetryableError: trying again may help.",
-    advice: "Read the message; it is the program's own.",
+    summary: "User code threw RetryableError: another attempt may help.",
+    advice: "Read the message; it comes from your program.",
   },
 } as const satisfies Record<string, ErrorCodeInfo>;

@@ -3,32 +3,32 @@ import type { CompensationOutcome } from "../model/run.ts";
 import { ERROR_CODES, type ErrorCode, isErrorCode } from "./codes.ts";
 import { HoldfastError, isHoldfastError, nameOf } from "./holdfast-error.ts";
 
-// A record is cut when it is made; this guards against one that somebody else made.
+// A record is cut when it is made; this guards against records made by other software.
 const CAUSE_DEPTH_MAX = 20;
 
 /** What to do about a run that is parked. */
 export const PARKED_ADVICE =
-  'The run is not over: fixed code takes it up by itself where the code was wrong, handle.resume() lets it go on after any other repair, handle.terminate() ends it, and result({ onParked: "wait" }) waits for either.';
+  'The run has not ended. If the code was wrong, fixed code takes it up on its own; after any other fix, call handle.resume(). handle.terminate() ends it, and result({ onParked: "wait" }) waits until it ends.';
 
 /** What the error of a run is made from. */
 export interface RunErrorInit {
-  /** The id that the caller gave, or was given. */
+  /** The run's id: chosen by the caller, or generated. */
   readonly id: string;
   readonly runId: string;
   readonly workflow: string;
   readonly reason?: string | undefined;
-  /** What became of its compensations, if it had any. */
+  /** How its compensations ended, if it had any. */
   readonly compensation?: CompensationOutcome | undefined;
   readonly cause?: unknown;
 }
 
-/** Which run it was, and the reason where one was given. */
+/** Which run it was, and the reason if one was given. */
 export interface RunErrorData extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly runId: string;
   readonly workflow: string;
   readonly reason?: string;
-  /** What became of its compensations, if it had any. Those that failed are in `steps()`. */
+  /** How its compensations ended, if it had any. `steps()` shows those that failed. */
   readonly compensation?: CompensationOutcome;
 }
 
@@ -41,7 +41,7 @@ export abstract class RunError extends HoldfastError {
     const undo = compensation === "compensation_failed" ? ", and its compensation failed (see steps())" : "";
     const message = `Run "${id}" of workflow "${workflow}" (${runId}) ${what}${undo}${why ? `: ${why}` : ""}`;
     super(code, message, {
-      // A run fails in the way in which its cause did: retry rules of a caller should see that.
+      // A run has the kind of its cause: the caller's retry rules should see it.
       kind: isHoldfastError(cause) ? cause.kind : ERROR_CODES[code].kind,
       data: {
         id,
@@ -55,9 +55,9 @@ export abstract class RunError extends HoldfastError {
   }
 }
 
-/** The run has failed. `cause` is the original error. */
+/** The run failed. `cause` is the original error. */
 export class RunFailedError extends RunError {
-  /** What was thrown: name, message, kind, stack and attempts as they were recorded. */
+  /** What was thrown: name, message, kind, stack and attempts as recorded. */
   declare readonly cause: RecordedError | undefined;
 
   static {
@@ -69,7 +69,7 @@ export class RunFailedError extends RunError {
   }
 }
 
-/** The run was canceled; `data.reason` says why, if somebody said so. */
+/** The run was canceled; `data.reason` says why, if a reason was given. */
 export class RunCanceledError extends RunError {
   static {
     nameOf(this.prototype, "RunCanceledError");
@@ -80,7 +80,7 @@ export class RunCanceledError extends RunError {
   }
 }
 
-/** The run was terminated; `data.reason` says why, if somebody said so. */
+/** The run was terminated; `data.reason` says why, if a reason was given. */
 export class RunTerminatedError extends RunError {
   static {
     nameOf(this.prototype, "RunTerminatedError");
@@ -102,7 +102,7 @@ export class RunTimedOutError extends RunError {
   }
 }
 
-/** The run is not over: `cause` says why nothing can go on with it now. */
+/** The run is parked and has not ended: `cause` says why it cannot continue now. */
 export class RunParkedError extends RunError {
   declare readonly cause: RecordedError | undefined;
 
@@ -114,17 +114,17 @@ export class RunParkedError extends RunError {
     super(
       "run_parked",
       "is parked",
-      `${init.cause instanceof Error ? init.cause.message : "no reason is recorded."} ${PARKED_ADVICE}`,
+      `${init.cause instanceof Error ? init.cause.message : "no reason was recorded."} ${PARKED_ADVICE}`,
       init,
     );
   }
 }
 
-/** An error read back from history: it looks like the one that was thrown, in whichever process that was. */
+/** An error restored from history: it looks like the one that was thrown, whichever process threw it. */
 export class RecordedError extends HoldfastError {
-  /** The code that the original error carried, also when it is none of Holdfast's (`ECONNRESET`, `23505`). */
+  /** The code of the original error, including codes of other software (`ECONNRESET`, `23505`). */
   readonly recordedCode: string | undefined;
-  /** How often the op had been executed when it was given up. */
+  /** How many times the op had been executed when it failed for good. */
   readonly attempts: number | undefined;
   /** The op that failed. */
   readonly op: string | undefined;
@@ -137,7 +137,7 @@ export class RecordedError extends HoldfastError {
         record.cause === undefined || depth >= CAUSE_DEPTH_MAX ? undefined : new RecordedError(record.cause, depth + 1),
     });
     nameOf(this, record.name);
-    // Where this object was made says nothing; without a recorded stack the best answer is its first line.
+    // The stack of this object is meaningless; without a recorded stack, only its first line is known.
     const stack = record.stack ?? `${record.name}: ${record.message}`;
     Object.defineProperty(this, "stack", { value: stack, configurable: true, writable: true });
     this.recordedCode = record.code;

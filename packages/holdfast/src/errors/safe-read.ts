@@ -1,7 +1,7 @@
-/** What stands for a value that throws when it is looked at. */
+/** Replaces a value that throws when it is read. */
 export const UNREADABLE = "a value that cannot be read";
 
-/** Reads a property of anything. A thrown value can be hostile: a getter or proxy that throws reads as undefined. */
+/** Reads a property of any value. A thrown value can be hostile: a getter or proxy that throws reads as undefined. */
 export function readProperty(value: unknown, key: PropertyKey): unknown {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
   try {
@@ -11,7 +11,7 @@ export function readProperty(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** The same for a property that should be text; an empty text counts as absent. */
+/** The same for a property that should be text; an empty string counts as absent. */
 export function readText(value: unknown, key: PropertyKey): string | undefined {
   const text = readProperty(value, key);
   return typeof text === "string" && text !== "" ? text : undefined;
@@ -26,7 +26,7 @@ export function isInstance<T>(value: unknown, type: abstract new (...args: never
   }
 }
 
-/** The members of a list; of anything else, and of a list that cannot be read, there are none. */
+/** The members of a list; empty for anything else, and for a list that cannot be read. */
 export function membersOf(value: unknown): readonly unknown[] {
   try {
     return Array.isArray(value) ? [...value] : [];
@@ -35,7 +35,7 @@ export function membersOf(value: unknown): readonly unknown[] {
   }
 }
 
-/** A value as text, whatever it is: a person is to read it. */
+/** Any value as text for people. */
 export function describeValue(value: unknown): string {
   try {
     return String(value);

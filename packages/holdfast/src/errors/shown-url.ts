@@ -1,9 +1,9 @@
 /**
- * What of a URL may be shown. A URL that is not exactly what it should be may have its password anywhere: in the place of the host,
- * of the database, of a parameter. So nothing of such a URL is shown but a scheme that everybody knows.
+ * Which part of a URL may be shown. A malformed URL may have its password anywhere: in place of the host, the database
+ * or a parameter. Of such a URL, only a well-known scheme is shown.
  */
 
-/** `scheme://user:password@host:port/database?name=value`, taken apart. The parts are as they were written. */
+/** `scheme://user:password@host:port/database?name=value`, taken apart. The parts are as written. */
 export interface ServerUrl {
   readonly scheme: string;
   readonly user: string;
@@ -46,8 +46,8 @@ const KNOWN_SCHEMES: ReadonlySet<string> = new Set([
   ],
 ]);
 
-// The userinfo ends at the last @ before the path: a password may hold others. No part behind it may hold an @ or a #, and the
-// database no further slash: these are signs of a password that was not encoded.
+// The userinfo ends at the last @ before the path, because a password may contain others. No later part may contain an
+// @ or a #, and the database no further slash: these are signs of a password that was not encoded.
 const SERVER_URL =
   /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([\p{L}\p{N}._~%-]*|\[[0-9a-f:.%]+\])(?::(\d{1,5}))?(?:\/([^/?#@:]*))?(?:\?([^#@]*))?$/iu;
 
@@ -61,18 +61,18 @@ export function readServerUrl(url: string): ServerUrl | undefined {
   return { scheme: scheme.toLowerCase(), user, password, host, port, database, parameters };
 }
 
-/** The scheme in lower case; undefined for none, and for a word that nobody knows: it may be a part of the password. */
+/** The scheme in lower case; undefined if there is none, or if it is not well known: it may be part of the password. */
 export function knownScheme(url: string): string | undefined {
   const scheme = schemeOf(url);
   return scheme !== undefined && KNOWN_SCHEMES.has(scheme) ? scheme : undefined;
 }
 
-/** The scheme as it stands there, for comparing only. */
+/** The scheme as written, only for comparing. */
 export function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
 }
 
-/** `postgres://host:5432/database`; `postgres:` for a URL that is anything else than sound, and `""` if not even that is known. */
+/** `postgres://host:5432/database`; `postgres:` for a malformed URL, and `""` if the scheme is not known either. */
 export function shownUrl(url: string): string {
   const scheme = knownScheme(url);
   if (scheme === undefined) return "";
@@ -81,23 +81,26 @@ export function shownUrl(url: string): string {
   return `${scheme}://${parts.host}${parts.port && `:${parts.port}`}${parts.database && `/${parts.database}`}`;
 }
 
-/** Whether a path looks as if there were a user and a password in it. */
+/** Whether a path looks as if it contained a user and a password. */
 export function hasCredentials(path: string): boolean {
-  // The colon of a drive, as in D:\data@home, is none.
+  // The colon of a drive, as in D:\data@home, does not count.
   return /:.*@/s.test(path.replace(/^\/{0,3}[a-z]:[\\/]/i, ""));
 }
 
-/** What must not be seen of a sound URL: its password; without one also the user, which may be a password without its colon. */
+/**
+ * What must not be shown of a well-formed URL: its password; without one also the user, which may be a password whose
+ * colon is missing.
+ */
 export function secretsOf({ user, password }: ServerUrl): readonly string[] {
   const secret = password === "" ? user : password;
   return secret === "" ? [] : [...new Set([secret, decoded(secret)])];
 }
 
-// A server quotes the names that it complains about, and cuts long ones.
+// A server quotes the names in its messages, and cuts long ones.
 const QUOTED = /"([^"]*)"/g;
 const CUT_LENGTH_MIN = 16;
 
-/** The text with every quoted secret hidden. */
+/** The text with every quoted secret masked. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0) return text;
   return text.replace(QUOTED, (quoted: string, name: string) => (isSecret(name, secrets) ? '"[hidden]"' : quoted));

@@ -1,6 +1,6 @@
 const LENGTH_MAX = 80;
 
-/** A value as it may stand in a message: short, and without running into whatever the value throws when it is looked at. */
+/** A value as shown in a message: short, and safe even if the value throws when it is read. */
 export function shownValue(value: unknown): string {
   switch (typeof value) {
     case "string":

@@ -1,7 +1,7 @@
 import { type Duration, durationToMs } from "../model/duration.ts";
 import { HoldfastError, type HoldfastErrorOptions, nameOf } from "./holdfast-error.ts";
 
-/** Throw it in a step or task when trying again cannot help. No rule retries it. */
+/** Throw it in a step or task if another attempt cannot help. No rule retries it. */
 export class NonRetryableError extends HoldfastError {
   static {
     nameOf(this.prototype, "NonRetryableError");
@@ -16,12 +16,12 @@ export class NonRetryableError extends HoldfastError {
 export interface RetryableErrorOptions extends HoldfastErrorOptions {
   /**
    * Wait at least this long before the next attempt.
-   * @defaultValue what the retry policy says
+   * @defaultValue the delay of the retry policy
    */
   readonly after?: Duration;
 }
 
-/** Throw it in a step or task when trying again may help, whatever the rule says (except "never"). */
+/** Throw it in a step or task if another attempt may help. Every rule except `"never"` retries it. */
 export class RetryableError extends HoldfastError {
   static {
     nameOf(this.prototype, "RetryableError");
@@ -36,13 +36,13 @@ export class RetryableError extends HoldfastError {
   }
 }
 
-/** The original failure must not disappear behind the unreadable duration, so it is carried along. */
+/** The original failure must not be lost because the duration is unreadable, so the error carries both. */
 function readAfter(after: Duration, message: string, cause: unknown): number {
   const afterMs = durationToMs(after);
   if (afterMs !== undefined) return afterMs;
   throw new HoldfastError(
     "invalid_duration",
-    `RetryableError: "after" is ${JSON.stringify(after)}, which is not a duration such as "30s". The error was: ${message}`,
+    `RetryableError: "after" is ${JSON.stringify(after)}, which is not a duration such as "30s". The original error: ${message}`,
     { data: { after }, cause },
   );
 }

@@ -1,49 +1,50 @@
 import type { ErrorCodeInfo } from "./code-info.ts";
 
-/** What happens below a program: stores, leases, stored bytes, Holdfast itself. */
+/** Failures below the program: stores, leases, stored bytes, Holdfast itself. */
 export const SYSTEM_CODES = {
   store_unavailable: {
     group: "event_store",
     caller: "unavailable",
     kind: "DatabaseError",
     summary: "The store cannot be reached or does not answer. Nothing was written.",
-    advice: "Bring the database back; workers go on by themselves, a client call may simply be repeated.",
+    advice: "Bring the database back; workers continue on their own, and a client call can be repeated.",
   },
   store_refused: {
     group: "event_store",
     caller: "inspect",
     kind: "BadRequest",
-    summary: "The store is there but refuses what was written, and would refuse it again.",
-    advice: "cause is the driver's error: missing migration, missing permission, or data that it cannot keep.",
+    summary: "The store answers, but refuses the write and would refuse it again.",
+    advice: "cause is the driver's error: missing migration, missing permission, or data that it cannot store.",
   },
   store_outcome_unknown: {
     group: "event_store",
     caller: "retry_later",
     kind: "DatabaseError",
-    summary: "The connection broke while a write was on its way; it may or may not have happened.",
+    summary: "The connection broke while a write was in flight; the write may or may not have taken effect.",
     advice: "Repeat the same call with the same ids: every write is idempotent.",
   },
   transaction_failed: {
     group: "event_store",
     caller: "retry_later",
     kind: "DatabaseError",
-    summary: "Holdfast's part of your own transaction failed; the transaction is of no further use.",
-    advice: "Roll it back and do all of it again; cause is the driver's error.",
+    summary: "Holdfast's part of your own transaction failed; the transaction cannot be used any more.",
+    advice: "Roll it back and repeat all of it; cause is the driver's error.",
   },
   transaction_misused: {
     group: "configuration",
     caller: "bug",
     kind: "BadRequest",
     summary:
-      "A transaction was used in a way that would break its promise: ended by hand, made read-only, used after its end, or in another file or database.",
-    advice: "Leave begin, commit and rollback to whoever opened the transaction, and use it only while it is open.",
+      "A transaction was used in a way that would break its guarantee: ended by hand, made read-only, used after its end, or in another file or database.",
+    advice:
+      "Leave begin, commit and rollback to the code that opened the transaction, and use it only while it is open.",
   },
   lease_lost: {
     group: "concurrency",
     caller: "lost_lease",
     kind: "Unknown",
     summary: "Another worker holds the run now; the write was refused.",
-    advice: "Nothing to do: the run goes on there. If it happens often, workers stall for longer than their lease.",
+    advice: "Nothing to do: the run continues there. If this happens often, workers stall for longer than their lease.",
   },
   worker_not_running: {
     group: "task_queue",
@@ -57,21 +58,21 @@ export const SYSTEM_CODES = {
     caller: "unavailable",
     kind: "ServiceUnavailable",
     summary:
-      "The client was used after hf.close(), or closed while a call or a result was waited for; or the process ends on a signal with nothing left but the wait for a result.",
-    advice: "Close the client last, or connect again. A call that was under way may have taken effect.",
+      "The client was used after hf.close(), or closed while a call or a result was awaited; or the process ends on a signal while nothing is left but the wait for a result.",
+    advice: "Close the client last, or connect again. A call that was in flight may have taken effect.",
   },
   codec_failed: {
     group: "codec",
     caller: "inspect",
     kind: "Unknown",
-    summary: "Stored bytes cannot be read: another codec wrote them, a newer version did, or they are damaged.",
+    summary: "Stored bytes cannot be read: another codec or a newer version wrote them, or they are damaged.",
     advice: "Connect with the codec that wrote them; update Holdfast if a newer version wrote them.",
   },
   invariant_broken: {
     group: "unknown",
     caller: "bug",
     kind: "Unknown",
-    summary: "Holdfast found itself in a state that cannot be. The worker stops rather than guess.",
+    summary: "Holdfast reached a state that should be impossible. The worker stops rather than guess.",
     advice: "Report it with the message and the run's history.",
   },
 } as const satisfies Record<string, ErrorCodeInfo>;

@@ -1,3 +1,4 @@
+import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
 import type { Message } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
@@ -18,12 +19,14 @@ export function deliverMessages(state: MemoryState, params: DeliverMessagesParam
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
   const row = addressee(state, message.to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
-  if (state.messageIds.get(row.firstRunId)?.has(message.messageId)) return outcome("duplicate", row);
-  if (isClosed(row.status)) return outcome("closed", row);
-  if (message.kind !== "cancel" && row.delivered - row.consumed >= inboxMax) return outcome("full", row);
+  const isKnown = (): boolean => state.messageIds.get(row.firstRunId)?.has(message.messageId) ?? false;
+  const { delivered, consumed } = row;
+  const judged = judgeDelivery({ closed: isClosed(row.status), delivered, consumed }, message.kind, isKnown, inboxMax);
+  if (judged !== "delivered") return outcome(judged, row);
   appendMessage(state, row, message, now);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
-  else if (wakes(row, message)) setAvailable(state, row, Math.min(row.availableAt ?? now, now), now);
+  else if (wakes({ parked: row.status === "parked", startedAt: row.startedAt }, message.kind))
+    setAvailable(state, row, wakeTime(row.availableAt, now), now);
   return outcome("delivered", row);
 }
 
@@ -34,11 +37,6 @@ function addressee(state: MemoryState, to: RunRef): RunRecord | undefined {
   const runs = (state.byId.get(idKey(row.namespace, row.id)) ?? []).map((runId) => state.runs.get(runId));
   const last = runs.findLast((other) => other?.firstRunId === row.firstRunId);
   return last?.continuedAs == null ? last : undefined;
-}
-
-/** A signal does not start a run before its time; a cancel does not wait for it. */
-function wakes(row: RunRecord, message: DeliverMessage): boolean {
-  return row.status !== "parked" && (row.startedAt !== null || message.kind === "cancel");
 }
 
 function outcome(kind: DeliverOutcome["outcome"], row: RunRecord): DeliverOutcome {

@@ -1,3 +1,6 @@
+import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/due-time.ts";
+import { creationTime, startTime } from "../model/decisions/start.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow, timeInHistory } from "../model/run.ts";
@@ -75,7 +78,7 @@ export function findRun(state: MemoryState, ref: RunRef): RunRecord | undefined 
 
 export function insertRun(state: MemoryState, run: NewRun, now: number, from: RunRecord | null): RunRecord {
   const previous = findRun(state, { namespace: run.namespace, id: run.id });
-  const createdAt = previous ? Math.max(now, previous.createdAt + 1) : now;
+  const createdAt = creationTime(now, previous);
   const row: RunRecord = {
     namespace: run.namespace,
     runId: run.runId,
@@ -102,7 +105,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
     createdAt,
     startedAt: null,
     endedAt: null,
-    deadlineAt: run.timeoutMs === undefined ? null : createdAt + run.timeoutMs,
+    deadlineAt: deadlineFrom(createdAt, run.timeoutMs),
     attributes: run.attributes,
     waitingFor: [],
     input: run.input,
@@ -115,32 +118,30 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
   state.runs.set(row.runId, row);
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   addTo(state.byId, idKey(row.namespace, row.id), row.runId);
-  setAvailable(state, row, Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0)), now);
+  setAvailable(state, row, firstDueTime(run, row.deadlineAt, now), now);
   // Whoever holds a run knows when it is due again; of a new one that begins later nobody knows.
   const at = row.availableAt as number;
-  if (at > now) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
+  if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
 }
 
 /** Sets the due time (a later one not after the deadline), keeps the queue in step, and announces a run that is due now. */
 export function setAvailable(state: MemoryState, row: RunRecord, dueAt: number | null, now: number): void {
-  // Due now is due now, also past the deadline: whoever takes it is to have its chance to clean up.
-  const later = dueAt !== null && dueAt > now && row.deadlineAt !== null;
-  const availableAt = later ? Math.min(dueAt, row.deadlineAt as number) : dueAt;
+  const availableAt = dueTime(dueAt, row.deadlineAt, now);
   row.availableAt = availableAt;
   if (availableAt === null) {
     state.queued.delete(row.runId);
     return;
   }
   state.queued.add(row.runId);
-  if (availableAt <= now) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue });
+  if (isDue(availableAt, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue });
 }
 
 export function hold(state: MemoryState, row: RunRecord, workerId: string, claimId: string, now: number): void {
   row.epoch += 1;
   row.heldBy = workerId;
   row.claimId = claimId;
-  row.startedAt ??= Math.max(now, row.createdAt);
+  row.startedAt ??= startTime(now, row.createdAt);
   if (row.status !== "compensating") row.status = "running";
   row.waitingFor = [];
   row.availableAt = null;
@@ -171,6 +172,14 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   state.parkedBy.delete(row.runId);
   setAvailable(state, row, null, now);
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+}
+
+/** Ends a run from outside, and tells its holder. */
+export function terminate(state: MemoryState, row: RunRecord, error: ErrorRecord, now: number): void {
+  const holder = row.heldBy;
+  row.epoch += 1;
+  endRun(state, row, { status: "terminated", output: null, error }, now);
+  if (holder !== null) state.hints.push({ type: "taken", runId: row.runId, workerId: holder });
 }
 
 /** 0 when there is none. */

@@ -1,3 +1,4 @@
+import { chooseVersion } from "../model/decisions/version-choice.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { RegisterVersionsParams, StartRun, UpdateVersionParams } from "../ports/store.ts";
 import type { MemoryState, VersionState } from "./state.ts";
@@ -46,10 +47,7 @@ export function listVersions(state: MemoryState, params: { namespace: string; wo
 
 export function pickVersion(state: MemoryState, start: StartRun): string {
   const { pick, run } = start;
-  if (pick === null) return run.version;
-  const rows = versionsOf(state, run.namespace, run.workflow);
-  const chosen = rows.find((row) => row.share > pick) ?? rows.find((row) => row.isDefault);
-  return chosen?.version ?? run.version;
+  return chooseVersion(run.version, pick, () => versionsOf(state, run.namespace, run.workflow));
 }
 
 function versionsOf(state: MemoryState, namespace: string, workflow: string): VersionState[] {

@@ -1,4 +1,3 @@
-import { isClosed } from "../model/run.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type {
   HeartbeatParams,
@@ -7,15 +6,10 @@ import type {
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
-  RunRef,
-  SweepParams,
-  SweepResult,
-  TerminateOutcome,
-  TerminateRunsParams,
   WorkerRef,
 } from "../ports/store.ts";
-import { isLive } from "./starts.ts";
-import { endRun, findRun, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
+import { isLive } from "./runs/starts.ts";
+import { letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
@@ -54,7 +48,7 @@ export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now
   return { live: true, now, heldCount: rows.length, behind };
 }
 
-function heldRows(state: MemoryState, workerId: string): RunRecord[] {
+export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
   return [...(state.held.get(workerId) ?? [])].map((runId) => state.runs.get(runId) as RunRecord);
 }
 
@@ -81,7 +75,7 @@ export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams,
 }
 
 /** Epoch + 1, so that whoever held it finds out at the next write. */
-function giveBack(state: MemoryState, row: RunRecord, now: number): void {
+export function giveBack(state: MemoryState, row: RunRecord, now: number): void {
   row.epoch += 1;
   letGo(state, row);
   setAvailable(state, row, now, now);
@@ -95,94 +89,4 @@ export function stopWorker(state: MemoryState, params: WorkerRef, now: number): 
     worker.stoppedAt = now;
   }
   for (const row of heldRows(state, params.workerId)) giveBack(state, row, now);
-}
-
-export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
-  const result = {
-    now,
-    dead: 0,
-    returned: 0,
-    parked: 0,
-    timedOut: 0,
-    more: false,
-    nextExpiryAt: null as number | null,
-  };
-  for (const worker of state.workers.values()) {
-    const isDead = params.gone ? params.gone.includes(worker.workerId) : worker.leaseExpiresAt <= now;
-    if (worker.status !== "offline" && isDead) {
-      worker.status = "offline";
-      worker.stoppedAt = now;
-      worker.died = true;
-      result.dead += 1;
-    }
-    if (worker.status !== "offline") {
-      result.nextExpiryAt = Math.min(result.nextExpiryAt ?? worker.leaseExpiresAt, worker.leaseExpiresAt);
-      continue;
-    }
-    for (const row of heldRows(state, worker.workerId)) {
-      if (result.returned + result.parked >= params.limit) return { ...result, more: true };
-      result[takeBack(state, row, worker.died, params, now)] += 1;
-    }
-  }
-  for (const runId of state.deadlines) {
-    const row = state.runs.get(runId) as RunRecord;
-    // A run that has begun may have something to clean up: it waits for a worker, however late.
-    if (row.startedAt !== null || (row.deadlineAt as number) + params.timeoutGraceMs > now) continue;
-    row.epoch += 1;
-    endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
-    result.timedOut += 1;
-  }
-  return result;
-}
-
-/** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
-function takeBack(
-  state: MemoryState,
-  row: RunRecord,
-  died: boolean,
-  params: SweepParams,
-  now: number,
-): "returned" | "parked" {
-  if (died) {
-    row.deaths += 1;
-    if (row.alone) row.aloneDeaths += 1;
-    row.suspect = row.deaths >= params.suspectAfter;
-  }
-  giveBack(state, row, now);
-  if (row.aloneDeaths < params.parkAfter) return "returned";
-  row.status = "parked";
-  row.error = params.parkError;
-  state.parkedBy.delete(row.runId);
-  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
-  setAvailable(state, row, null, now);
-  return "parked";
-}
-
-export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
-  return params.runs.map((ref) => {
-    const row = findRun(state, ref);
-    if (!row) return { outcome: "not_found", runId: null, status: null };
-    if (isClosed(row.status)) return { outcome: "closed", runId: row.runId, status: row.status };
-    const holder = row.heldBy;
-    row.epoch += 1;
-    endRun(state, row, { status: "terminated", output: null, error: params.error }, now);
-    if (holder !== null) state.hints.push({ type: "taken", runId: row.runId, workerId: holder });
-    return { outcome: "terminated", runId: row.runId, status: row.status };
-  });
-}
-
-export function resumeRunIfParked(state: MemoryState, ref: RunRef, now: number) {
-  const row = findRun(state, ref);
-  if (!row) return { status: null };
-  if (row.status === "parked") {
-    row.status = "running";
-    row.epoch += 1;
-    row.error = null;
-    row.deaths = 0;
-    row.aloneDeaths = 0;
-    row.suspect = false;
-    state.parkedBy.delete(row.runId);
-    setAvailable(state, row, now, now);
-  }
-  return { status: row.status };
 }

@@ -24,3 +24,24 @@ export interface WorkerRow {
   /** Whether it went offline because its lease ran out, and not of its own accord. */
   readonly died: boolean;
 }
+
+/** Three heartbeats are due in a lease: by then one is missing, and has had time to be late. */
+const OVERDUE_SHARE = 0.5;
+
+/** Whether its lease has not expired. A dead worker stays online in its row until another one sweeps. */
+export function isAlive({ status, leaseExpiresAt }: WorkerRow, now: number): boolean {
+  return status !== "offline" && leaseExpiresAt > now;
+}
+
+/** Whether a heartbeat is missing: it may be dead, and its lease has yet to expire. */
+export function isOverdue({ heartbeatAt, leaseMs }: WorkerRow, now: number): boolean {
+  return now - heartbeatAt > leaseMs * OVERDUE_SHARE;
+}
+
+/** Whether it offers the workflow version on the queue. */
+export function offers(
+  { workflows, queues }: WorkerRow,
+  run: { readonly workflow: string; readonly version: string; readonly queue: string },
+): boolean {
+  return workflows.includes(`${run.workflow}@${run.version}`) && queues.includes(run.queue);
+}

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -15,8 +15,8 @@ import {
   wholeNumber,
 } from "../errors/option-checks.ts";
 import { RecordedError } from "../errors/run-errors.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { CLOSED_STATUSES, type ClosedStatus } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { withForgotten } from "./forgotten.ts";
@@ -26,11 +26,11 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 /** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
 export interface WorldModel {
-  /** Back to the beginning. Called before each run; a promise is awaited. */
+  /** Restores the initial state. Called before each run; a promise is awaited. */
   reset(): unknown;
   /**
-   * What there is to see of it, or a promise of that: plain data, Map, Set, Date and BigInt included. Called after each run, and
-   * compared with the world after a run without crash.
+   * The state of the model, or a promise of it: plain data, including Map, Set, Date and BigInt. Called after each run,
+   * and compared with the state after a run without a crash.
    */
   snapshot(): unknown | Promise<unknown>;
 }
@@ -38,13 +38,13 @@ export interface WorldModel {
 /** Options of `crashEverywhere`. */
 export interface CrashEverywhereOptions {
   /**
-   * A model of the outside world: with it, steps that are not safe to repeat are found.
+   * A model of the outside world, which reveals steps that are not safe to repeat.
    * @defaultValue only the output is compared
    */
   readonly effects?: WorldModel;
   /**
-   * Called when the run waits and nothing else happens: send it the signals that it needs.
-   * @defaultValue nobody sends anything
+   * Called when the run waits and nothing else happens: send the signals that it needs.
+   * @defaultValue no signals are sent
    */
   readonly whenWaiting?: (client: Client, id: string) => Promise<void>;
   /**
@@ -58,24 +58,24 @@ export interface CrashEverywhereOptions {
    */
   readonly onForgotten?: "fail" | "warn";
   /**
-   * The run is meant to fail, to time out or to be canceled: that is what must come out wherever the worker dies. Otherwise a run
-   * that does so without any crash is an error, and so is one that completes although this is set.
+   * The run should fail, time out or be canceled, wherever the worker dies. Without this option, a run that ends that
+   * way without a crash is an error; with it, a run that completes is one.
    * @defaultValue `false`
    */
   readonly expectFailure?: boolean;
 }
 
-/** What `crashEverywhere` has done. */
+/** What `crashEverywhere` did. */
 export interface CrashReport {
-  /** How many times the worker was killed, each time in a run of its own. */
+  /** How many times the worker was killed, each time in a separate run. */
   readonly crashes: number;
-  /** How many attempts of steps were executed a second time because what came of them was not recorded yet. */
+  /** How many attempts of steps were executed a second time because their outcome was not recorded yet. */
   readonly repeatedSteps: number;
   /** How the run ended, every time; anything but `completed` only with `expectFailure`. */
   readonly status: ClosedStatus;
   /** What the run returned, every time. */
   readonly output: unknown;
-  /** What `result()` of the run without crash rejected with. */
+  /** What `result()` of the run without a crash rejected with. */
   readonly error?: HoldfastError;
 }
 
@@ -88,14 +88,14 @@ const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
 };
 
 const RUN_ID = "crash-everywhere";
-/** Housekeeping (second looks, heartbeats) is not what is tested here, and would make time pass in small steps. */
+/** Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps. */
 const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
 /**
- * Runs the workflow once without disturbance, and then once for every place where its worker can die: before each commit,
- * and after each commit before the worker hears of it. Every time a second worker takes over. Throws when the output differs,
- * when a step that was recorded runs again, or when the outside world ends up different; and when the workflow fails without any
- * crash, unless `expectFailure` says that it should.
+ * Runs the workflow once without a crash, and then once for every point where its worker can die: before each commit,
+ * and after each commit before the worker gets the answer. Each time a second worker takes over. Throws if the output
+ * differs, if a recorded step is executed again, or if the outside world ends up different; also if the workflow fails
+ * without a crash, unless `expectFailure` is set.
  */
 export async function crashEverywhere<D extends AnyWorkflow>(
   workflow: D,
@@ -120,13 +120,13 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   return { crashes, repeatedSteps, status, output, ...(error ? { error } : {}) };
 }
 
-/** A run that ends otherwise than it should is no model for the others: its steps may not even have been reached. */
+/** A run that ends differently than expected is no reference for the others: it may not even have reached its steps. */
 function requireEnd({ status, output, error }: Observed, expectFailure: boolean): void {
   if (error !== undefined && !expectFailure) {
     const advice = needsDatabase(error)
-      ? "crashEverywhere runs on the memory store, which has no SQL, and knows no mocks: hand the workflow what does the transaction, and in this test a plain step of the same name in its place."
-      : "Mend the workflow or its fakes, or say expectFailure: true if this is how it should end.";
-    const message = `The workflow fails without any crash: ${error.message.replace(/\.$/, "")}. ${advice}`;
+      ? "crashEverywhere runs on the memory store, which has no SQL, and has no mocks: pass the function that does the transaction into the workflow, and in this test pass a plain step of the same name instead."
+      : "Fix the workflow or its fakes, or set expectFailure: true if it should end this way.";
+    const message = `The workflow fails without a crash: ${error.message.replace(/\.$/, "")}. ${advice}`;
     throw new HoldfastError(error.code, message, {
       kind: error.kind,
       data: { ...error.data, status },
@@ -134,7 +134,7 @@ function requireEnd({ status, output, error }: Observed, expectFailure: boolean)
     });
   }
   if (error === undefined && expectFailure) {
-    const message = `crashEverywhere(): expectFailure is true, but without any crash the workflow completes, with ${shown(output)}.`;
+    const message = `crashEverywhere(): expectFailure is true, but without a crash the workflow completes, with ${shown(output)}.`;
     throw new HoldfastError("invalid_option", message, { data: { option: "expectFailure" } });
   }
 }
@@ -156,9 +156,9 @@ interface Observed {
   readonly world: unknown;
   readonly commits: number;
   readonly died: boolean;
-  /** Ops whose function ran although their result was in the store. */
+  /** Ops whose function was executed although their result was in the store. */
   readonly rerun: readonly string[];
-  /** Ops of which an attempt ran again because nothing was recorded of it. */
+  /** Ops of which an attempt was executed again because it was not recorded. */
   readonly repeated: readonly string[];
 }
 
@@ -209,7 +209,7 @@ async function runOnce(
   return { ...observed, world, commits, died, rerun: steps.rerun, repeated: steps.repeated };
 }
 
-/** The lease of the dead worker passes at once: nothing is learned from waiting for it, and timeouts would pass with it. */
+/** The dead worker's lease expires at once: waiting for it shows nothing, and timeouts would pass meanwhile. */
 async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<void> {
   for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
   const never = toErrorRecord(new HoldfastError("crash_loop", "crashEverywhere kills a worker once."));
@@ -228,7 +228,7 @@ async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void>
   await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
 }
 
-/** A run that does not end without any crash, parked or waiting, is no model for the others. */
+/** A run that does not end without a crash, because it is parked or waits, is no reference for the others. */
 function resultOf(
   client: Client,
   crashed: boolean,
@@ -250,7 +250,7 @@ function resultOf(
     );
 }
 
-/** Calls back each time the run has come to wait for a signal. */
+/** Calls back each time the run begins to wait for a signal. */
 function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Promise<void> | undefined): void {
   store.fault = (moment, method) => {
     if (moment === "before" || method !== "runs.commit") return undefined;
@@ -260,15 +260,15 @@ function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Pr
   };
 }
 
-/** Which step functions ran, and whether they should have. */
+/** Which step functions were executed, and whether they should have been. */
 class StepLog {
   readonly rerun: string[] = [];
   readonly repeated: string[] = [];
   readonly #store: MemoryStore;
   readonly #clock: VirtualClock;
-  /** What was recorded of an attempt when its function was called. */
+  /** What was recorded about an attempt when its function was called. */
   readonly #called = new Map<string, number>();
-  /** A transaction that is cut off by the death of its worker never comes to an end: time must not wait for it. */
+  /** A transaction cut off by the death of its worker never ends: time must not wait for it. */
   readonly #mortal: (() => void)[] = [];
 
   constructor(store: MemoryStore, clock: VirtualClock) {
@@ -290,7 +290,7 @@ class StepLog {
           events.some((event) => event.op === op && event.type === "step_completed") ||
           inbox.some((message) => message.kind === "outcome" && message.name === op);
         if (recorded) this.rerun.push(op);
-        // A retry of the run forgets what has failed, and counts its attempts from one again.
+        // A retry of the run clears what failed, and counts its attempts from one again.
         const records = events.filter(
           ({ op: of, type }) => type === "run_retried" || (of === op && type !== "step_started"),
         );
@@ -314,17 +314,17 @@ function compare(expected: Observed, actual: Observed, point: CrashPoint): void 
   const where =
     point.moment === "before"
       ? `right before commit ${point.commit}`
-      : `after commit ${point.commit}, before the worker heard of it`;
+      : `after commit ${point.commit}, before the worker gets the answer`;
   const repeated =
     actual.repeated.length > 0
-      ? ` Steps that ran a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
+      ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
       : "";
   const fault = (what: string, data: object): HoldfastError =>
     new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}`, {
       data: { ...point, ...data },
     });
   if (actual.rerun.length > 0)
-    throw fault(`recorded steps run again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
+    throw fault(`recorded steps are executed again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
   const differ = (what: string, wanted: unknown, found: unknown): void => {
     if (isDeepStrictEqual(wanted, found)) return;
     const [a, b] = [shown(wanted), shown(found)];
@@ -338,18 +338,21 @@ function endOf({ outcome, output }: Observed): unknown[] {
   return output === undefined ? [outcome] : [outcome, output];
 }
 
-/** A copy of the snapshot, which may be the world itself and change with it. What the codec cannot keep has nothing to compare. */
+/**
+ * A copy of the snapshot, which may be the world itself and change with it. What the codec cannot store cannot be
+ * compared.
+ */
 function comparable(snapshot: unknown): unknown {
   try {
     return jsonCodec.decode(jsonCodec.encode(snapshot, "snapshot"));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `What effects.snapshot() returns cannot be compared (${why}). Return plain data: a list of what has happened, a count, an object of such.`;
+    const message = `The result of effects.snapshot() cannot be compared (${why}). Return plain data: a list of what happened, a count, or an object of these.`;
     throw new HoldfastError("unserializable_value", message, { data: { where: "effects.snapshot()" }, cause });
   }
 }
 
-/** As the codec writes it: JSON, with marks for what JSON has no word for. */
+/** As the codec writes it: JSON, with tags for what JSON cannot express. */
 function shown(value: unknown): string {
   return value === undefined ? "undefined" : Buffer.from(jsonCodec.encode(value, "value")).toString();
 }

@@ -1,17 +1,17 @@
 import { jsonCodec } from "../codec/json-codec.ts";
 import type { AnyWorkflow } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import { isHoldfastError } from "../errors/holdfast-error.ts";
-import type { MemoryStore } from "../memory/memory-store.ts";
+import type { MemoryStore } from "../memory/store.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { forgottenError } from "../replay/code/forgotten-ops.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
+import { systemClock } from "../system/clock.ts";
 
 /**
- * What a run has failed with; one whose function returned while ops were pending says so itself, and where in the code they
- * were asked for. That takes a second replay, one that looks.
+ * The error of a failed run. If its function returned while ops were pending, the error says where in the code they
+ * were requested. That takes a second replay with tracing.
  */
 export async function withForgotten(
   error: unknown,

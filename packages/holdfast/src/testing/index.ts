@@ -1,6 +1,8 @@
-/** For tests: of workflows (the test engine, replay, crashes), and of what implements or uses the ports (the fakes). */
-export { MemoryNotifier } from "../memory/memory-notifier.ts";
-export { MemoryStore, type MemoryStoreOptions, type StoreFault } from "../memory/memory-store.ts";
+/**
+ * For tests of workflows (the test engine, replay, crashes), and of code that implements or uses the ports (the fakes).
+ */
+export { MemoryNotifier } from "../memory/notifier.ts";
+export { MemoryStore, type MemoryStoreOptions, type StoreFault } from "../memory/store.ts";
 export type { StoreMethod } from "../ports/store-calls.ts";
 export { type CrashEverywhereOptions, type CrashReport, crashEverywhere, type WorldModel } from "./crash-everywhere.ts";
 export { type RecordedHistory, type ReplayOutcome, replay } from "./replay.ts";

@@ -3,10 +3,10 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Store } from "../ports/store.ts";
 import { type StoreMethod, storeAround } from "../ports/store-calls.ts";
 
-/** What a dead process hears. */
+/** The answer to every call of a dead process. */
 const SILENCE = new Promise<never>(() => {});
 
-/** A call of the store that has been made by something mortal, before or after it took effect. */
+/** A store call made through a mortal life, before or after it took effect. */
 export interface MortalMoment {
   readonly moment: "before" | "after";
   readonly method: StoreMethod;
@@ -14,12 +14,12 @@ export interface MortalMoment {
 }
 
 /**
- * A life that can end between any two lines: what is reached through it (store, clock, hints) falls silent at the moment of
- * death, as if the process were gone. Calls never settle, timers never fire, nobody is told anything.
+ * A life that can end between any two lines. At the moment of death, everything reached through it (store, clock,
+ * hints) falls silent, as if the process were gone: calls never settle, timers never fire, hints do not arrive.
  */
 export class MortalLife {
   #dead = false;
-  /** Asked at every store call, before it is made and when its answer has come; true is death. */
+  /** Called for every store call, before it is sent and when its answer has arrived; true means death. */
   diesAt: ((moment: MortalMoment) => boolean) | undefined;
 
   onDeath: (() => void) | undefined;

@@ -1,7 +1,6 @@
 import type { EventView } from "../client/run-view.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/definitions.ts";
-import { systemClock } from "../engine/system-clock.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
 import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
@@ -12,15 +11,16 @@ import { describeDivergence } from "../replay/history/divergence.ts";
 import { replayHistory } from "../replay/replayer.ts";
 import type { WorkflowBody } from "../replay/run-code.ts";
 import { RunMachine } from "../replay/run-machine.ts";
+import { systemClock } from "../system/clock.ts";
 
-/** What `handle.history()` returned, also after a trip through JSON. */
+/** The result of `handle.history()`, also after a round trip through JSON. */
 export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
   readonly at: Date | string;
   readonly fireAt?: Date | string;
   readonly retryAt?: Date | string;
 })[];
 
-/** What a replay has come to: the output, the ops that the run waits for, or the error that it failed with. */
+/** The result of a replay: the output, the ops that the run waits for, or the error that it failed with. */
 export type ReplayOutcome<O> =
   | { readonly output: O }
   | { readonly pending: readonly string[] }
@@ -29,8 +29,8 @@ export type ReplayOutcome<O> =
 const IDENTITY = { runId: isId("run id") };
 
 /**
- * Runs the code against a recorded history; nothing is executed. Says the output, or what the run waits for. Throws the
- * divergence, with both sides, when the code does not match.
+ * Runs the code against a recorded history; nothing is executed. Returns the output, or what the run waits for. If the
+ * code does not match, throws the divergence with both sides.
  */
 export async function replay<D extends AnyWorkflow>(
   workflow: D,
@@ -49,7 +49,7 @@ export async function replay<D extends AnyWorkflow>(
   const run = runOf(start, identityOf(workflow, start, identity.runId), events.length);
   const end = endOfUncalled(history, events);
   if (end) return { error: cancellationError(run, end) };
-  // A run that has failed was not parked for it.
+  // A failed run was not parked for its error.
   const onBug = history.some(({ type }) => type === "run_failed") ? "fail" : workflow.onBug;
   const params = {
     run,
@@ -76,10 +76,11 @@ export async function replay<D extends AnyWorkflow>(
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
 }
 
-/** What ended a run whose code was never called: to call it now would tell nothing about that history. */
+/** The end of a run whose code was never called: calling it now would say nothing about that history. */
 function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]): EventDraft | undefined {
   const marked = events.find(({ meta }) => meta?.neverCalled);
-  // A run that no worker took in time is ended by the store, which writes no event. Code that has begun is told of its deadline.
+  // A run that no worker claimed in time is ended by the store, which writes no event. Code that has begun receives its
+  // deadline.
   const swept = history.at(-1)?.type === "run_timed_out" && !events.some(({ type }) => type === "deadline_reached");
   return marked ?? (swept ? { type: "deadline_reached", op: null } : undefined);
 }
@@ -100,7 +101,7 @@ function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
   };
 }
 
-/** What the history says; one that was saved by an earlier version says no more than the seed, which was the run id. */
+/** From the history; one saved by an earlier version has only the seed, which was the run id. */
 function identityOf(
   { name, version, queue }: AnyWorkflow,
   { run, seed }: RecordedHistory[number],

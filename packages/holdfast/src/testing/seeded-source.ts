@@ -1,7 +1,7 @@
 import type { Random } from "../ports/random.ts";
 import { SeededRandom } from "../replay/context/seeded-random.ts";
 
-/** The engine's randomness from a seed. */
+/** Randomness for the engine, from a seed. */
 export class SeededSource implements Random {
   readonly #random: SeededRandom;
 

@@ -1,3 +1,4 @@
+import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import type { ClientCore } from "../client/client-core.ts";
 import { LIMIT_OPTIONS } from "../client/connect.ts";
@@ -6,10 +7,7 @@ import type { StartArguments } from "../client/start-request.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
-import { guardLogger, guardTelemetry } from "../engine/guarded-observers.ts";
-import { isLogger, isTelemetry } from "../engine/observer-options.ts";
-import type { PortsBundle } from "../engine/ports-bundle.ts";
-import type { Worker } from "../engine/worker.ts";
+import type { Worker } from "../engine/worker/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -22,12 +20,14 @@ import {
   withDefaults,
 } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
-import { MemoryNotifier } from "../memory/memory-notifier.ts";
-import { MemoryStore } from "../memory/memory-store.ts";
+import { MemoryNotifier } from "../memory/notifier.ts";
+import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
+import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -36,7 +36,7 @@ const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
 /** Options of `testEngine`. */
 export interface TestEngineOptions {
-  /** What the engine's worker can run. */
+  /** The workflows that the engine's worker offers. */
   readonly workflows: readonly AnyWorkflow[];
   /**
    * Same seed, same ids and jitter.
@@ -73,22 +73,22 @@ export interface TestEngineOptions {
 /** Answers in place of a step. */
 export type StepMock = (call: { readonly attempt: number; readonly runId: string }) => unknown;
 
-/** An engine of its own for a test, made by `testEngine`. */
+/** An engine for one test, made by `testEngine`. */
 export interface TestEngine {
-  /** A full client. Whoever waits for a result moves the clock. */
+  /** A full client. Waiting for a result advances the clock. */
   readonly client: Client;
   /** The virtual clock. */
   readonly clock: VirtualClock;
-  /** The memory store, for looking behind the scenes. */
+  /** The memory store, for inspecting what was written. */
   readonly store: MemoryStore;
-  /** The worker, which is started. */
+  /** The worker, already started. */
   readonly worker: Worker;
-  /** Starts a run and waits for its result, skipping over every sleep. */
+  /** Starts a run and waits for its result, skipping every sleep. */
   run<D extends AnyWorkflow, S extends string = string>(
     workflow: D,
     ...inputAndOptions: StartArguments<D, S>
   ): Promise<OutputOf<D>>;
-  /** From now on steps of that name (every occurrence) are answered by the function. */
+  /** From now on the function answers for steps of that name (every occurrence). */
   mock(step: string, fn: StepMock): void;
   /** Stops the worker. */
   close(): Promise<void>;
@@ -131,7 +131,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   };
   const explain = (error: unknown): Promise<unknown> => withForgotten(error, store, options.workflows);
   const client = new TestClient(ports, clock, explain);
-  // Nobody else is there: without leases and second looks nothing but the workflow's own timers moves time.
+  // This is the only worker: without leases and polls, only the workflow's own timers advance time.
   const worker = client.worker({
     workflows: options.workflows,
     lease: { weeks: 4600 },
@@ -152,7 +152,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   };
 }
 
-/** Says more about why a run has failed. */
+/** Adds to the error why a run failed. */
 type Explain = (error: unknown) => Promise<unknown>;
 
 class TestClient extends Client {
@@ -175,7 +175,7 @@ class TestClient extends Client {
   }
 }
 
-/** Whoever waits for a result moves the clock. */
+/** Waiting for a result advances the clock. */
 class TestRunHandle extends RunHandle {
   readonly #clock: VirtualClock;
   readonly #explain: Explain;
@@ -201,7 +201,7 @@ class TestRunHandle extends RunHandle {
     }
   }
 
-  /** Says what keeps the run from ending: in a test that is nearly always what one wants to know. */
+  /** Says what keeps the run from ending: in a test, that is nearly always the question. */
   async #neverEnds(cause: HoldfastError): Promise<HoldfastError> {
     const { status, waitingFor, error } = await this.describe();
     const why = error ? `: ${error.message}` : waitingFor.length > 0 ? `, for ${waitingFor.join(", ")}` : "";

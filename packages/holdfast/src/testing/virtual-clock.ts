@@ -5,13 +5,13 @@ import type { Clock, Timer } from "../ports/clock.ts";
 
 /** A Sunday morning in 2026, so that dates in tests look like dates. */
 const START_MS = Date.UTC(2026, 0, 4, 8);
-/** Rounds of the real event loop without any activity after which the system counts as idle. */
+/** After this many rounds of the real event loop without activity, the system counts as idle. */
 const QUIET_ROUNDS = 3;
 
-/** Rounds for which a step that does real work is waited for before time passes: a few tenths of a second. */
+/** How many rounds to wait for a step that does real work before time passes: a few tenths of a second. */
 const HELD_ROUNDS_MAX = 350;
 
-/** How far time may jump while a step is doing real work. */
+/** How far time may jump while a step does real work. */
 const BUSY_JUMP_MS_MAX = 24 * 3600 * 1000;
 
 interface VirtualTimer {
@@ -21,8 +21,8 @@ interface VirtualTimer {
 }
 
 /**
- * A clock that stands still until it is driven: by `advance`, or by somebody who waits for a result. Driven, it lets
- * everything happen that can happen now, and then jumps to the next timer.
+ * A clock that stands still until something drives it: `advance`, or a caller that waits for a result. It then lets
+ * everything happen that can happen now, and jumps to the next timer.
  */
 export class VirtualClock implements Clock {
   readonly #startMs: number;
@@ -47,7 +47,7 @@ export class VirtualClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** Part of the clock port, which the engine uses: calls back when so much virtual time has passed. */
+  /** Part of the clock port, for the engine: calls back when this much virtual time has passed. */
   setTimer(delayMs: number, callback: () => void): Timer {
     const timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
     let low = 0;
@@ -65,7 +65,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Part of the clock port, which the engine uses: calls back once whatever runs now is done. */
+  /** Part of the clock port, for the engine: calls back once the current work is done. */
   immediate(callback: () => void): void {
     this.#pendingImmediates += 1;
     setImmediate(() => {
@@ -74,7 +74,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Time stands still until the returned function is called: something is going on that the clock cannot see. */
+  /** Stops time until the returned function is called, for work that the clock cannot see. */
   hold(): () => void {
     this.#busy += 1;
     let held = true;
@@ -84,7 +84,10 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves time on by that much, stopping at every timer on the way until all that it caused has happened. */
+  /**
+   * Advances time by the duration. At every timer on the way it stops until everything that the timer caused has
+   * happened.
+   */
   advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
     const ms = durationToMs(duration);
     if (ms === undefined)
@@ -100,7 +103,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Moves time on, from timer to timer, until the promise has settled. Gives up when nothing happens for `patience`. */
+  /** Advances time from timer to timer until the promise settles. Gives up if nothing happens for `patience`. */
   async until<T>(promise: Promise<T>, patience: Duration = { weeks: 1500 }): Promise<T> {
     let settled = false;
     const settle = (): void => {
@@ -113,12 +116,12 @@ export class VirtualClock implements Clock {
         await this.settle();
         if (settled) return;
         const next = this.#timers[0];
-        // A step that does real work: time may pass up to its own timeout, but not until some housekeeping in years to come.
+        // A step does real work: time may pass up to the step's timeout, but not up to housekeeping that is years away.
         if (this.#busy > 0 && (!next || next.at - this.#elapsedMs > BUSY_JUMP_MS_MAX)) continue;
         if (!next || next.at > limitMs) {
           throw new HoldfastError(
             "result_timeout",
-            "Nothing else can happen, and what is waited for has not happened. Does the run wait for a signal that nobody sends?",
+            "Nothing else can happen, and the awaited promise has not settled. Does the run wait for a signal that is never sent?",
           );
         }
         this.#fireNext();
@@ -128,12 +131,12 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets everything happen that can happen without time passing. What is held up for long by something that the clock cannot
-   * see may be waiting for a timer, such as the timeout of a step: then time passes after all.
+   * Lets everything happen that can happen without time passing. If work that the clock cannot see takes long, it may
+   * be waiting for a timer, such as the timeout of a step: then time passes after all.
    */
   async settle(): Promise<void> {
     for (let quiet = 0, held = 0; quiet < QUIET_ROUNDS && held < HELD_ROUNDS_MAX; ) {
-      // Steps that do real work are waited for without burning the processor.
+      // Wait for steps that do real work without burning the processor.
       await (held > 100
         ? new Promise<void>((resolve) => void setTimeout(resolve, 1))
         : new Promise<void>((resolve) => void setImmediate(resolve)));
@@ -149,7 +152,7 @@ export class VirtualClock implements Clock {
     timer.callback();
   }
 
-  /** One driver at a time: two that wait share the passing of time. */
+  /** One driver at a time: two waiting callers share the passing of time. */
   #drive(drive: () => Promise<void>): Promise<void> {
     const driven = this.#driving.then(drive);
     this.#driving = driven.catch(() => {});

@@ -211,7 +211,7 @@ describe("docs/limits.md", () => {
     for (const refused of [t.client.list({ attributes: many(101) }), t.client.count({ attributes: many(2_000) })])
       await expect(refused).rejects.toMatchObject({
         code: "invalid_option",
-        message: expect.stringMatching(/^(list|count): the filter has \d+ attributes; the most is 100\./),
+        message: expect.stringMatching(/^(list|count): the filter has \d+ attributes; the limit is 100\./),
       });
     await t.close();
   });

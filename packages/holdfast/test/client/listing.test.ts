@@ -128,7 +128,7 @@ describe("list", () => {
   test.each<[string, ListOptions, string]>([
     ["a limit of none", { limit: 0 }, "list: limit is 0; it must be a whole number from 1 to 1000."],
     ["a limit that is too large", { limit: 1001 }, "list: limit is 1001; it must be a whole number from 1 to 1000."],
-    ["a cursor of its own making", { cursor: "xyz" }, "list: the cursor is not one that list() has returned."],
+    ["a cursor of its own making", { cursor: "xyz" }, "list: the cursor was not returned by list()."],
     ["a date that is none", { createdAfter: new Date("?") }, "list: createdAfter is not a valid Date."],
     [
       "a status that does not exist",

@@ -187,7 +187,7 @@ describe("a client whose runs nobody takes", () => {
     expect(lines).toEqual([]);
     await clock.advance("2s");
     expect(shown("warn")).toEqual([
-      'a run was started that nobody takes: no live worker offers order@1 on queue "default" in namespace "default"; it waits until one does',
+      'no worker can claim the run that was started: no live worker offers order@1 on queue "default" in namespace "default"; it waits for one',
     ]);
     expect(lines[0]?.fields).toEqual({ workflow: "order", id: "o-1", queue: "default" });
     await client.start(order);
@@ -197,6 +197,27 @@ describe("a client whose runs nobody takes", () => {
     await clock.advance("6s");
     expect(shown("warn")).toHaveLength(2);
     await client.close();
+  });
+
+  test("is told so when the only worker is dead, as soon as its lease has expired", async () => {
+    const { logger, shown } = recording();
+    const { client, clock, store } = open(logger);
+    await store.workers.register({
+      namespace: "default",
+      workerId: "00000000-0000-4000-8000-000000000001",
+      name: "orders",
+      queues: ["default"],
+      workflows: ["order@1"],
+      labels: {},
+      leaseMs: 30_000,
+    });
+    await clock.advance("20s");
+    await client.start(order);
+    await clock.advance("9s");
+    expect(shown("warn")).toEqual([]);
+    await clock.advance("9s");
+    expect(shown("warn")).toEqual([expect.stringMatching(/^no worker can claim the run that was started/)]);
+    await clock.until(client.close());
   });
 
   test("hears nothing when a worker came meanwhile, when the start is for later, or when the client is closed", async () => {

@@ -47,9 +47,9 @@ describe("a name that cannot be one", () => {
     expect((await refusal(() => connect("memory:", { namespace: "" }))).message).toContain('The namespace "" is empty');
     expect(await refusal(() => connect("mysql://host"))).toMatchObject({
       code: "unknown_url_scheme",
-      message: expect.stringContaining('"mysql:" is not a store that Holdfast knows'),
+      message: expect.stringContaining('"mysql:" is not a scheme that Holdfast knows'),
     });
-    expect((await refusal(() => connect("orders.db"))).message).toContain("the address has no scheme");
+    expect((await refusal(() => connect("orders.db"))).message).toContain("the URL has no scheme");
   });
 });
 
@@ -88,7 +88,7 @@ describe("a duration of more than 100 years", () => {
       const t = await openEngine(job);
       const error = await refusal(() => t.client.start(job, undefined, { delay: delay as string }));
       expect(error.code).toBe("invalid_duration");
-      expect(error.message).toContain("which is longer than 100 years, the longest there may be (36525 days).");
+      expect(error.message).toContain("which is longer than the limit of 100 years (36525 days).");
     },
   );
 });

@@ -68,7 +68,7 @@ describe("result()", () => {
     await expect(run.result({ timeout: "90s" })).rejects.toMatchObject({
       code: "result_timeout",
       kind: "Timeout",
-      message: 'Run "w" has not ended within 1m 30s; it is waiting. The run itself goes on.',
+      message: 'Run "w" has not ended within 1m 30s; it is waiting. The run itself continues.',
     });
     await run.signal(go, 1);
     expect(await run.result({ timeout: "90s" })).toBe(1);
@@ -84,7 +84,7 @@ describe("result()", () => {
       code: "result_timeout",
       data: { id: "s", status: "parked" },
       message: expect.stringMatching(
-        /^Run "s" has not ended within 1m 30s; it is parked: Workflow "stuck" .*not a ctx operation.* The run is not over: .*handle\.resume\(\) lets it go on.*handle\.terminate\(\) ends it/s,
+        /^Run "s" has not ended within 1m 30s; it is parked: Workflow "stuck" .*not a ctx operation.* The run has not ended\. .*call handle\.resume\(\).*handle\.terminate\(\) ends it/s,
       ),
     });
     await expect(told).rejects.not.toMatchObject({ message: expect.stringContaining("goes on.") });
@@ -112,7 +112,7 @@ describe("result()", () => {
     const run = await client.start(wait, undefined, { id: "w" });
     const waiting = expect(run.result()).rejects.toMatchObject({
       code: "client_closed",
-      message: expect.stringContaining("The run itself goes on."),
+      message: expect.stringContaining("The run itself continues."),
     });
     await fleet.clock.settle();
     await client.close();

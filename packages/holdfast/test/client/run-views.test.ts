@@ -151,7 +151,7 @@ describe("a handle", () => {
     const second = await t.client.start(order, { id: "2" }, { id: "o", ifClosed: "start" });
     const handle = t.client.get("o");
     expect((await handle.describe()).runId).toBe(second.runId);
-    expect(() => handle.runId).toThrowError('This handle knows only the id "o". Use (await handle.describe()).runId.');
+    expect(() => handle.runId).toThrowError('This handle has only the id "o". Use (await handle.describe()).runId.');
     expect((await first.describe()).status).toBe("terminated");
     const nobody = t.client.get("nobody");
     for (const call of [nobody.status(), nobody.describe(), nobody.history(), nobody.steps(), nobody.result()])

@@ -90,7 +90,7 @@ describe("start", () => {
       if (outcome === "an error") {
         await expect(second).rejects.toMatchObject({
           code: "run_already_exists",
-          message: `Run "taken" exists already and is ${option === "ifClosed" ? "completed" : "running"}.`,
+          message: `Run "taken" already exists and is ${option === "ifClosed" ? "completed" : "running"}.`,
           data: { id: "taken", runId: first.runId },
         });
       } else if (outcome === "the same") {

@@ -1,7 +1,8 @@
-import { signal, workflow } from "holdfast";
+import { NonRetryableError, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
 import { openFleet } from "../lab/fleet.ts";
+import { Cluster, LEASE_MS } from "../lab/harness.ts";
 
 const go = signal<number>("go");
 
@@ -21,7 +22,7 @@ describe("why() of a run that another process holds", () => {
     const early = await client.why("r");
     expect(early.causes).toEqual([{ kind: "step", worker: "orders", since: begun }]);
     expect(early.reason).toMatch(
-      /^Worker orders is working on it; .* Which step runs is not known: one is recorded when it has run for about a second\. The last event of the run was 600ms ago\.$/,
+      /^Worker orders is working on it; .* The running step is not known: a step is recorded once it has run for about a second\. The last event of the run was 600ms ago\.$/,
     );
     expect((await run.steps()).map(({ op }) => op)).toEqual(["short"]);
     await fleet.clock.advance("2400ms");
@@ -68,7 +69,7 @@ describe("why()", () => {
     expect(why).toMatchObject({ status: "sleeping", dueAt: due });
     expect(why.causes).toEqual([{ kind: "backoff", at: due, attempt: 1, error }]);
     expect(why.reason).toMatch(
-      /The whole run has failed once, with Error: refused 1; it is tried again, due at .*, in 10m\.$/,
+      /The whole run has failed once, with Error: refused 1; its next attempt is due at .*, in 10m\.$/,
     );
     await run.terminate();
   });
@@ -172,4 +173,47 @@ describe("steps()", () => {
     expect(await fleet.result(run)).toEqual([1, 2]);
     expect(await seen()).toEqual([nap, ["receive:go", "completed", 1], ["receive:go#2", "completed", 2]]);
   });
+});
+
+describe("why() of a run that is due while the only worker that offers it is dead", () => {
+  test("says that the worker is silent, and when its lease has expired, that no live worker offers it", async () => {
+    const cluster = new Cluster();
+    const job = workflow("job", async () => 1);
+    const doomed = cluster.process("doomed");
+    await doomed.worker({ workflows: [job], name: "orders" });
+    const caller = cluster.process("caller");
+    doomed.kill();
+    await cluster.until(caller.client.start(job, undefined, { id: "r" }));
+    const soon = await cluster.until(caller.client.why("r"));
+    expect(soon.causes).toMatchObject([{ kind: "limit" }]);
+    await cluster.clock.advance({ milliseconds: LEASE_MS * 0.6 });
+    const overdue = await cluster.until(caller.client.why("r"));
+    expect(overdue.causes).toMatchObject([{ kind: "lease", worker: "orders" }]);
+    expect(overdue.reason).toContain("the last heartbeat of worker orders was 18s ago");
+    await cluster.clock.advance({ milliseconds: LEASE_MS });
+    const gone = await cluster.until(caller.client.why("r"));
+    expect(gone.causes).toMatchObject([{ kind: "no_worker" }]);
+    expect(gone.reason).toBe(
+      'It is due, but no live worker offers job@1 on queue "default"; the last heartbeat of worker orders was 48s ago.',
+    );
+    // Nobody has swept: in its row the dead worker is still online.
+    expect(await cluster.until(caller.client.workers.list())).toMatchObject([{ name: "orders", status: "online" }]);
+  });
+});
+
+test("why() of a run whose compensation failed says so, and what to do", async () => {
+  const saga = workflow("saga", async (ctx) => {
+    const compensate = (): never => {
+      throw new NonRetryableError("the bank is closed");
+    };
+    await ctx.step("charge", () => 1, { compensate });
+    throw new Error("boom");
+  });
+  const fleet = openFleet();
+  await fleet.worker({ workflows: [saga] });
+  const run = await fleet.client().start(saga, undefined, { id: "r" });
+  await expect(fleet.result(run)).rejects.toMatchObject({ code: "run_failed" });
+  expect((await fleet.client().why("r")).reason).toBe(
+    "It is failed: boom; it waits for nothing. At least one compensation failed, so not everything was undone: handle.steps() shows which. handle.retry() repeats it.",
+  );
 });

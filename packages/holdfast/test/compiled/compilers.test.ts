@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { build, type TransformOptions, transformSync } from "esbuild";
 import { rolldown } from "rolldown";
 import { afterAll, describe, expect, test } from "vitest";
-import { fingerprintOf, hasChanged } from "../../src/engine/code-fingerprint.ts";
-import { literalsOf } from "../../src/engine/code-literals.ts";
+import { fingerprintOf, hasChanged } from "../../src/engine/code/code-fingerprint.ts";
+import { literalsOf } from "../../src/engine/code/code-literals.ts";
 import { order } from "./order.ts";
 
 const here = path.dirname(fileURLToPath(import.meta.url));

@@ -35,7 +35,7 @@ async function parkedCluster(): Promise<Cluster> {
 }
 
 describe("runs that were parked for a bug or a divergence", () => {
-  test("are taken up by a worker that signs on with other code, and by none with the same", async () => {
+  test("are taken up by a worker that registers with other code, and by none with the same", async () => {
     const cluster = await parkedCluster();
     await cluster.process("same").worker({ workflows: [old] });
     await cluster.clock.advance({ milliseconds: 10 * LEASE_MS });

@@ -3,15 +3,16 @@
  * clock, hints) through its own switch, so that it can be killed or frozen between any two lines while the others go on.
  * Leases, sweeps and fallbacks are the normal ones.
  */
+
+import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
 import { Client } from "../../src/client/client.ts";
 import { jsonCodec } from "../../src/codec/json-codec.ts";
-import type { PortsBundle } from "../../src/engine/ports-bundle.ts";
-import type { Worker } from "../../src/engine/worker.ts";
-import type { WorkerOptions } from "../../src/engine/worker-options.ts";
+import type { Worker } from "../../src/engine/worker/worker.ts";
+import type { WorkerOptions } from "../../src/engine/worker/worker-options.ts";
 import { HoldfastError } from "../../src/errors/holdfast-error.ts";
-import { MemoryNotifier } from "../../src/memory/memory-notifier.ts";
-import { MemoryStore } from "../../src/memory/memory-store.ts";
+import { MemoryNotifier } from "../../src/memory/notifier.ts";
 import type { RunRecord } from "../../src/memory/state.ts";
+import { MemoryStore } from "../../src/memory/store.ts";
 import type { Duration } from "../../src/model/duration.ts";
 import type { HistoryEvent } from "../../src/model/event.ts";
 import { outcomeMessageId } from "../../src/model/ids.ts";

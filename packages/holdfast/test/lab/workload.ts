@@ -5,11 +5,11 @@
 import type { Client } from "../../src/client/client.ts";
 import type { RunHandle } from "../../src/client/run-handle.ts";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { Worker } from "../../src/engine/worker.ts";
-import type { WorkerOptions } from "../../src/engine/worker-options.ts";
+import type { Worker } from "../../src/engine/worker/worker.ts";
+import type { WorkerOptions } from "../../src/engine/worker/worker-options.ts";
 import { isHoldfastError } from "../../src/errors/holdfast-error.ts";
-import type { StoreFault } from "../../src/memory/memory-store.ts";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { StoreFault } from "../../src/memory/store.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import type { Context } from "../../src/replay/context/context.ts";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { Cluster, faultsInStore, NEVER, type StoreHook } from "./harness.ts";

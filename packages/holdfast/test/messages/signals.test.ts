@@ -239,7 +239,7 @@ describe("a signal that cannot be delivered", () => {
     await run.result();
     await expect(run.signal(count, 1)).rejects.toMatchObject({
       code: "run_closed",
-      message: 'Run "done" is completed; it takes no more messages.',
+      message: 'Run "done" is completed; it accepts no more messages.',
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AnyWorkflow, signal, workflow } from "../../src/define/definitions.ts";
-import type { Worker } from "../../src/engine/worker.ts";
+import type { Worker } from "../../src/engine/worker/worker.ts";
 import { deliverMessages } from "../../src/memory/inbox.ts";
 import type { MessageKind } from "../../src/model/message.ts";
 import { CLAIM_FALLBACK_MS, Cluster, faultsInStore, HEARTBEAT_MS, type Process, Valve } from "../lab/harness.ts";

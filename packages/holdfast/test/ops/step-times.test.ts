@@ -1,7 +1,7 @@
 import { type StepView, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { type Fleet, openFleet } from "../lab/fleet.ts";
 

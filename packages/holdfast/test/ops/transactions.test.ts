@@ -1,7 +1,7 @@
 /** Transaction steps on the memory store, whose transactions commit at one moment: what was done is in the ledger, or it is not. */
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import type { Context } from "../../src/replay/context/context.ts";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import type { CompensationInfo, StepInfo, StepOptions } from "../../src/replay/ops/step-options.ts";
@@ -461,6 +461,26 @@ test("code that was patched in front of a transaction that is done, but not in h
 });
 
 describe("the compensation of a transaction step", () => {
+  test("is not run when the run is canceled while the transaction waits for the store: its function was never called", async () => {
+    const world = new Cluster();
+    const waiting = new Valve("transact", "calls");
+    const undone: CompensationInfo[] = [];
+    const ledger = new Ledger();
+    const w = workflow("w", (ctx) => ledger.write(ctx, "a", { compensate: (_result, info) => void undone.push(info) }));
+    const worker = world.process("p", waiting.hook);
+    await worker.worker({ workflows: [w] });
+    waiting.shut();
+    const run = await world.until(worker.client.start(w, undefined, { id: "r" }));
+    await world.clock.advance("1s");
+    expect(waiting.waiting).toBe(1);
+    await world.until(run.cancel("enough"));
+    waiting.open();
+    await expect(world.until(run.result())).rejects.toMatchObject({ code: "run_canceled" });
+    expect(undone).toEqual([]);
+    expect(ledger.entries).toEqual([]);
+    expect(faultsInStore(world.store)).toEqual([]);
+  });
+
   test("is told that it has completed, with its result, when the cancel was faster than the outcome", async () => {
     const world = new World();
     const { cluster, ledger } = world;

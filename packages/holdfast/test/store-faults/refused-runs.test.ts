@@ -221,7 +221,7 @@ describe("a run whose row somebody has locked", () => {
     expect(lateMs).toEqual([3_700, 4_100, 4_450]);
   });
 
-  test("is written under the id that held it, also when its worker has signed on again since", async () => {
+  test("is written under the id that held it, also when its worker has registered again since", async () => {
     const cluster = new Cluster();
     const { lock, hook } = locking(cluster, "r");
     const senders = new Set<string>();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import type { WorkerOptions } from "../../src/engine/worker-options.ts";
+import type { WorkerOptions } from "../../src/engine/worker/worker-options.ts";
 import { Cluster, faultsInStore } from "../lab/harness.ts";
 import { faultsIn, runWorkload } from "../lab/workload.ts";
 

@@ -1,6 +1,6 @@
 import { type Client, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
-import type { MemoryTransaction } from "../../src/memory/transact.ts";
+import type { MemoryTransaction } from "../../src/memory/transactions/transact.ts";
 import type { Context } from "../../src/replay/context/context.ts";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import type { StepInfo } from "../../src/replay/ops/step-options.ts";

@@ -67,7 +67,7 @@ describe("a worker that starts", () => {
   });
 });
 
-describe("a worker that is stopped while it signs on again", () => {
+describe("a worker that is stopped while it registers again", () => {
   test("leaves no row behind that stays online, and no heartbeat", async () => {
     const world = openWorld();
     const line = new Line("workers.heartbeat");
@@ -102,7 +102,7 @@ describe("a worker that is stopped while it signs on again", () => {
     await world.clock.advance("10m");
     expect(rows()).toEqual(["leaving offline", "leaving offline", "staying online"]);
     expect(beats).toHaveLength(beatsBefore);
-    // The old id was declared dead; the new one, which held nothing, was signed off.
+    // The old id was declared dead; the new one, which held nothing, was stopped.
     expect(deaths(world)).toBe(1);
   });
 });

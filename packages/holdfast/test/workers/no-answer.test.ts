@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { answeringStore, originalStore } from "../../src/calls/answering-store.ts";
 import { Client } from "../../src/client/client.ts";
 import { jsonCodec } from "../../src/codec/json-codec.ts";
 import { signal, workflow } from "../../src/define/definitions.ts";
-import { answeringStore, originalStore } from "../../src/engine/answering-store.ts";
 import type { StoreMethod } from "../../src/ports/store-calls.ts";
 import { SeededSource } from "../../src/testing/seeded-source.ts";
 import { Cluster, faultsInStore, hooked, NEVER } from "../lab/harness.ts";

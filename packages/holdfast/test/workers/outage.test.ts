@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { workflow } from "../../src/define/definitions.ts";
-import type { Worker } from "../../src/engine/worker.ts";
+import type { Worker } from "../../src/engine/worker/worker.ts";
 import { Cluster, LEASE_MS, NEVER, type Process, unavailable } from "../lab/harness.ts";
 
 const OUTAGE_MS = 4 * LEASE_MS;

@@ -176,7 +176,7 @@ describe("a worker that starts where one of its name has died", () => {
     expect([one.workerId, other.workerId]).toEqual(ids);
   });
 
-  test("a worker that has lost its lease and lives signs on under its own name", async () => {
+  test("a worker that has lost its lease and lives registers under its own name", async () => {
     const [cluster, machine] = [new Cluster(), new Machine("h")];
     const first = cluster.process("first", undefined, machine.start(10));
     const worker = await first.worker({ workflows: [], name: "orders" });
@@ -213,16 +213,16 @@ describe("why() of a run that a worker holds", () => {
     const reason = async (): Promise<string> => (await cluster.until(asker.why("r"))).reason;
     await cluster.clock.advance("2s");
     expect(await reason()).toMatch(
-      /^Worker orders is working on it; its last heartbeat was 2s ago, and its lease ends in 28s\. Step "work" has been running for 2s\.$/,
+      /^Worker orders is working on it; its last heartbeat was 2s ago, and its lease expires in 28s\. Step "work" has been running for 2s\.$/,
     );
     first.kill();
     await cluster.clock.advance("18s");
     expect(await reason()).toBe(
-      'Worker orders holds it, but is overdue: its last heartbeat was 20s ago, and one is due every 10s. If it stays silent, its lease ends in 10s, and its runs are given to others. Step "work" began 20s ago.',
+      'Worker orders holds it, but is overdue: its last heartbeat was 20s ago, and one is due every 10s. If it stays silent, its lease expires in 10s, and its runs are reclaimed. Step "work" began 20s ago.',
     );
     await cluster.clock.advance("15s");
     expect(await reason()).toBe(
-      "Worker orders holds it, but its last heartbeat was 35s ago and its lease ended 5s ago; the next live worker that sweeps gives its runs to others.",
+      "Worker orders holds it, but its last heartbeat was 35s ago and its lease expired 5s ago; the next sweep of a live worker reclaims its runs.",
     );
     const { causes } = await cluster.until(asker.why("r"));
     expect(causes.map(({ kind, worker }) => [kind, worker])).toEqual([["lease", "orders"]]);

@@ -21,7 +21,7 @@ async function outliveLease(cluster: Cluster, process: Process): Promise<void> {
   process.thaw();
 }
 
-describe("a worker that signs on", () => {
+describe("a worker that registers", () => {
   test("counts its lease from the first try, because that may be the one that the store has taken", async () => {
     const cluster = new Cluster();
     let failures = 8;
@@ -110,7 +110,7 @@ describe("a worker that signs on", () => {
   });
 });
 
-describe("a worker that signs on again after its lease", () => {
+describe("a worker that registers again after its lease", () => {
   test.each(["drain", "stop"] as const)("and is told to %s while the store is away, ends quietly", async (end) => {
     const cluster = new Cluster();
     const process = cluster.process("p");

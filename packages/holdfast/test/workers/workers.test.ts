@@ -273,7 +273,7 @@ describe("health", () => {
     const { job, gates } = gated();
     const fleet = openFleet();
     const client = fleet.client();
-    expect(await client.health()).toMatchObject({ status: "degraded", reasons: ["No worker has signed on."] });
+    expect(await client.health()).toMatchObject({ status: "degraded", reasons: ["No worker has registered."] });
     const worker = await fleet.worker({ workflows: [job], name: "w", lease: "30s" });
     await client.start(job);
     await fleet.clock.advance("1h");

@@ -28,7 +28,7 @@ describe.each([
   ["frozen", (process: Process) => process.life.freeze()],
   ["cut off from the store", (process: Process) => process.life.cutOff()],
 ])("a worker that is %s for longer than its lease", (_how, pause) => {
-  test("finds its writes refused, starts nothing for others' runs, signs on again, and is of use", async () => {
+  test("finds its writes refused, starts nothing for others' runs, registers again, and is of use", async () => {
     const cluster = new Cluster();
     const gate = new Gate();
     const slow = makeSlow(gate);
@@ -232,7 +232,7 @@ test("a sweep that is never answered is not the last one", async () => {
   expect(cluster.store.state.workers.get(doomedWorker.workerId)).toMatchObject({ status: "offline", died: true });
 });
 
-test("a worker that signs on again does nothing under its old id, or under none, while it waits", async () => {
+test("a worker that registers again does nothing under its old id, or under none, while it waits", async () => {
   const cluster = new Cluster();
   const register = new Valve("workers.register", "calls");
   const zombie = cluster.process("zombie", register.hook);

@@ -4,7 +4,7 @@
  */
 import { type Client, connect, type RunHandle, signal, type Worker, type WorkerOptions, workflow } from "holdfast";
 import { expect } from "vitest";
-import { eventTypeCode } from "../../src/codes.ts";
+import { eventTypeCode } from "../../src/database/codes.ts";
 import { silent, type TestDatabase } from "../test-database.ts";
 
 export const STEPS = 10;

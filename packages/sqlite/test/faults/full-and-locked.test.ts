@@ -1,9 +1,9 @@
 /** A real engine on a real file while nothing can be written: the disk is full, or somebody else has the lock. */
 import { type Client, connect, type StoreAdapter, workflow } from "holdfast";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventTypeCode } from "../../src/codes.ts";
-import { Connection } from "../../src/connection.ts";
-import { openDatabase } from "../../src/driver.ts";
+import { eventTypeCode } from "../../src/database/codes.ts";
+import { Connection } from "../../src/database/connection.ts";
+import { openDatabase } from "../../src/database/driver.ts";
 import { openParts } from "../../src/open-store.ts";
 import { silent, temporaryFolder } from "../sqlite-under-test.ts";
 

@@ -1,0 +1,167 @@
+/**
+ * The runs that a worker holds: claimed ones whose history is on its way, and live ones. Suspended ones move to the cache
+ * and come back from it when they are claimed again.
+ */
+
+import { HistoryReader } from "../../calls/history-reader.ts";
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { LiveRun } from "../../model/live-run.ts";
+import type { Message } from "../../model/message.ts";
+import type { Run } from "../../model/run.ts";
+import type { WorkflowCode, WorkflowRegistry } from "../code/workflow-registry.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import { RunExecutor } from "../execute/run-executor.ts";
+import { giveUpRun } from "./give-up-run.ts";
+import { LiveCache } from "./live-cache.ts";
+
+export interface HeldRunsParams {
+  readonly ports: PortsBundle;
+  readonly registry: WorkflowRegistry;
+  readonly cacheSize: number;
+  readonly host: () => ExecutorHost;
+  readonly workerId: () => string;
+  /** A run is no longer held, whatever became of it. */
+  readonly onLeft: (runId: string) => void;
+}
+
+interface Claimed {
+  readonly run: Run;
+  readonly messages: readonly Message[];
+}
+
+export class HeldRuns {
+  readonly #params: HeldRunsParams;
+  readonly #live = new Map<string, RunExecutor>();
+  readonly #loading = new Map<string, Run>();
+  /** Claimed again while a write of the one that is live here is still on its way. */
+  readonly #next = new Map<string, Claimed>();
+  /** Messages have come for these while they could not be told. */
+  readonly #behind = new Set<string>();
+  readonly #cache: LiveCache;
+  readonly #histories: HistoryReader;
+  #emptyWaiters: (() => void)[] = [];
+
+  constructor(params: HeldRunsParams) {
+    this.#params = params;
+    this.#cache = new LiveCache(params.cacheSize);
+    this.#histories = new HistoryReader(params.ports, () => this.#loading.size === 0);
+  }
+
+  get count(): number {
+    return this.#live.size + this.#loading.size;
+  }
+
+  has(runId: string): boolean {
+    return this.#live.has(runId) || this.#loading.has(runId) || this.#next.has(runId);
+  }
+
+  look(runId: string): LiveRun | undefined {
+    return this.#live.get(runId)?.look();
+  }
+
+  all(): RunExecutor[] {
+    return [...this.#live.values()];
+  }
+
+  untilEmpty(): Promise<void> {
+    if (this.count === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#emptyWaiters.push(resolve));
+  }
+
+  /** Starts executing a run that the store says is ours. */
+  activate(run: Run, messages: readonly Message[]): void {
+    const { runId, epoch } = run;
+    const live = this.#live.get(runId);
+    const known = live?.run ?? this.#loading.get(runId);
+    if (known && epoch <= known.epoch) return;
+    if (live) return this.#replace(live, { run, messages });
+    const cached = this.#cache.take(runId);
+    if (cached?.matches(run)) {
+      cached.reactivate(run, messages);
+      return this.#enter(cached);
+    }
+    cached?.evict();
+    const code = this.#params.registry.code(run.workflow, run.version) as WorkflowCode;
+    if (run.eventCount === 0) return this.#enter(new RunExecutor(this.#params.host(), code, run, [], messages));
+    this.#loading.set(runId, run);
+    void this.#load(run, code, messages);
+  }
+
+  /** Messages have come in for a run. */
+  pull(runId: string): void {
+    const executor = this.#live.get(runId);
+    if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#params.host().inbox.pull(executor);
+    if (this.#loading.has(runId) || this.#next.has(runId)) this.#behind.add(runId);
+  }
+
+  /** The store says that the run has been taken away. */
+  taken(runId: string): void {
+    this.#next.delete(runId);
+    this.#live.get(runId)?.drop();
+    if (this.#loading.delete(runId)) this.#afterLeaving(runId);
+  }
+
+  /** The executor of that run has let it go. */
+  left({ runId }: HeldRun): void {
+    const executor = this.#live.get(runId);
+    this.#live.delete(runId);
+    if (executor?.suspended) this.#cache.put(executor);
+    this.#afterLeaving(runId);
+  }
+
+  /** Everything that is held belongs to others now. */
+  dropAll(): void {
+    this.#loading.clear();
+    this.#next.clear();
+    this.#behind.clear();
+    for (const executor of this.all()) executor.drop();
+  }
+
+  clearCache(): void {
+    this.#cache.clear();
+  }
+
+  #enter(executor: RunExecutor): void {
+    this.#live.set(executor.runId, executor);
+    if (this.#behind.delete(executor.runId)) this.#params.host().inbox.pull(executor);
+  }
+
+  /**
+   * The store has given us a run that is live here: what the one here still tries to write is fenced off. Where its last
+   * write is on its way, the answer is waited for, so that a run never has two.
+   */
+  #replace(live: RunExecutor, next: Claimed): void {
+    this.#next.set(live.runId, next);
+    if (!live.writing) live.drop();
+  }
+
+  async #load(run: Run, code: WorkflowCode, messages: readonly Message[]): Promise<void> {
+    const { ports } = this.#params;
+    const { runId, workflow } = run;
+    const workerId = this.#params.workerId();
+    const stillOurs = (): boolean => this.#loading.get(runId) === run && this.#params.workerId() === workerId;
+    let executor: RunExecutor | undefined;
+    try {
+      const history = await this.#histories.read(run);
+      if (!stillOurs()) return;
+      ports.telemetry?.count("runs_replayed", 1, { workflow });
+      ports.telemetry?.count("events_replayed", history.length, { workflow });
+      executor = new RunExecutor(this.#params.host(), code, run, history, messages);
+    } catch (error) {
+      if (stillOurs()) await giveUpRun(ports, workerId, run, error);
+    }
+    if (this.#loading.get(runId) !== run) return;
+    this.#loading.delete(runId);
+    if (executor) this.#enter(executor);
+    else this.#afterLeaving(runId);
+  }
+
+  #afterLeaving(runId: string): void {
+    const next = this.#next.get(runId);
+    this.#next.delete(runId);
+    if (next) this.activate(next.run, next.messages);
+    if (this.count === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
+    this.#params.onLeft(runId);
+  }
+}

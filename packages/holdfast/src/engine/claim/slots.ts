@@ -1,0 +1,65 @@
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { WorkflowRegistry } from "../code/workflow-registry.ts";
+import type { Lease } from "../lease/lease.ts";
+import type { SlotReservation } from "../worker/slot-reservation.ts";
+import type { Claimer } from "./claimer.ts";
+import { giveBackRun } from "./give-up-run.ts";
+import type { HeldRuns } from "./held-runs.ts";
+import type { SoloRule } from "./solo-rule.ts";
+
+export interface SlotsParams {
+  readonly ports: PortsBundle;
+  readonly concurrency: number;
+  readonly registry: WorkflowRegistry;
+  readonly held: HeldRuns;
+  readonly lease: Lease;
+  readonly claimer: Claimer;
+  readonly solo: SoloRule;
+}
+
+/** How many more runs a worker may hold, and which starts on their way keep a slot free. */
+export class Slots {
+  readonly #params: SlotsParams;
+  /** Oldest first. */
+  readonly #reserved = new Set<{ readonly since: number }>();
+
+  constructor(params: SlotsParams) {
+    this.#params = params;
+  }
+
+  get free(): number {
+    const { solo, concurrency, held } = this.#params;
+    return solo.exclusive ? 0 : concurrency - held.count - this.#reserved.size;
+  }
+
+  get allFree(): boolean {
+    return this.#params.held.count === 0 && this.#reserved.size === 0;
+  }
+
+  /** Since when the oldest claim or start has been on its way whose answer may bring us a run. */
+  get askingSince(): number | undefined {
+    const [reservation] = this.#reserved;
+    const claim = this.#params.claimer.askingSince;
+    return claim !== undefined && reservation ? Math.min(claim, reservation.since) : (claim ?? reservation?.since);
+  }
+
+  /** A slot for a run that is about to be started here; undefined when there is none. */
+  reserve(): SlotReservation | undefined {
+    const { ports, registry, held, lease, claimer } = this.#params;
+    if (this.free <= claimer.asking || !lease.active()) return undefined;
+    const reservation = { since: ports.clock.monotonic() };
+    this.#reserved.add(reservation);
+    const { workerId } = lease;
+    return {
+      workerId,
+      settle: (run) => {
+        this.#reserved.delete(reservation);
+        const ours = run && run.heldBy === workerId && run.epoch === 1 && lease.workerId === workerId;
+        if (ours && registry.has(run.workflow, run.version)) return held.activate(run, []);
+        // The store chose a version that this worker does not have.
+        if (ours) void giveBackRun(ports, workerId, run);
+        claimer.slotFreed();
+      },
+    };
+  }
+}

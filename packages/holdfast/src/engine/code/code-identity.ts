@@ -1,0 +1,17 @@
+import { createHash } from "node:crypto";
+import type { AnyWorkflow } from "../../define/definitions.ts";
+import type { Environment } from "../../ports/environment.ts";
+
+/**
+ * Tells one deployment of a workflow's code from another: the text of the function and of the program around it, since a bug
+ * may be in what the function calls. The same source compiled by another tool counts as another: whoever takes up a run for
+ * no good reason parks it again, and nothing is executed.
+ */
+export function codeIdentity({ fn, definedAt }: AnyWorkflow, environment: Environment | undefined): string {
+  const file = definedAt?.replace(/:\d+:\d+$/, "");
+  const program = file === undefined ? undefined : environment?.programDigest(file);
+  return createHash("sha256")
+    .update(`${String(fn)}\0${program ?? ""}`)
+    .digest("hex")
+    .slice(0, 32);
+}

@@ -1,0 +1,94 @@
+import type { AnyWorkflow } from "../../define/definitions.ts";
+import { invalidValue, validateWith } from "../../define/standard-schema.ts";
+import { classifyError } from "../../errors/classify.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { shouldRetry } from "../../errors/retry-rule.ts";
+import { mayTryAgain, tryAgainInMs } from "../../model/retry-policy.ts";
+import type { Environment } from "../../ports/environment.ts";
+import type { Machine, MachineParams } from "../../replay/machine.ts";
+import type { RunCode, WorkflowBody } from "../../replay/run-code.ts";
+import { RunMachine } from "../../replay/run-machine.ts";
+import { codeIdentity } from "./code-identity.ts";
+
+/** Which workflow versions a worker can run. */
+export class WorkflowRegistry {
+  readonly all: readonly AnyWorkflow[];
+  /** By name, then by version. */
+  readonly #codes = new Map<string, Map<string, WorkflowCode>>();
+
+  constructor(workflows: readonly AnyWorkflow[], environment: Environment | undefined) {
+    this.all = [...new Set(workflows)];
+    for (const definition of this.all) {
+      const versions = this.#codes.get(definition.name) ?? new Map<string, WorkflowCode>();
+      if (versions.has(definition.version)) {
+        throw new HoldfastError(
+          "duplicate_workflow",
+          `Workflow "${definition.name}" version "${definition.version}" is registered twice with different code. Give one of them another version.`,
+        );
+      }
+      versions.set(definition.version, codeOf(definition, environment));
+      this.#codes.set(definition.name, versions);
+    }
+  }
+
+  /** What the store is asked for, and which code would run it. */
+  get handlers(): { readonly workflow: string; readonly version: string; readonly code: string }[] {
+    return this.all.map(({ name, version }) => {
+      const { identity } = this.code(name, version) as WorkflowCode;
+      return { workflow: name, version, code: identity };
+    });
+  }
+
+  has(name: string, version: string): boolean {
+    return this.code(name, version) !== undefined;
+  }
+
+  code(name: string, version: string): WorkflowCode | undefined {
+    return this.#codes.get(name)?.get(version);
+  }
+}
+
+/** What the engine needs of a workflow definition to execute a run. */
+export interface WorkflowCode {
+  /** Makes the machine of one run. */
+  readonly machine: (params: MachineParams) => Machine;
+  /** File and line of the definition, for messages. */
+  readonly definedAt: string | undefined;
+  /** Tells this code from that of other deployments. */
+  readonly identity: string;
+  readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
+}
+
+function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
+  const { retry, retryIf, onBug } = definition;
+  const fn = definition.fn as WorkflowBody;
+  const body = definition.outputSchema ? checkedBody(definition, fn) : fn;
+  const retryRun = retry
+    ? (error: unknown, attempt: number): boolean =>
+        mayTryAgain(retry, { attempt }, () => shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }))
+    : undefined;
+  const code: RunCode = { body, onBug, retryRun };
+  return {
+    definedAt: definition.definedAt,
+    machine: (params) => new RunMachine(params, code),
+    identity: codeIdentity(definition, environment),
+    retryDelayMs: (error, attempt, random) => {
+      const { retryAfterMs } = classifyError(error);
+      return retry ? tryAgainInMs(retry, { attempt, retryAfterMs }, random) : 0;
+    },
+  };
+}
+
+/** The body, with its output checked against the schema. */
+function checkedBody(definition: AnyWorkflow, body: WorkflowBody): WorkflowBody {
+  const schema = definition.outputSchema as NonNullable<AnyWorkflow["outputSchema"]>;
+  return async (ctx, input) => {
+    const result = validateWith(schema, await body(ctx, input));
+    if (result instanceof Promise) {
+      const message = `The output schema of workflow "${definition.name}" is asynchronous. Workflow code cannot wait for it; use one that answers at once.`;
+      throw new HoldfastError("invalid_output", message);
+    }
+    if (result.ok) return result.value;
+    throw invalidValue("invalid_output", `output of workflow "${definition.name}"`, result.issues);
+  };
+}

@@ -1,0 +1,89 @@
+import type { HistoryEvent } from "../../model/event.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { RunCommit, Transition } from "../../ports/store.ts";
+import type { Machine } from "../../replay/machine.ts";
+
+/** How much of one live run is durable, and the commit that is on its way to the store. */
+export class RunCommits {
+  #commit: number;
+  #durableSeq: number;
+  #durableConsumed: number;
+  #inFlight: RunCommit | undefined;
+  #eventsThisHold = 0;
+
+  constructor({ commit, eventCount, consumed }: Run) {
+    this.#commit = commit;
+    this.#durableSeq = eventCount;
+    this.#durableConsumed = consumed;
+  }
+
+  get writing(): boolean {
+    return this.#inFlight !== undefined;
+  }
+
+  get durableSeq(): number {
+    return this.#durableSeq;
+  }
+
+  get durableConsumed(): number {
+    return this.#durableConsumed;
+  }
+
+  /** How many events were handed out since the run was claimed. */
+  get eventsThisHold(): number {
+    return this.#eventsThisHold;
+  }
+
+  /** Whether nobody else has written to the run since. */
+  matches(run: Run): boolean {
+    return run.commit === this.#commit;
+  }
+
+  beginHold(): void {
+    this.#eventsThisHold = 0;
+  }
+
+  /** Takes what the machine has to write; undefined when there is nothing. */
+  take(run: Run, machine: Machine, consumed: number, transition: Transition): RunCommit | undefined {
+    const events = machine.divergence ? NONE : machine.takeFresh();
+    const set = machine.takeFreshAttributes();
+    const attributes = set && { ...run.attributes, ...set };
+    if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    const commit: RunCommit = {
+      namespace: run.namespace,
+      runId: run.runId,
+      // Not the worker's id of now: one that was declared dead signs on under another, and does not hold this run by that.
+      workerId: run.heldBy as string,
+      epoch: run.epoch,
+      commit: this.#commit,
+      events,
+      // Messages whose events are not written are still in the inbox.
+      consumed: machine.divergence ? this.#durableConsumed : consumed,
+      attributes,
+      clearDeadline: machine.cancelCause !== undefined || machine.compensating,
+      transition,
+    };
+    this.#inFlight = commit;
+    this.#eventsThisHold += events.length;
+    return commit;
+  }
+
+  /** The store has answered: the commit that was on its way, if there was one. */
+  answered(): RunCommit | undefined {
+    const flight = this.#inFlight;
+    this.#inFlight = undefined;
+    return flight;
+  }
+
+  written({ events, consumed }: RunCommit): void {
+    this.#commit += 1;
+    this.#durableSeq = events.at(-1)?.seq ?? this.#durableSeq;
+    this.#durableConsumed = consumed;
+  }
+
+  /** Events that are not known to be in the store, in order. */
+  unwritten(machine: Machine): readonly HistoryEvent[] {
+    return [...(this.#inFlight?.events ?? NONE), ...machine.fresh];
+  }
+}

@@ -1,0 +1,60 @@
+import type { StoreTime } from "../../calls/store-time.ts";
+import type { EventDraft } from "../../model/event.ts";
+import type { Run } from "../../model/run.ts";
+import type { Timer } from "../../ports/clock.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import type { HeldRun } from "./held-run.ts";
+
+const NOTHING: readonly EventDraft[] = [];
+
+/** Timers and the deadline that are due, as events. */
+export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
+  const deadlineAt = openDeadline(machine, run);
+  if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
+  const now = storeTime.now();
+  const due = [...machine.timers].filter((op) => (op.fireAt as number) <= now);
+  due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
+  const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
+  return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
+}
+
+/**
+ * Whether the deadline had passed when the run was first taken, be it before its start time or for want of a worker. That is for
+ * the store to say, so that whoever takes it up again comes to the same.
+ */
+export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
+  return startedAt !== null && deadlineAt !== null && startedAt >= deadlineAt;
+}
+
+/** The earliest of the times after `after` at which something becomes due by itself. */
+export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, after: number): number | null {
+  let dueAt = earlier(null, openDeadline(machine, run), after);
+  for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
+  for (const op of idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
+  return dueAt;
+}
+
+/** While a run is held, its timers are ours to watch; once it is suspended they are the store's. */
+export function wakeTimer(
+  { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
+  held: Pick<HeldRun, "machine" | "run" | "poke">,
+  idle: Iterable<DrivenOp>,
+): Timer | undefined {
+  const { machine, run } = held;
+  if (nextDueAt(machine, run, idle, 0) === null) return undefined;
+  const now = storeTime.now();
+  const dueAt = nextDueAt(machine, run, idle, now);
+  return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => held.poke());
+}
+
+function earlier(dueAt: number | null, at: number | null | undefined, after: number): number | null {
+  if (at == null || at <= after) return dueAt;
+  return dueAt === null ? at : Math.min(dueAt, at);
+}
+
+/** When the run times out; null once it is being wound up, because it ends as what began that. */
+function openDeadline(machine: Machine, run: Run): number | null {
+  return machine.cancelCause === undefined && !machine.compensating ? run.deadlineAt : null;
+}

@@ -1,0 +1,110 @@
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import { type ErrorRecordOptions, toErrorRecord } from "../../errors/error-record.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
+import type { HistoryEvent } from "../../model/event.ts";
+import { DEFAULT_LIMITS } from "../../model/limits.ts";
+import type { Run } from "../../model/run.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Codec } from "../../ports/codec.ts";
+import { type Logger, silentLogger } from "../../ports/logger.ts";
+import type { Random } from "../../ports/random.ts";
+import type { StepInterceptor } from "../../ports/step-interceptor.ts";
+import type { Store, Transition } from "../../ports/store.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import type { Driver, MachineParams } from "../../replay/machine.ts";
+import { TurnLoop } from "../../replay/turn-loop.ts";
+import type { RepeatedLines } from "../../report/repeated-lines.ts";
+import type { InboxReader } from "../claim/inbox-reader.ts";
+import type { Committer } from "../commit/committer.ts";
+import type { Lease } from "../lease/lease.ts";
+import { StepWatch } from "../steps/step-watch.ts";
+import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
+import type { HeldRun } from "./held-run.ts";
+
+/** What a run executor has from the worker that it lives on. */
+export interface ExecutorHost {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly codec: Codec;
+  readonly log: Logger;
+  readonly lines: RepeatedLines;
+  readonly storeTime: StoreTime;
+  readonly loop: TurnLoop;
+  readonly committer: Committer;
+  readonly lease: Lease;
+  readonly inbox: InboxReader;
+  readonly store: Store;
+  readonly steps: StepInterceptor | undefined;
+  readonly telemetry: Telemetry | undefined;
+  /** What history keeps of an error. */
+  readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
+  readonly watch: StepWatch;
+  readonly opsMax: number;
+  /** A function that returns while ops are pending has failed; else there is a warning. */
+  readonly failForgotten: boolean;
+  /** How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own. */
+  readonly windUpMs: number;
+  /** After this many events in one hold a run is given back, so that others get their turn. */
+  readonly eventsPerHoldMax: number;
+  draining(): boolean;
+  /** Events of the run became durable. */
+  progressed(executor: HeldRun): void;
+  /** The executor no longer holds its run. */
+  left(executor: HeldRun, leaving: Leaving): void;
+}
+
+export type Leaving =
+  | { readonly how: "suspended"; readonly availableAt: number | null }
+  | { readonly how: "closed"; readonly transition: Transition }
+  | { readonly how: "lost" };
+
+/** What the machine of a run on this worker is made of. One without a driver is for looking where the code asks for what. */
+export function machineParams(
+  { codec, log, record, opsMax, failForgotten }: ExecutorHost,
+  run: Run,
+  history: readonly HistoryEvent[],
+  begun: boolean,
+  driver: Driver | undefined,
+): MachineParams {
+  const looks = driver === undefined;
+  const quietly = looks ? silentLogger : log;
+  return { run, codec, log: quietly, record, history, begun, opsMax, failForgotten, locate: looks, driver };
+}
+
+type Parts = Pick<
+  ExecutorHost,
+  "storeTime" | "lines" | "committer" | "lease" | "inbox" | "draining" | "progressed" | "left"
+> & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
+
+/** The host of one worker's executors, put together from its ports and its parts. */
+export function executorHost(parts: Parts): ExecutorHost {
+  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
+  const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
+  const { windUpMs, eventsPerHoldMax } = options.tuning;
+  const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
+  return {
+    clock,
+    random,
+    codec,
+    log,
+    lines,
+    storeTime,
+    loop: new TurnLoop((callback) => clock.immediate(callback)),
+    watch: new StepWatch(clock),
+    committer,
+    lease,
+    inbox,
+    store,
+    steps,
+    telemetry,
+    record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+    opsMax,
+    failForgotten: ports.onForgotten === "fail",
+    windUpMs,
+    eventsPerHoldMax,
+    draining,
+    progressed,
+    left,
+  };
+}

@@ -1,0 +1,53 @@
+import type { EventDraft, EventMeta } from "../../model/event.ts";
+import { outcomeMessageId } from "../../model/ids.ts";
+import type { Message } from "../../model/message.ts";
+import type { Machine } from "../../replay/machine.ts";
+
+/** An event that waits for its turn; `number` is that of the message it came from. */
+export interface QueuedDraft extends EventDraft {
+  readonly number?: number;
+}
+
+/** What a message from the inbox becomes in history. */
+export function messageDraft(message: Message): QueuedDraft {
+  const { messageId, number, payload } = message;
+  if (message.kind === "cancel") {
+    const meta = message.name === "" ? { messageId } : { messageId, reason: message.name };
+    return { type: "cancel_requested", op: null, meta, number };
+  }
+  const isSignal = message.kind === "signal";
+  const type = isSignal ? "signal_received" : "step_completed";
+  const op = isSignal || isOwnOutcome(message) ? message.name : null;
+  const meta = { messageId };
+  return payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
+}
+
+/**
+ * Whether it is what a transaction step of the run has come to. The successor of a run inherits its inbox, but has nothing to do
+ * with what its predecessor's steps have come to.
+ */
+export function isOwnOutcome({ kind, name, messageId, runId }: Message): boolean {
+  return kind === "outcome" && messageId === outcomeMessageId(runId, name);
+}
+
+/** Whether it is what a transaction step of the run has come to, from the inbox. */
+function isOutcome({ type, op, number }: QueuedDraft): boolean {
+  return number !== undefined && type === "step_completed" && op !== null;
+}
+
+/**
+ * The outcome of a transaction step says which attempt it was (what history knows of the failed ones, plus one), and how long it
+ * took, unless it was another process that made it.
+ */
+export function withAttempt(draft: QueuedDraft, machine: Machine): EventDraft {
+  if (!isOutcome(draft)) return draft;
+  const { failedAttempts = 0, committedMs = 0 } = machine.op(draft.op)?.step ?? {};
+  const about = attemptMeta(failedAttempts + 1, committedMs);
+  return about === undefined ? draft : { ...draft, meta: { ...draft.meta, ...about } };
+}
+
+/** What an event says of an attempt: nothing of a first one that took no time, which is what most are. */
+export function attemptMeta(attempt: number, ms: number): Pick<EventMeta, "attempt" | "ms"> | undefined {
+  if (ms < 1) return attempt === 1 ? undefined : { attempt };
+  return attempt === 1 ? { ms } : { attempt, ms };
+}

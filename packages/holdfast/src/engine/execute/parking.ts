@@ -1,0 +1,70 @@
+import type { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
+import type { HistoryEvent } from "../../model/event.ts";
+import type { Transition } from "../../ports/store.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { WorkflowCode } from "../code/workflow-registry.ts";
+import type { Committable } from "../commit/committer.ts";
+import type { RunCommits } from "../commit/run-commits.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import { type Explanation, foreignAwait } from "./explanations.ts";
+import type { RunPhase } from "./run-phase.ts";
+
+/** Codes of what other code may be able to deal with. */
+const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
+
+/** A live run that may have to be parked. */
+export interface Parkable extends Committable {
+  readonly machine: Machine;
+  machineFor(history: readonly HistoryEvent[], looks: boolean): Machine;
+  /** Whatever its steps are doing is stopped, and nothing becomes due any more. */
+  halt(reason: HoldfastError): void;
+}
+
+/** Decides whether one live run is to be parked, and why: nothing here can go on with it. */
+export class Parking {
+  readonly #host: ExecutorHost;
+  readonly #code: WorkflowCode;
+  readonly #run: Parkable;
+  readonly #phase: RunPhase;
+  readonly #commits: RunCommits;
+
+  constructor(host: ExecutorHost, code: WorkflowCode, run: Parkable, phase: RunPhase, commits: RunCommits) {
+    this.#host = host;
+    this.#code = code;
+    this.#run = run;
+    this.#phase = phase;
+    this.#commits = commits;
+  }
+
+  /** A deployment of other code may take the run up, if it was the code's fault. */
+  transition(error: ErrorRecord): Transition {
+    return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
+  }
+
+  /** The code has done what it must not. */
+  violated(violation: HoldfastError): void {
+    // What the code does meanwhile comes from the same mistake.
+    if (this.#phase.explaining) return;
+    if (violation.code === "foreign_await") this.explain(foreignAwait, violation.cause);
+    else this.park(violation);
+  }
+
+  /** What it takes time to find out about. Until it is known, nothing is delivered, and the run stays here. */
+  explain(explain: Explanation, cause?: unknown): void {
+    if (!this.#phase.here || this.#phase.inTrouble) return;
+    this.#phase.explain();
+    const { machine } = this.#run;
+    const looking = (history: readonly HistoryEvent[]): Machine => this.#run.machineFor(history, true);
+    const unwritten = this.#commits.unwritten(machine);
+    const about = { machine, looking, definedAt: this.#code.definedAt, unwritten, cause };
+    void explain(about, this.#host).then((error) => this.park(error));
+  }
+
+  park(error: HoldfastError): void {
+    if (!this.#phase.here || this.#phase.parkedWith) return;
+    this.#phase.park(this.#host.record(error));
+    this.#run.halt(error);
+    if (!this.#commits.writing) this.#host.committer.request(this.#run);
+  }
+}

@@ -1,0 +1,102 @@
+import { readWholeHistory } from "../../calls/history-reader.ts";
+import { untilAnswered } from "../../calls/store-retry.ts";
+import { describeValue } from "../../errors/safe-read.ts";
+import type { Attributes, EventDraft, HistoryEvent } from "../../model/event.ts";
+import type { Message } from "../../model/message.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { ExecutorHost } from "./executor-host.ts";
+import type { Look } from "./looks.ts";
+
+/** What is left of events that are not durable when a look is taken back, and all after it. */
+interface TakenBack {
+  /** Events before it. */
+  readonly kept: readonly HistoryEvent[];
+  /** What has become of steps since: to be delivered again. Timers fire again, and messages are read again. */
+  readonly results: readonly EventDraft[];
+}
+
+/** From where the code of a run goes on when its last turns are taken back. */
+export interface Resumption {
+  /** Has what is kept of events that are not durable. */
+  readonly machine: Machine;
+  readonly results: readonly EventDraft[];
+  readonly messages: readonly Message[];
+}
+
+/** Takes back the last turns of one live run: finds what the run was before them. May happen several times. */
+export class Rewind {
+  readonly #run: Pick<Run, "namespace" | "runId">;
+  readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
+  readonly #machineFor: (history: readonly HistoryEvent[]) => Machine;
+  /** Its durable history, once that was needed: it may be needed again. */
+  #durable: HistoryEvent[] | undefined;
+
+  constructor(
+    run: Pick<Run, "namespace" | "runId">,
+    host: ExecutorHost,
+    machineFor: (history: readonly HistoryEvent[]) => Machine,
+  ) {
+    this.#run = run;
+    this.#host = host;
+    this.#machineFor = machineFor;
+  }
+
+  /** The turns from this look on are taken back; undefined when that cannot be done, or nobody wants it any more. */
+  async read(look: Look, before: Machine, durableSeq: number, giveUp: () => boolean): Promise<Resumption | undefined> {
+    const { kept, results } = takeBack(before.fresh, look);
+    const { namespace, runId } = this.#run;
+    const known = { namespace, runId, eventCount: durableSeq, history: this.#durable };
+    try {
+      const { history, messages } = await readBack(this.#host, known, look.consumed, giveUp);
+      if (giveUp()) return undefined;
+      this.#durable = history;
+      const machine = this.#machineFor([...history, ...kept]);
+      machine.putBack(kept, attributesIn(kept));
+      return { machine, results, messages };
+    } catch (error) {
+      if (giveUp()) return undefined;
+      this.#host.log.error(
+        { runId: this.#run.runId, error: describeValue(error) },
+        "could not read a run again; giving it up",
+      );
+      return undefined;
+    }
+  }
+
+  /** These events are durable now. */
+  written(events: readonly HistoryEvent[]): void {
+    for (const event of this.#durable ? events : NONE) this.#durable?.push(event);
+  }
+}
+
+function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
+  const kept = fresh.filter((event) => event.seq < look.seq);
+  const results = fresh
+    .filter(({ seq, type, meta }) => seq >= look.seq && type.startsWith("step_") && meta?.messageId === undefined)
+    .map(({ seq: _seq, at: _at, ...draft }) => draft);
+  return { kept, results };
+}
+
+/** The durable part of a run that is held here: its history, unless that is known, and the messages after that many. */
+async function readBack(
+  host: Pick<ExecutorHost, "clock" | "random" | "store">,
+  run: Pick<Run, "namespace" | "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
+  after: number,
+  giveUp: () => boolean,
+): Promise<{ readonly history: HistoryEvent[]; readonly messages: readonly Message[] }> {
+  const { namespace, runId } = run;
+  const inbox = (): Promise<readonly Message[]> => host.store.inbox.read({ runs: [{ namespace, runId, after }] });
+  const [history, messages] = await Promise.all([
+    run.history ?? readWholeHistory(host, run, giveUp),
+    untilAnswered(host, inbox, giveUp),
+  ]);
+  return { history, messages };
+}
+
+/** The attributes that these events set, all in all. */
+function attributesIn(events: readonly HistoryEvent[]): Attributes | null {
+  const set = events.flatMap(({ type, meta }) => (type === "attributes_set" ? [meta?.attributes ?? {}] : []));
+  return set.length === 0 ? null : Object.assign({}, ...set);
+}

@@ -1,0 +1,399 @@
+/**
+ * The run executor: one live run on one worker. It drives the run's machine (replay/machine.ts), starts what the code asks for, and
+ * tells the committer what to write. Its parts know what is still to be delivered (delivery-queue.ts), what is durable
+ * (run-commits.ts), which steps run (step-board.ts), how it ends (run-end.ts), and why it cannot go on (parking.ts). Where the run
+ * stands with this worker is one of the states of run-phase.ts, which has the transitions between them.
+ *
+ * Invariants
+ *  E1. An effect starts only when every event that the code had seen when it asked is durable (op.gate ≤ durableSeq), the
+ *      lease is active, and nothing is left to deliver. The code itself runs ahead of the store.
+ *  E2. What happens to the run (results, timers, messages) goes through one queue and gets its seq when it is delivered.
+ *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
+ *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
+ *  E5. What the code has ended with becomes durable together with the end, or not at all. When the store knows of a signal that
+ *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back (rewind.ts) and taken again behind
+ *      it.
+ */
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { describeValue } from "../../errors/safe-read.ts";
+import { eventRole, type HistoryEvent } from "../../model/event.ts";
+import type { LiveRun } from "../../model/live-run.ts";
+import type { Message } from "../../model/message.ts";
+import type { Run } from "../../model/run.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { Timer } from "../../ports/clock.ts";
+import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
+import type { Driver, Machine } from "../../replay/machine.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { TurnTaker } from "../../replay/turn-loop.ts";
+import type { WorkflowCode } from "../code/workflow-registry.ts";
+import type { Committable } from "../commit/committer.ts";
+import { RunCommits } from "../commit/run-commits.ts";
+import { StepBoard, type StepOwner } from "../steps/step-board.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
+import { type ExecutorHost, machineParams } from "./executor-host.ts";
+import { divergence, foreignAwait } from "./explanations.ts";
+import { liveView } from "./live-view.ts";
+import type { Look } from "./looks.ts";
+import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { type Parkable, Parking } from "./parking.ts";
+import { Rewind } from "./rewind.ts";
+import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
+import { RunPhase } from "./run-phase.ts";
+
+export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, StepOwner {
+  readonly runId: string;
+  /** For the turn loop alone. */
+  inLine = false;
+  readonly #host: ExecutorHost;
+  readonly #code: WorkflowCode;
+  readonly #steps: StepBoard;
+  /** Whether its code may have been called under an earlier claim. */
+  readonly #begun: boolean;
+  readonly #queue: DeliveryQueue;
+  readonly #commits: RunCommits;
+  readonly #phase = new RunPhase();
+  readonly #parking: Parking;
+  /** Another one when the code's last turns are taken back. */
+  #machine: Machine;
+  #run: Run;
+  #wake: Timer | undefined;
+  /** Once its code has ended. */
+  #end: RunEnd | undefined;
+  /** Once its code's last turns were taken back. */
+  #rewind: Rewind | undefined;
+
+  constructor(
+    host: ExecutorHost,
+    code: WorkflowCode,
+    run: Run,
+    history: readonly HistoryEvent[],
+    messages: readonly Message[],
+  ) {
+    this.#host = host;
+    this.#run = run;
+    this.runId = run.runId;
+    this.#queue = new DeliveryQueue(run.consumed);
+    this.#commits = new RunCommits(run);
+    this.#parking = new Parking(host, code, this, this.#phase, this.#commits);
+    this.#code = code;
+    // A step that has begun may have ended in the inbox, before the first commit.
+    this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
+    this.#machine = this.machineFor(history);
+    this.#steps = new StepBoard(host, this.#machine, this);
+    this.takeMessages(messages);
+    host.loop.ready(this);
+  }
+
+  get machine(): Machine {
+    return this.#machine;
+  }
+
+  get run(): Run {
+    return this.#run;
+  }
+
+  /** Whether this worker has the run. */
+  get here(): boolean {
+    return this.#phase.here;
+  }
+
+  /** Whether the run waits in the store, and its memory here. */
+  get suspended(): boolean {
+    return this.#phase.suspended;
+  }
+
+  /** A machine that has seen that much. One that looks is for finding out where the code asks for what. */
+  machineFor(history: readonly HistoryEvent[], looks = false): Machine {
+    return this.#code.machine(machineParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
+  }
+
+  /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
+  matches(run: Run): boolean {
+    return this.suspended && run.epoch === this.#run.epoch + 1 && this.#commits.matches(run);
+  }
+
+  /** The run was claimed again and nobody else had it in between: it goes on from memory. */
+  reactivate(run: Run, messages: readonly Message[]): void {
+    this.#run = run;
+    this.#phase.hold();
+    this.#commits.beginHold();
+    this.takeMessages(messages);
+    this.#host.loop.ready(this);
+  }
+
+  takeMessages(messages: readonly Message[]): void {
+    if (this.here && this.#queue.take(messages)) this.#host.loop.ready(this);
+  }
+
+  /** The store has more messages than have been taken in. */
+  isBehind(delivered: number): boolean {
+    return delivered > this.#queue.queuedMessages && this.here && !this.#phase.lettingGo;
+  }
+
+  /** Whether it has had its run under this epoch until now, and is not letting it go. */
+  keeps(epoch: number): boolean {
+    return this.#run.epoch === epoch && this.here && !this.#phase.lettingGo;
+  }
+
+  get writing(): boolean {
+    return this.#commits.writing;
+  }
+
+  get queuedMessages(): number {
+    return this.#queue.queuedMessages;
+  }
+
+  /** For people who ask what the run does; undefined while that is not known. */
+  look(): LiveRun | undefined {
+    const busy = this.#commits.writing || this.#queue.length > 0 || !this.#phase.held;
+    return this.here ? liveView(this.#machine, this.#steps, this.#commits.durableSeq, busy) : undefined;
+  }
+
+  /** Something outside has changed (the lease is back, the worker drains, code elsewhere asks): see what can be done. */
+  poke(): void {
+    if (this.here) this.#host.loop.ready(this);
+  }
+
+  /** Memory is needed for others; the run itself is suspended and loses nothing. */
+  evict(): void {
+    this.#phase.leave();
+  }
+
+  /** The run belongs to somebody else now: everything that was going on here is stopped and forgotten. */
+  drop(): void {
+    if (this.#phase.gone) return;
+    this.#phase.leave();
+    this.halt(new HoldfastError("lease_lost", `This worker no longer holds run ${this.runId}.`));
+    this.#host.committer.forget(this);
+    this.#host.left(this, { how: "lost" });
+  }
+
+  halt(reason: HoldfastError): void {
+    this.#steps.discardAll(reason);
+    this.#wake?.cancel();
+  }
+
+  // Turns -------------------------------------------------------------------------------------------------------------
+
+  openTurn(): boolean {
+    // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
+    if (!this.#phase.held) return false;
+    try {
+      return this.#openNext();
+    } catch (error) {
+      if (isHoldfastError(error, "invariant_broken")) throw error;
+      // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
+      this.#machine.close();
+      this.#parking.park(
+        isHoldfastError(error) ? error : new HoldfastError("codec_failed", describeValue(error), { cause: error }),
+      );
+      return false;
+    }
+  }
+
+  #openNext(): boolean {
+    const machine = this.#machine;
+    if (!machine.started) {
+      const end = machine.replaying || this.#rewind ? undefined : this.#queue.endUnstarted(this.#run, this.#begun);
+      if (!end) {
+        machine.start();
+        return true;
+      }
+      machine.endUnstarted(end);
+    }
+    if (machine.replaying && machine.replayNext()) return true;
+    this.#steps.adopt();
+    const missed = hasEnded(machine.outcome) ? this.#queue.missedLook() : undefined;
+    if (missed) {
+      // What is on its way to the store may become durable, and then it stays.
+      if (!this.#commits.writing) void this.#takeBack(missed);
+      return false;
+    }
+    const now = this.#host.storeTime.now();
+    while (!machine.divergence) {
+      const draft = this.#queue.next(machine);
+      if (!draft) break;
+      if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
+      if (eventRole(draft.type) === "note") machine.note(draft, now);
+      else if (machine.deliverLive(withAttempt(draft, machine), now)) return true;
+    }
+    if (machine.divergence) this.#parking.explain(divergence);
+    else this.#settle();
+    return false;
+  }
+
+  closeTurn(): void {
+    const machine = this.#machine;
+    machine.close();
+    if (!this.here) return;
+    if (machine.divergence) return this.#parking.explain(divergence);
+    if (machine.violation) return this.#parking.violated(machine.violation);
+    this.#steps.takeAsked();
+    if (machine.replaying || this.#queue.length > 0) this.#host.loop.ready(this);
+    else this.#settle();
+  }
+
+  /** Everything has been delivered: do what the code wants, and see to it that it is written. */
+  #settle(): void {
+    const machine = this.#machine;
+    if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
+    if (machine.divergence) return;
+    this.#steps.takeAsked();
+    // While the end may still be taken back, so may be the need to stop anything.
+    if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#steps.stopWithdrawn();
+    // Code that is told of its abort may do something for which the run is parked.
+    if (this.#queue.length > 0 || this.#phase.parkedWith) return;
+    if (!machine.outcome) {
+      for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
+      if (this.#queue.length > 0) return;
+      if (!machine.waiting) return this.#parking.explain(foreignAwait);
+      this.#steps.startDue();
+    } else if (machine.outcome.type === "retried") this.#steps.startPrepared();
+    if (this.#queue.length > 0 || this.#commits.writing) return;
+    const transition = this.#transition();
+    if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
+      this.#host.committer.request(this);
+    this.#wake?.cancel();
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
+  }
+
+  push(draft: QueuedDraft): void {
+    this.#queue.push(draft);
+    this.#host.loop.ready(this);
+  }
+
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: DrivenOp): boolean {
+    return op.gate <= this.#commits.durableSeq;
+  }
+
+  hasConsumed(message: Message): boolean {
+    return message.number <= this.#queue.consumed;
+  }
+
+  // Commits -------------------------------------------------------------------------------------------------------------
+
+  takeCommit(): RunCommit | undefined {
+    const machine = this.#machine;
+    if (!this.here || this.#commits.writing || this.#phase.rewinding) return undefined;
+    // What the code has ended with is written together with the end, or not at all.
+    if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
+    if (machine.inTurn)
+      throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
+    const commit = this.#commits.take(this.#run, machine, this.#queue.consumed, this.#transition());
+    // It was to be let go of when this was asked for, and something has become due since: that is to start here.
+    if (!commit) this.poke();
+    else if (commit.transition.type !== "hold") this.#phase.letGo();
+    return commit;
+  }
+
+  #transition(): Transition {
+    const machine = this.#machine;
+    const { outcome } = machine;
+    const error = this.#phase.parkedWith;
+    if (error) return this.#parking.transition(error);
+    const hold = holding(machine);
+    const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
+    if (machine.inTurn || machine.replaying || !machine.started || this.#phase.inTrouble || undelivered) return hold;
+    if (outcome?.type === "retried" && (this.#steps.running > 0 || this.#steps.hasPrepared())) return hold;
+    if (outcome) {
+      this.#end ??= new RunEnd(this.#code, this.#host);
+      return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
+    }
+    if (this.#steps.running > 0) return hold;
+    // Let go of for others' sake; but not between the record of an attempt's start and the attempt.
+    if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
+    return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
+  }
+
+  /** No new attempt is to start here. */
+  yielding(): boolean {
+    return this.#host.draining() || this.#commits.eventsThisHold >= this.#host.eventsPerHoldMax;
+  }
+
+  committed(outcome: CommitOutcome, messages: readonly Message[]): void {
+    const flight = this.#commits.answered();
+    if (!this.here || !flight) return;
+    if (outcome.outcome === "lost") return this.drop();
+    this.#phase.stay();
+    const { events, attributes, transition } = flight;
+    if (outcome.outcome === "behind") {
+      // Messages have come before the end: nothing of it was written.
+      this.#machine.putBack(events, attributes);
+      this.#end?.refused();
+    } else {
+      this.#commits.written(flight);
+      this.#rewind?.written(events);
+      this.#queue.durable(this.#commits.durableSeq);
+      this.#machine.written(this.#commits.durableSeq);
+      if (attributes) this.#run = { ...this.#run, attributes };
+      if (events.length > 0) this.#host.progressed(this);
+      if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+    }
+    this.takeMessages(messages);
+    if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
+    if (this.#phase.parkedWith) this.#host.committer.request(this);
+    else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
+    else this.#settle();
+  }
+
+  /**
+   * The code has ended, not knowing of a signal that the store had accepted by then. None of that is durable from its last look
+   * on: these turns are taken back, and taken again with the signal before them. Results of steps are kept.
+   */
+  async #takeBack(look: Look): Promise<void> {
+    this.#end?.takenBack();
+    this.#queue.restart(look.consumed);
+    this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
+    this.#phase.rewind();
+    const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
+    if (!this.here) return;
+    if (!resumption) return this.drop();
+    this.#machine = resumption.machine;
+    this.#queue.takeBack(look);
+    this.#steps.rebase(this.#machine);
+    this.#phase.stay();
+    this.takeMessages(resumption.messages);
+    for (const result of resumption.results) this.push(result);
+    this.#host.loop.ready(this);
+    // What is not taken back again can be written at once: it need not travel with every end that is refused.
+    if (this.#machine.fresh.length > 0 || this.#phase.parkedWith) this.#host.committer.request(this);
+  }
+
+  refused(error: unknown): void {
+    this.#commits.answered();
+    if (!this.here) return;
+    this.#phase.stay();
+    // Messages that were moved into events that cannot be written are still in the inbox.
+    this.#machine.putBack(NONE, null);
+    this.#queue.unconsume(this.#commits.durableConsumed);
+    if (this.#phase.parkedWith) return this.drop();
+    this.#parking.park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
+  }
+
+  #leave(transition: Transition): void {
+    this.#wake?.cancel();
+    if (transition.type === "suspend" || transition.type === "release") {
+      // What its code did wrong while this was on its way is dealt with when it wakes. A run that is tried again as a whole starts
+      // over from its history.
+      const broken = !this.#machine.violation && this.#phase.parkedWith;
+      if (broken || this.#end?.retried) this.#phase.leave();
+      else this.#phase.suspend();
+      this.#queue.restart(this.#queue.consumed);
+      const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();
+      this.#host.left(this, { how: "suspended", availableAt });
+      return;
+    }
+    this.#phase.leave();
+    if (transition.type === "end") this.#steps.stopWithdrawn();
+    this.#host.left(this, { how: "closed", transition });
+  }
+
+  violated(): void {
+    const { violation, inTurn } = this.#machine;
+    // In a turn the closing of the turn finds it.
+    if (violation && this.here && !inTurn) this.#parking.violated(violation);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The lease: one heartbeat keeps everything that a worker holds.
+ *
+ * Invariants
+ *  L1. The deadline counts from when the heartbeat was sent, not from when it was answered.
+ *  L2. Time is the further advanced of the monotonic and the wall clock: a machine that slept has lost its lease.
+ *  L3. Past the deadline no effect may start; what is held is kept, because only the fence may discard it.
+ *  L4. A worker that the store calls dead never comes back under its old id.
+ */
+
+import { isTransient } from "../../calls/store-retry.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { HeartbeatResult, Store } from "../../ports/store.ts";
+
+export interface LeaseParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly storeTime: StoreTime;
+  readonly log: Logger;
+  readonly namespace: string;
+  readonly leaseMs: number;
+  readonly draining: () => boolean;
+  readonly onHeartbeat: (result: HeartbeatResult) => void;
+  /** The store did not answer, or not for a long time. */
+  readonly onOutage: () => void;
+  /** The deadline had passed and has been moved on: effects may start again. */
+  readonly onRegained: () => void;
+  readonly onDead: () => void;
+}
+
+export class Lease {
+  readonly #params: LeaseParams;
+  #workerId = "";
+  #monotonicDeadline = 0;
+  #wallDeadline = 0;
+  #timer: Timer | undefined;
+  #blocked = false;
+  /** Whether the latest heartbeat is still to be answered. */
+  #waiting = false;
+
+  constructor(params: LeaseParams) {
+    this.#params = params;
+  }
+
+  get workerId(): string {
+    return this.#workerId;
+  }
+
+  /** Whether an effect may start now. */
+  active(): boolean {
+    const { clock } = this.#params;
+    const active = clock.monotonic() < this.#monotonicDeadline && clock.now() < this.#wallDeadline;
+    if (!active) this.#blocked = true;
+    return active;
+  }
+
+  /** The worker was registered by a call first sent at these times. */
+  begin(workerId: string, sentMonotonic: number, sentWall: number): void {
+    this.#workerId = workerId;
+    this.#monotonicDeadline = 0;
+    this.#renew(sentMonotonic, sentWall);
+    this.#schedule(this.#params.leaseMs / 3 - (this.#params.clock.monotonic() - sentMonotonic));
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#workerId = "";
+    this.#monotonicDeadline = 0;
+  }
+
+  /** Sends a heartbeat out of turn; whether the store has answered it without delay, and calls this worker live. */
+  probe(): Promise<boolean> {
+    if (this.#workerId === "") return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = this.#params.clock.setTimer(this.#params.leaseMs / 3, () => resolve(false));
+      void this.#beat().then((prompt) => {
+        timer.cancel();
+        resolve(prompt);
+      });
+    });
+  }
+
+  /** Tells the store at once that this worker drains, instead of with the next heartbeat. */
+  report(): void {
+    if (this.#workerId !== "") void this.#beat();
+  }
+
+  #renew(sentMonotonic: number, sentWall: number): void {
+    // The answer to an older heartbeat must not shorten the lease.
+    if (sentMonotonic + this.#params.leaseMs < this.#monotonicDeadline) return;
+    this.#monotonicDeadline = sentMonotonic + this.#params.leaseMs;
+    this.#wallDeadline = sentWall + this.#params.leaseMs;
+    if (!this.#blocked) return;
+    this.#blocked = false;
+    this.#params.onRegained();
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#params.clock.setTimer(delayMs, () => void this.#beat());
+  }
+
+  async #beat(): Promise<boolean> {
+    const { clock, store, storeTime, namespace, leaseMs } = this.#params;
+    const workerId = this.#workerId;
+    const sentMonotonic = clock.monotonic();
+    const sentWall = clock.now();
+    // One that is never answered must not be the last.
+    this.#schedule(leaseMs / 3);
+    if (this.#waiting) this.#params.onOutage();
+    this.#waiting = true;
+    try {
+      const result = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining: this.#params.draining() });
+      if (this.#workerId !== workerId) return false;
+      storeTime.observe(result.now, sentMonotonic);
+      if (!result.live) {
+        this.#params.onDead();
+        return false;
+      }
+      // Others may have waited for as long, and could not renew either.
+      const prompt = clock.monotonic() - sentMonotonic < leaseMs / 3;
+      if (!prompt) this.#params.onOutage();
+      this.#renew(sentMonotonic, sentWall);
+      this.#params.onHeartbeat(result);
+      this.#schedule(leaseMs / 3);
+      return prompt;
+    } catch (error) {
+      if (this.#workerId !== workerId) return false;
+      if (isTransient(error)) this.#params.onOutage();
+      else
+        this.#params.log.error(
+          { workerId, code: isHoldfastError(error) ? error.code : undefined, error: String(error) },
+          "heartbeat failed",
+        );
+      this.#schedule(leaseMs / 10);
+      return false;
+    } finally {
+      this.#waiting = false;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The sweeper: finds workers whose lease has ended and gives their runs back. It sleeps until the earliest known lease
+ * end, so that an idle system is quiet and recovery is prompt. After an outage of the store it waits one full lease before
+ * it declares anyone dead: nobody could renew while the store was away. It sweeps only right after a heartbeat of its own
+ * that was answered without delay.
+ */
+
+import { isTransient } from "../../calls/store-retry.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Store, SweepParams } from "../../ports/store.ts";
+
+const RETURNED_PER_SWEEP_MAX = 1_000;
+/** Not more often than this, however many leases are about to end. */
+const SWEEP_MS_MIN = 250;
+
+export interface SweeperParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly leaseMs: number;
+  readonly suspectAfter: number;
+  readonly parkAfter: number;
+  /** Whether the store answers just now, and this worker is one that may judge others. */
+  readonly probe: () => Promise<boolean>;
+  /** Nothing is left to sweep now. */
+  readonly onSwept: () => void;
+}
+
+export class Sweeper {
+  readonly #params: SweeperParams;
+  #timer: Timer | undefined;
+  #running = false;
+  #quietUntil = 0;
+
+  constructor(params: SweeperParams) {
+    this.#params = params;
+  }
+
+  start(): void {
+    this.#running = true;
+    const { clock, leaseMs } = this.#params;
+    // The store may have just come back: everybody who lives gets the time to say so, which is tried every tenth of a lease.
+    this.#quietUntil = Math.max(this.#quietUntil, clock.monotonic() + leaseMs / 5);
+    void this.#sweep();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#timer?.cancel();
+  }
+
+  /**
+   * Gives back the runs of workers whose process is gone: nobody has to wait for their leases. Never rejects: should it not
+   * get through, the leases end by themselves.
+   */
+  async bury(workerIds: readonly string[]): Promise<void> {
+    const { store, log } = this.#params;
+    try {
+      for (let more = true; more; ) {
+        const result = await store.workers.sweep({ ...this.#sweepParams(), gone: workerIds });
+        const { returned, parked } = result;
+        const runs = returned === 1 ? "1 run" : `${returned} runs`;
+        if (returned > 0)
+          log.info({ workerIds, returned, parked }, `reclaimed ${runs} from a dead worker of this host and name`);
+        more = result.more;
+      }
+    } catch (error) {
+      if (!isTransient(error)) log.error({ error: String(error) }, "reclaiming the runs of a dead worker failed");
+    }
+  }
+
+  /** The store could not be reached just now. */
+  noteOutage(): void {
+    this.#quietUntil = this.#params.clock.monotonic() + this.#params.leaseMs;
+  }
+
+  #schedule(delayMs: number): void {
+    if (!this.#running) return;
+    this.#timer?.cancel();
+    this.#timer = this.#params.clock.setTimer(Math.max(SWEEP_MS_MIN, delayMs), () => void this.#sweep());
+  }
+
+  async #sweep(): Promise<void> {
+    const { clock, store, log, leaseMs } = this.#params;
+    const quietMs = this.#quietUntil - clock.monotonic();
+    if (quietMs > 0) return this.#schedule(quietMs);
+    // Not into a store that hangs: the sweep would take effect when it comes back, before anybody could renew.
+    if (!(await this.#params.probe())) return this.#schedule(leaseMs / 10);
+    // Should there never be an answer, this is when to try again.
+    this.#schedule(2 * leaseMs);
+    try {
+      const result = await store.workers.sweep(this.#sweepParams());
+      const { dead, returned, parked, timedOut } = result;
+      if (dead + returned + parked + timedOut > 0) {
+        log.warn({ dead, returned, parked, timedOut }, "took back runs that nobody took care of");
+      }
+      if (result.more) return this.#schedule(0);
+      this.#params.onSwept();
+      this.#schedule(Math.min(leaseMs, result.nextExpiryAt === null ? leaseMs : result.nextExpiryAt - result.now));
+    } catch (error) {
+      if (isTransient(error)) this.noteOutage();
+      else log.error({ error: String(error) }, "sweeping workers failed");
+      this.#schedule(leaseMs);
+    }
+  }
+
+  #sweepParams(): SweepParams {
+    const { suspectAfter, parkAfter, leaseMs } = this.#params;
+    const crashLoop = `The worker died ${parkAfter} times while it ran nothing but this run. Find out what kills it, then resume the run.`;
+    return {
+      suspectAfter,
+      parkAfter,
+      parkError: toErrorRecord(new HoldfastError("crash_loop", crashLoop)),
+      timeoutGraceMs: leaseMs,
+      timeoutError: toErrorRecord(
+        new HoldfastError("run_timed_out", "The timeout passed while no worker could take the run."),
+      ),
+      limit: RETURNED_PER_SWEEP_MAX,
+    };
+  }
+}

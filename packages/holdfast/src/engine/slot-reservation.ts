@@ -1,8 +1,0 @@
-import type { Run } from "../model/run.ts";
-
-/** A slot that is kept free while a start travels to the store. */
-export interface SlotReservation {
-  readonly workerId: string;
-  /** The store's answer, or undefined when there is none. */
-  settle(run: Run | undefined): void;
-}

@@ -1,0 +1,196 @@
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { formatDuration } from "../../model/duration.ts";
+import { idempotencyKey } from "../../model/ids.ts";
+import { isPromiseLike } from "../../model/promise-like.ts";
+import type { Run } from "../../model/run.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Logger, RunLogger } from "../../ports/logger.ts";
+import type { StepInterceptor } from "../../ports/step-interceptor.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { runLogger } from "../../replay/context/run-logger.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { StepFunction, StepInfo } from "../../replay/ops/step-options.ts";
+import type { StepWork } from "../../replay/ops/step-work.ts";
+import { aboutRun, stepName } from "../../report/failure-lines.ts";
+
+export type AttemptResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown };
+
+export interface AttemptHost {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly steps: StepInterceptor | undefined;
+  readonly telemetry: Telemetry | undefined;
+}
+
+/** Whoever started an attempt, and hears of it: of its result once, unless it was discarded. */
+export interface AttemptOwner {
+  noteStarted(attempt: Attempt): void;
+  done(attempt: Attempt, result: AttemptResult): void;
+}
+
+/** One execution of a step's function: abortable, with a time limit, reported exactly once. */
+export class Attempt implements StepInfo {
+  op: DrivenOp;
+  readonly attempt: number;
+  readonly startedAt: number;
+  /** Whether history says that it has started. */
+  recorded = false;
+  /** Whether the step's function has been called. */
+  called = true;
+  /** Where it stands among the attempts of its run that are under way; -1 when it does not. */
+  place = -1;
+  readonly #owner: AttemptOwner;
+  readonly #run: Run;
+  readonly #host: AttemptHost;
+  #controller: AbortController | undefined;
+  #abortReason: unknown;
+  #aborted = false;
+  #timer: Timer | undefined;
+  #endSpan: ((error: unknown) => void) | undefined;
+  #reported = false;
+
+  constructor(op: DrivenOp, run: Run, host: AttemptHost, owner: AttemptOwner) {
+    const work = op.step as StepWork;
+    this.op = op;
+    this.attempt = work.failedAttempts + 1;
+    this.#run = run;
+    this.#host = host;
+    this.startedAt = host.clock.monotonic();
+    this.#owner = owner;
+  }
+
+  /** The code's last turns are taken anew, and ask for the same op. */
+  moveTo(op: DrivenOp): void {
+    this.op = op;
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKey(this.#run.runId, this.op.id);
+  }
+
+  /** Whether its result is still to come. */
+  get open(): boolean {
+    return !this.#reported;
+  }
+
+  /** How long it has been running, in whole milliseconds. */
+  get ms(): number {
+    return Math.floor(this.#host.clock.monotonic() - this.startedAt);
+  }
+
+  /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
+  get log(): RunLogger {
+    const about = { ...aboutRun(this.#run), op: this.op.id, attempt: this.attempt };
+    return runLogger({ log: this.#host.log, about });
+  }
+
+  /** Made when first asked for: most steps never look at it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** It takes long: history is to say that it has started. */
+  noteStarted(): void {
+    this.#owner.noteStarted(this);
+  }
+
+  run(fn: StepFunction<unknown>): void {
+    const { options } = this.op.step as StepWork;
+    if (options.timeoutMs !== undefined)
+      this.limit(options.timeoutMs, () => this.#timeOut(options.timeoutMs as number));
+    const { telemetry, steps } = this.#host;
+    if (telemetry?.stepSpan) this.#endSpan = telemetry.stepSpan(this.#about());
+    holdfastStepFrame(steps ? () => steps.around(this.#about(), () => holdfastStepFrameInside(fn, this)) : fn, this);
+  }
+
+  #about(): { runId: string; workflow: string; op: string; attempt: number } {
+    const { runId, workflow } = this.#run;
+    return { runId, workflow, op: this.op.id, attempt: this.attempt };
+  }
+
+  /** Replaces the time limit; one that is over has none. */
+  limit(ms: number, onLimit: () => void): void {
+    if (this.#reported) return;
+    this.#timer?.cancel();
+    this.#timer = this.#host.clock.setTimer(ms, onLimit);
+  }
+
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** Reports the result, unless one was reported before. */
+  finish(result: AttemptResult): void {
+    this.#timer?.cancel();
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#report(result);
+    this.#owner.done(this, result);
+  }
+
+  #report(result: AttemptResult): void {
+    this.#endSpan?.(result.ok ? undefined : result.error);
+    const { telemetry, clock } = this.#host;
+    if (!telemetry) return;
+    // Without the occurrence, so that a loop does not make a label for each turn.
+    const step = stepName(this.op.id);
+    const labels = { workflow: this.#run.workflow, step, outcome: result.ok ? "completed" : "failed" };
+    telemetry.count("step_attempts", 1, labels);
+    telemetry.duration("step_attempt", clock.monotonic() - this.startedAt, labels);
+  }
+
+  /** Nobody wants the result any more. */
+  discard(reason: unknown): void {
+    if (!this.#reported) this.#endSpan?.(reason);
+    this.#reported = true;
+    this.#timer?.cancel();
+    this.abort(reason);
+  }
+
+  #timeOut(timeoutMs: number): void {
+    const error = new HoldfastError(
+      "step_timeout",
+      `Attempt ${this.attempt} of step "${this.op.id}" took longer than ${formatDuration(timeoutMs)}.`,
+      { kind: "Timeout" },
+    );
+    this.abort(error);
+    // Whether a transaction has committed can be known for certain: it says so itself.
+    if (!(this.op.step as StepWork).transaction) this.finish({ ok: false, error });
+  }
+}
+
+// The names of these functions show in asynchronous stacks; see calledInsideStep.
+function holdfastStepFrame(fn: StepFunction<unknown>, attempt: Attempt): void {
+  let result: AttemptResult;
+  try {
+    const value = fn(attempt);
+    if (isPromiseLike(value)) return void holdfastStepFrameAsync(value, attempt);
+    result = { ok: true, value };
+  } catch (error) {
+    result = { ok: false, error };
+  }
+  attempt.finish(result);
+}
+
+async function holdfastStepFrameAsync(promise: PromiseLike<unknown>, attempt: Attempt): Promise<void> {
+  let result: AttemptResult;
+  try {
+    result = { ok: true, value: await promise };
+  } catch (error) {
+    result = { ok: false, error };
+  }
+  attempt.finish(result);
+}
+
+async function holdfastStepFrameInside(fn: StepFunction<unknown>, info: StepInfo): Promise<unknown> {
+  return await fn(info);
+}

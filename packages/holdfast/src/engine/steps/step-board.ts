@@ -1,0 +1,355 @@
+/**
+ * The steps of one live run: which were asked for, which run, which wait for their next attempt. It starts attempts, turns
+ * what becomes of them into events, and stops those that nobody waits for.
+ */
+import { classifyError } from "../../errors/classify.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { shouldRetry } from "../../errors/retry-rule.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
+import type { EventDraft, EventMeta } from "../../model/event.ts";
+import type { LiveStep } from "../../model/live-run.ts";
+import type { Message } from "../../model/message.ts";
+import type { Payload } from "../../model/payload.ts";
+import { mayTryAgain, tryAgainInMs } from "../../model/retry-policy.ts";
+import { appended, NONE } from "../../model/short-list.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { StepWork, TransactionWork } from "../../replay/ops/step-work.ts";
+import { writeFailedAttempt } from "../../report/failure-lines.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import { attemptMeta } from "../execute/message-draft.ts";
+import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
+import { fenceOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+
+/** The live run whose steps these are. */
+export interface StepOwner extends HeldRun {
+  /** Something has happened that is to be delivered. */
+  push(draft: EventDraft): void;
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: DrivenOp): boolean;
+  hasConsumed(message: Message): boolean;
+  /** No new attempt is to start here. */
+  yielding(): boolean;
+  /** The run belongs to another worker now. */
+  drop(): void;
+}
+
+/** What is known of a step that has failed for good. */
+interface FailureFacts {
+  readonly unknown?: boolean;
+  readonly neverBegan?: boolean;
+  readonly ms?: number;
+}
+
+/** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
+export class StepBoard implements AttemptOwner {
+  /** Steps that were asked for and are not running: new, gated, or in backoff. Those that are not pending do not count. */
+  idle: readonly DrivenOp[] = NONE;
+  #attempts: Attempt[] = [];
+  readonly #host: ExecutorHost;
+  #machine: Machine;
+  readonly #run: StepOwner;
+  /** Attempts that ended after the code had. */
+  #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
+  /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
+  #former: readonly DrivenOp[] | undefined;
+  /** Those of them that had never begun, although the start of one of their attempts was written down. */
+  #unbegun: ReadonlySet<string> | undefined;
+
+  constructor(host: ExecutorHost, machine: Machine, run: StepOwner) {
+    this.#host = host;
+    this.#machine = machine;
+    this.#run = run;
+  }
+
+  get running(): number {
+    return this.#attempts.length;
+  }
+
+  /** Whether a step could start now but for its gate, the lease, or a worker that drains. */
+  hasStartable(): boolean {
+    for (const op of this.idle) if (op.pending && isDue(op, this.#host)) return true;
+    return false;
+  }
+
+  /** Whether history says that an attempt has started which is about to start here. */
+  hasPrepared(): boolean {
+    for (const op of this.idle) if (op.pending && (op.step as StepWork).prepared) return true;
+    return false;
+  }
+
+  /** The attempts that are under way, for people to see. */
+  underWay(): readonly LiveStep[] {
+    const now = this.#host.storeTime.now();
+    return this.#attempts.map(({ op, attempt, ms }) => ({ op: op.id, attempt, startedAt: now - ms }));
+  }
+
+  /** The run is about to be wound up: what runs now is written down first, because nothing else would tell of it afterwards. */
+  noteUnderWay(): void {
+    if (this.#machine.outcome) return;
+    const now = this.#host.storeTime.now();
+    for (const attempt of this.#attempts) {
+      if (attempt.recorded) continue;
+      attempt.recorded = true;
+      this.#machine.note(startedDraft(attempt.op, attempt.attempt, attempt.ms), now);
+    }
+  }
+
+  takeAsked(): void {
+    const asked = this.#machine.takeAsked();
+    if (asked.length === 0) return;
+    if (this.idle.length === 0) this.idle = asked;
+    else for (const op of asked) this.idle = appended(this.idle, op);
+  }
+
+  startDue(): void {
+    const { idle } = this;
+    if (idle.length === 0) return;
+    this.idle = NONE;
+    for (const op of idle) {
+      if (!op.pending || this.#failIfCutOff(op)) continue;
+      if (isDue(op, this.#host) && this.#mayStart(op)) this.#start(op);
+      else this.idle = appended(this.idle, op);
+    }
+  }
+
+  /** The code has ended, and what is under way is for the next try: so is what history says has started. */
+  startPrepared(): void {
+    const { idle } = this;
+    if (!this.hasPrepared()) return;
+    this.idle = NONE;
+    for (const op of idle) {
+      if (op.pending && (op.step as StepWork).prepared && this.#mayStart(op)) this.#start(op);
+      else this.idle = appended(this.idle, op);
+    }
+  }
+
+  /** The code's last turns are taken back: another machine takes them anew, and has the same steps. */
+  rebase(machine: Machine): void {
+    this.#former = this.idle;
+    this.#unbegun = new Set(this.idle.filter((op) => this.#neverBegan(op)).map((op) => op.id));
+    this.idle = NONE;
+    this.#machine = machine;
+  }
+
+  /** The new machine has come to where the old one was: what goes on here is for its ops. */
+  adopt(): void {
+    if (!this.#former) return;
+    const late = this.#late;
+    const former = this.#former;
+    this.#late = NONE;
+    this.#former = undefined;
+    for (const { id, step } of former) {
+      if (step) this.#machine.op(id)?.step?.takeOver(step);
+    }
+    for (const attempt of [...this.#attempts]) if (!this.#adopt(attempt)) this.#discard(attempt, unwanted());
+    for (const { attempt, result } of late) if (this.#adopt(attempt)) this.done(attempt, result);
+  }
+
+  #adopt(attempt: Attempt): boolean {
+    const op = this.#machine.op(attempt.op.id);
+    if (!op?.step || attempt.attempt !== op.step.failedAttempts + 1) return false;
+    attempt.moveTo(op);
+    op.step.adoptAttempt();
+    this.idle = this.idle.filter((other) => other !== op);
+    return true;
+  }
+
+  /** Everything here stops, and nothing of it will be heard of again. */
+  discardAll(reason: unknown): void {
+    for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
+  }
+
+  stopWithdrawn(): void {
+    const machine = this.#machine;
+    const withdrawn = machine.takeWithdrawn();
+    const closing = machine.takeClosing();
+    if (withdrawn.length === 0 && closing.length === 0) return;
+    const reason = machine.cancellation ?? unwanted();
+    const unwaited = new Set(withdrawn);
+    for (const attempt of [...this.#attempts]) if (unwaited.has(attempt.op)) this.#discard(attempt, reason);
+    for (const op of closing) if (op.pending) this.#windUp(op, reason);
+  }
+
+  /** An attempt whose start is recorded but that does not run here was cut off by a crash. */
+  #failIfCutOff(op: DrivenOp): boolean {
+    const work = op.step as StepWork;
+    if (!work.cutOff || (work.options.onCrash !== "fail" && !work.closing)) return false;
+    const attempt = work.startedAttempt;
+    const unknown = work.transaction === undefined;
+    const effect = unknown ? "whether it took effect is unknown" : "it has not happened";
+    const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; ${effect}.`;
+    this.#fail(op, attempt, new HoldfastError("step_crashed", message), { unknown });
+    return true;
+  }
+
+  #mayStart(op: DrivenOp): boolean {
+    const work = op.step as StepWork;
+    // A start that is in history is followed by the attempt, also on a worker that drains: left to others, it would look
+    // to them like an attempt that a crash has cut off.
+    if (work.closing || (this.#run.yielding() && !work.prepared)) return false;
+    if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
+      this.#machine.note(startedDraft(op, work.prepareNext()), this.#host.storeTime.now());
+    }
+    return this.#run.mayUse(op) && this.#host.lease.active();
+  }
+
+  #start(op: DrivenOp): void {
+    const attempt = new Attempt(op, this.#machine.run, this.#host, this);
+    // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
+    // like a run that makes progress.
+    const { fn, options, startedAttempt } = op.step as StepWork;
+    attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
+    attempt.run(typeof fn === "function" ? fn : () => this.#transact(attempt, fn));
+    if (!attempt.open) return;
+    attempt.place = this.#attempts.length;
+    this.#attempts = appended(this.#attempts, attempt);
+    this.#host.watch.add(attempt);
+  }
+
+  /** The store may let it wait before it calls the function. */
+  #transact(attempt: Attempt, { kind, fn }: TransactionWork): Promise<unknown> {
+    attempt.called = false;
+    const work: TransactionWork["fn"] = (tx, step) => {
+      attempt.called = true;
+      return fn(tx, step);
+    };
+    return runTransaction(this.#host, fenceOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
+  }
+
+  noteStarted(attempt: Attempt): void {
+    attempt.recorded = true;
+    this.#run.push(startedDraft(attempt.op, attempt.attempt, attempt.ms));
+  }
+
+  done(attempt: Attempt, result: AttemptResult): void {
+    const { op } = attempt;
+    this.#forget(attempt);
+    if (result.ok && result.value === LOST) return this.#run.drop();
+    if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
+    if (!op.pending) {
+      if (this.#machine.outcome || this.#former) this.#late = appended(this.#late, { attempt, result });
+      return;
+    }
+    if (!result.ok) return this.#failAttempt(attempt, result.error);
+    try {
+      this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
+    } catch (error) {
+      // The work is done and would be done again: only new code can help, so it is not repeated.
+      this.#fail(op, attempt.attempt, error, { ms: attempt.ms });
+    }
+  }
+
+  /** The outcome reaches the code from the inbox; unless it was taken out of there by an earlier try of the run that had failed. */
+  #recorded(attempt: Attempt, message: Message): void {
+    const { op } = attempt;
+    if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
+    (op.step as StepWork).committed(attempt.ms);
+    this.#host.inbox.hand(this.#run, message);
+  }
+
+  #complete({ op, attempt, ms }: Attempt, payload: Payload): void {
+    const type = "step_completed";
+    const event: EventDraft = payload.length === 0 ? { type, op: op.id } : { type, op: op.id, payload };
+    const meta = attemptMeta(attempt, ms);
+    this.#run.push(meta === undefined ? event : { ...event, meta });
+  }
+
+  #failAttempt({ op, attempt, ms, called }: Attempt, error: unknown): void {
+    const work = op.step as StepWork;
+    if (!called && work.closing && work.failedAttempts === 0 && !this.#machine.mayHaveBegun(op))
+      return this.#fail(op, 0, error, { neverBegan: true });
+    const now = this.#host.storeTime.now();
+    const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
+    const { retry, retryIf } = work.options;
+    const failed = { attempt, retryAfterMs };
+    if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }))) {
+      // An attempt that ran out of time may still take effect: nobody knows.
+      const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
+      return this.#fail(op, attempt, error, { unknown, ms });
+    }
+    const delayMs = tryAgainInMs(retry, failed, () => this.#host.random.next());
+    const record = this.#host.record(error, { kind });
+    const about = { attempt, error: record, retryAt: now + delayMs };
+    const meta = ms < 1 ? about : { ...about, ms };
+    this.#say(op, attempt, record, delayMs);
+    this.idle = appended(this.idle, op);
+    this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
+  }
+
+  /** `ms` is how long the last attempt took, where that is known. */
+  #fail(op: DrivenOp, attempts: number, error: unknown, known: FailureFacts = {}): void {
+    const record = this.#host.record(error, { attempts, op: op.id });
+    const { unknown, neverBegan, ms = 0 } = known;
+    const meta: EventMeta = {
+      attempt: attempts,
+      error: record,
+      ...(unknown ? { unknown } : {}),
+      ...(neverBegan ? { neverBegan } : {}),
+      ...(ms < 1 ? {} : { ms }),
+    };
+    // Without an attempt nothing has failed: it was withdrawn.
+    if (attempts > 0) this.#say(op, attempts, record, undefined);
+    this.#run.push({ type: "step_failed", op: op.id, meta });
+  }
+
+  #say(op: DrivenOp, attempt: number, error: ErrorRecord, nextMs: number | undefined): void {
+    const { attempts } = (op.step as StepWork).options.retry;
+    writeFailedAttempt(this.#host.lines, { run: this.#run.run, op: op.id, attempt, attempts, error, nextMs });
+  }
+
+  /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */
+  #windUp(op: DrivenOp, reason: Error): void {
+    const attempt = this.#attempts.find((other) => other.op === op);
+    const work = op.step as StepWork;
+    if (attempt) {
+      attempt.abort(reason);
+      if (work.transaction) return;
+      attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
+        const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
+        this.#discard(attempt, error);
+        this.#fail(op, attempt.attempt, error, { unknown: true, ms: attempt.ms });
+      });
+    } else if (work.committedMs === undefined && !work.cutOff) {
+      this.idle = this.idle.filter((other) => other !== op);
+      this.#fail(op, work.failedAttempts, reason, { neverBegan: this.#neverBegan(op) });
+    }
+  }
+
+  /** Of a step that does not run: the only start that is recorded is the one that this process has prepared, if any. */
+  #neverBegan(op: DrivenOp): boolean {
+    const work = op.step as StepWork;
+    if (work.failedAttempts > 0 || !work.prepared) return false;
+    return this.#unbegun?.has(op.id) === true || !this.#machine.mayHaveBegun(op);
+  }
+
+  #discard(attempt: Attempt, reason: unknown): void {
+    this.#forget(attempt);
+    attempt.discard(reason);
+  }
+
+  /** The last one takes its place. */
+  #forget(attempt: Attempt): void {
+    if (attempt.place < 0) return;
+    this.#host.watch.delete(attempt);
+    const last = this.#attempts.pop();
+    if (!last || last === attempt) return;
+    last.place = attempt.place;
+    this.#attempts[attempt.place] = last;
+  }
+}
+
+function isDue(op: DrivenOp, { storeTime }: Pick<ExecutorHost, "storeTime">): boolean {
+  const retryAt = op.step?.retryAt;
+  return retryAt === undefined || retryAt <= storeTime.now();
+}
+
+function startedDraft(op: DrivenOp, attempt: number, ms = 0): EventDraft {
+  const meta = attemptMeta(attempt, ms);
+  return { type: "step_started", op: op.id, ...(meta === undefined ? {} : { meta }) };
+}
+
+function unwanted(): HoldfastError {
+  return new HoldfastError("op_canceled", "Nobody waits for this step any more.");
+}

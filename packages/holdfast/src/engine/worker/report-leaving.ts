@@ -1,0 +1,40 @@
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { RunEnds } from "../../calls/run-ends.ts";
+import { describeForgotten, forgottenIds } from "../../replay/code/forgotten-ops.ts";
+import { writeEnd } from "../../report/failure-lines.ts";
+import type { RepeatedLines } from "../../report/repeated-lines.ts";
+import type { Leaving } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+
+export interface Listeners {
+  readonly ports: PortsBundle;
+  readonly ends: RunEnds;
+  readonly lines: RepeatedLines;
+}
+
+/** Tells whoever wants to know that a run has left this worker: callers that wait for its end, the log, telemetry. */
+export function reportLeaving(executor: HeldRun, leaving: Leaving, to: Listeners): void {
+  const { runId, run } = executor;
+  const { ports, ends, lines } = to;
+  const { workflow } = run;
+  const { telemetry } = ports;
+  if (leaving.how === "lost") telemetry?.count("runs_lost", 1, { workflow });
+  if (leaving.how !== "closed") return;
+  const { transition } = leaving;
+  writeEnd(lines, run, transition);
+  if (transition.type === "end") {
+    const { status, output, error, compensation } = transition;
+    ends.publish({ runId, status, output, error, compensation, continuedAs: null });
+    telemetry?.count("runs_ended", 1, { workflow, status });
+    const { forgotten } = executor.machine;
+    if (forgotten.length > 0 && status === "completed")
+      ports.log.warn({ runId, id: run.id, workflow, ops: forgottenIds(forgotten) }, describeForgotten(run, forgotten));
+  } else if (transition.type === "continue") {
+    const continuedAs = transition.next.runId;
+    ends.publish({ runId, status: "continued", output: null, error: null, compensation: null, continuedAs });
+    telemetry?.count("runs_ended", 1, { workflow, status: "continued" });
+  } else if (transition.type === "park") {
+    ends.publishParked({ runId, status: "parked", error: transition.error });
+    telemetry?.count("runs_parked", 1, { workflow, code: transition.error.code ?? "" });
+  }
+}

@@ -1,0 +1,217 @@
+import { hostname } from "node:os";
+import { type AnyWorkflow, DEFAULT_QUEUE, requireWorkflow } from "../../define/definitions.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import {
+  invalidOption,
+  isBoolean,
+  isDuration,
+  isName,
+  isPlainObject,
+  listOf,
+  type OptionCheck,
+  type OptionChecks,
+  oneOf,
+  optionsOf,
+  requireDuration,
+  requireName,
+  requireOptions,
+  wholeNumber,
+  withDefaults,
+} from "../../errors/option-checks.ts";
+import { shownValue } from "../../errors/shown-value.ts";
+import type { CheckedDuration } from "../../model/checked-duration.ts";
+import { formatDuration } from "../../model/duration.ts";
+import { valueFault } from "../../model/names.ts";
+
+/** Options of `hf.worker`. */
+export interface WorkerOptions<S extends string = string> {
+  /**
+   * What this worker can run. It takes runs of these workflows and versions only.
+   * @defaultValue none
+   */
+  readonly workflows?: readonly AnyWorkflow[];
+  /**
+   * From which queues it takes runs.
+   * @defaultValue the queues of its workflows
+   */
+  readonly queues?: readonly string[];
+  /**
+   * How many runs may be under way at once. Runs that sleep or wait do not count.
+   * @defaultValue `100`
+   */
+  readonly concurrency?: number;
+  /**
+   * How long the worker may be silent before its runs are given to others. At least 1 s.
+   * @defaultValue `"30s"`
+   */
+  readonly lease?: CheckedDuration<S>;
+  /**
+   * Shown by `hf.workers.list()`; `host` and `pid` are always there.
+   * @defaultValue `host` and `pid`
+   */
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * How the worker is called by `health()`, `why()` and in the log.
+   * @defaultValue `worker-<pid>-<n>`
+   */
+  readonly name?: string;
+  /**
+   * Whether SIGTERM and SIGINT drain the worker; a second one ends the process.
+   * @defaultValue `false`
+   */
+  readonly handleSignals?: boolean;
+  /**
+   * What to do when the code of a version has changed since it was last registered: log a warning, or refuse to start.
+   * @defaultValue `"warn"`
+   */
+  readonly onChangedCode?: "warn" | "refuse";
+  /**
+   * How many suspended runs stay in memory, so that they go on without being replayed.
+   * @defaultValue `1000`
+   */
+  readonly cacheSize?: number;
+  /**
+   * How long `drain()` waits for steps that are running; then they are aborted.
+   * @defaultValue `"30s"`
+   */
+  readonly drainTimeout?: CheckedDuration<S>;
+  /**
+   * Limits that hardly anybody needs to change.
+   * @defaultValue see `WorkerTuning`
+   */
+  readonly tuning?: Partial<WorkerTuning>;
+}
+
+/** Limits that hardly anybody needs to change. */
+export interface WorkerTuning {
+  /**
+   * Calls that write, under way at once.
+   * @defaultValue `2`, or `1` on SQLite
+   */
+  readonly flushesInFlightMax: number;
+  /**
+   * Runs in one such call.
+   * @defaultValue `1000`
+   */
+  readonly runsPerFlushMax: number;
+  /**
+   * Events in one such call.
+   * @defaultValue `5000`
+   */
+  readonly eventsPerFlushMax: number;
+  /**
+   * Events after which a run is given back, so that others get their turn.
+   * @defaultValue no limit
+   */
+  readonly eventsPerHoldMax: number;
+  /**
+   * How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own.
+   * @defaultValue `30000`
+   */
+  readonly windUpMs: number;
+  /**
+   * How long a worker with free slots waits, without hint and known due time, before it asks the store again.
+   * @defaultValue `5000`
+   */
+  readonly claimFallbackMs: number;
+  /**
+   * Worker deaths without progress after which a run is claimed alone.
+   * @defaultValue `2`
+   */
+  readonly suspectAfter: number;
+  /**
+   * Worker deaths while alone after which a run is parked.
+   * @defaultValue `3`
+   */
+  readonly parkAfter: number;
+}
+
+export interface ResolvedWorkerOptions {
+  readonly workflows: readonly AnyWorkflow[];
+  readonly queues: readonly string[];
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly name: string;
+  readonly handleSignals: boolean;
+  readonly cacheSize: number;
+  readonly onChangedCode: "warn" | "refuse";
+  readonly drainTimeoutMs: number;
+  readonly tuning: WorkerTuning;
+}
+
+const LEASE_MS_MIN = 1_000;
+
+const DEFAULT_TUNING: WorkerTuning = {
+  flushesInFlightMax: 2,
+  runsPerFlushMax: 1_000,
+  eventsPerFlushMax: 5_000,
+  eventsPerHoldMax: Number.POSITIVE_INFINITY,
+  windUpMs: 30_000,
+  claimFallbackMs: 5_000,
+  suspectAfter: 2,
+  parkAfter: 3,
+};
+
+const isPositive: OptionCheck = (value, where, option) => {
+  if (typeof value !== "number" || !(value > 0))
+    throw invalidOption(where, option, `is ${shownValue(value)}, not a number above 0`);
+};
+
+const areLabels: OptionCheck = (value, where, option) => {
+  if (!isPlainObject(value))
+    throw invalidOption(where, option, `is ${shownValue(value)}, not an object like { gpu: "a100" }`);
+  for (const [label, text] of Object.entries(value as object)) {
+    requireName(label, "label");
+    const fault = typeof text === "string" ? valueFault(text) : `is ${shownValue(text)}, not a string`;
+    if (fault !== undefined) throw invalidOption(where, `${option}.${label}`, fault);
+  }
+};
+
+const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
+  workflows: listOf((value, where, option) => requireWorkflow(value, `${where}: ${option}`)),
+  queues: listOf(isName("queue name")),
+  concurrency: wholeNumber(1),
+  lease: isDuration,
+  labels: areLabels,
+  name: isName("name of the worker"),
+  handleSignals: isBoolean,
+  onChangedCode: oneOf("warn", "refuse"),
+  cacheSize: wholeNumber(0),
+  drainTimeout: isDuration,
+  tuning: optionsOf<WorkerTuning>({
+    flushesInFlightMax: isPositive,
+    runsPerFlushMax: isPositive,
+    eventsPerFlushMax: isPositive,
+    eventsPerHoldMax: isPositive,
+    windUpMs: isPositive,
+    claimFallbackMs: isPositive,
+    suspectAfter: isPositive,
+    parkAfter: isPositive,
+  }),
+};
+
+export function resolveWorkerOptions(options: WorkerOptions, nameless: () => string): ResolvedWorkerOptions {
+  requireOptions(options, WORKER_OPTIONS, "worker");
+  const workflows = options.workflows ?? [];
+  const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
+  const leaseMs = requireDuration(options.lease ?? "30s", "worker", "lease");
+  if (leaseMs < LEASE_MS_MIN)
+    throw new HoldfastError(
+      "invalid_option",
+      `worker: lease is ${formatDuration(leaseMs)}; the least is ${formatDuration(LEASE_MS_MIN)}.`,
+    );
+  return {
+    workflows,
+    queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
+    concurrency: options.concurrency ?? 100,
+    leaseMs,
+    labels: { host: hostname(), pid: String(process.pid), ...options.labels },
+    name: options.name ?? nameless(),
+    handleSignals: options.handleSignals ?? false,
+    cacheSize: options.cacheSize ?? 1_000,
+    onChangedCode: options.onChangedCode ?? "warn",
+    drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
+    tuning: withDefaults(DEFAULT_TUNING, options.tuning),
+  };
+}

@@ -1,0 +1,102 @@
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
+import { withParker } from "../../model/parked-by.ts";
+import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
+import { appendMessage, unconsumed } from "../inbox.ts";
+import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
+
+export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
+  const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
+  const messages = params.commits.flatMap(({ runId, transition, consumed }, i) =>
+    transition.type !== "hold" && outcomes[i]?.held ? unconsumed(state, runId, consumed) : [],
+  );
+  return { outcomes, messages, now };
+}
+
+const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
+
+function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOutcome {
+  const { workerId } = commit;
+  const row = runIn(state, commit.namespace, commit.runId);
+  const judged = row ? judgeCommit(row, row.heldBy === workerId, commit) : "lost";
+  if (!row || judged === "lost") return LOST;
+  if (judged === "again") return written(row, workerId);
+  if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
+
+  appendEvents(state, row, commit);
+  row.commit += 1;
+  row.consumed = commit.consumed;
+  if (commit.clearDeadline) {
+    row.deadlineAt = null;
+    state.deadlines.delete(row.runId);
+  }
+  if (commit.attributes) row.attributes = commit.attributes;
+  if (commit.events.length > 0) {
+    row.deaths = 0;
+    row.aloneDeaths = 0;
+    row.alone = false;
+    row.suspect = false;
+    state.parkedBy.delete(row.runId);
+  }
+  if (commit.transition.type === "hold") row.status = commit.transition.status;
+  else if (!staysHeld(row, commit)) move(state, row, commit, now);
+  return written(row, workerId);
+}
+
+function written(row: RunRecord, workerId: string): CommitOutcome {
+  return { outcome: "written", held: row.heldBy === workerId, delivered: row.delivered };
+}
+
+function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): void {
+  for (const event of commit.events) {
+    // (run, seq) is unique and without gaps; the fence should have caught whatever could break this.
+    if (event.seq !== row.eventCount + 1) {
+      throw new HoldfastError(
+        "invariant_broken",
+        `run ${row.runId}: event ${event.seq} does not follow ${row.eventCount}`,
+      );
+    }
+    addTo(state.events, row.runId, event);
+    row.eventCount += 1;
+  }
+}
+
+function noteParker(state: MemoryState, runId: string, code: string | undefined): void {
+  if (code === undefined) state.parkedBy.delete(runId);
+  else state.parkedBy.set(runId, withParker(state.parkedBy.get(runId) ?? null, code));
+}
+
+function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
+  const { transition } = commit;
+  switch (transition.type) {
+    case "suspend":
+      letGo(state, row);
+      row.status = transition.status;
+      row.waitingFor = transition.waitingFor;
+      setAvailable(state, row, transition.availableAt, now);
+      break;
+    case "release":
+      letGo(state, row);
+      setAvailable(state, row, now, now);
+      break;
+    case "end":
+      endRun(state, row, transition, now);
+      break;
+    case "park":
+      letGo(state, row);
+      row.status = "parked";
+      row.error = transition.error;
+      noteParker(state, row.runId, transition.code);
+      state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+      setAvailable(state, row, null, now);
+      break;
+    case "continue": {
+      const next = insertRun(state, transition.next, now, row);
+      for (const message of transition.carried) appendMessage(state, next, message, now);
+      for (const message of unconsumed(state, row.runId, row.consumed)) appendMessage(state, next, message, now);
+      row.continuedAs = next.runId;
+      endRun(state, row, { status: "continued", output: null, error: null }, now);
+      break;
+    }
+  }
+}

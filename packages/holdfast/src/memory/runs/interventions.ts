@@ -1,0 +1,56 @@
+import { judgeReopening, renewedDeadline } from "../../model/decisions/reopening.ts";
+import { isClosed, timeInHistory } from "../../model/run.ts";
+import type { ReopenOutcome, ReopenParams, RunRef, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
+import { addTo, findRun, lastEventAt, type MemoryState, setAvailable, terminate } from "../state.ts";
+
+/** What operators do to runs, whoever holds them. */
+export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
+  return params.runs.map((ref) => {
+    const row = findRun(state, ref);
+    if (!row) return { outcome: "not_found", runId: null, status: null };
+    if (isClosed(row.status)) return { outcome: "closed", runId: row.runId, status: row.status };
+    terminate(state, row, params.error, now);
+    return { outcome: "terminated", runId: row.runId, status: row.status };
+  });
+}
+
+export function resumeRunIfParked(state: MemoryState, ref: RunRef, now: number) {
+  const row = findRun(state, ref);
+  if (!row) return { status: null };
+  if (row.status === "parked") {
+    row.status = "running";
+    row.epoch += 1;
+    row.error = null;
+    row.deaths = 0;
+    row.aloneDeaths = 0;
+    row.suspect = false;
+    state.parkedBy.delete(row.runId);
+    setAvailable(state, row, now, now);
+  }
+  return { status: row.status };
+}
+
+export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now: number): ReopenOutcome {
+  const row = findRun(state, params.run);
+  if (!row) return { outcome: "not_found", status: null };
+  const { eventCount, status } = row;
+  const isNewest = (): boolean => findRun(state, { namespace: row.namespace, id: row.id }) === row;
+  const about = { closed: isClosed(status), failed: status === "failed", eventCount };
+  const judged = judgeReopening(about, params.eventCount, isNewest);
+  if (judged !== "reopen") return { outcome: judged, status };
+  row.eventCount += 1;
+  const at = timeInHistory(row, lastEventAt(state, row.runId), now);
+  addTo(state.events, row.runId, { ...params.event, seq: row.eventCount, at });
+  row.epoch += 1;
+  row.status = "running";
+  row.endedAt = null;
+  row.error = null;
+  row.compensation = null;
+  row.deaths = 0;
+  row.aloneDeaths = 0;
+  row.suspect = false;
+  row.deadlineAt = renewedDeadline(row, now);
+  if (row.deadlineAt !== null) state.deadlines.add(row.runId);
+  setAvailable(state, row, now, now);
+  return { outcome: "reopened", status: row.status };
+}

@@ -1,0 +1,31 @@
+import { isClosed } from "../../model/run.ts";
+import type { PurgeRunsParams, PurgeRunsResult } from "../../ports/store.ts";
+import { idKey, type MemoryState, type RunRecord } from "../state.ts";
+
+export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
+  const old = [...state.runs.values()].filter((row) => isOld(row, params)).sort(byEnd);
+  const purged = old.slice(0, params.limit);
+  for (const row of purged) purgeRun(state, row);
+  return { purged: purged.length, more: old.length > purged.length };
+}
+
+function isOld(row: RunRecord, { namespace, endedBefore, statuses }: PurgeRunsParams): boolean {
+  if (row.namespace !== namespace || !isClosed(row.status) || row.endedAt === null) return false;
+  return row.endedAt < endedBefore && (statuses?.includes(row.status) ?? true);
+}
+
+function byEnd(a: RunRecord, b: RunRecord): number {
+  return (a.endedAt as number) - (b.endedAt as number) || (a.runId < b.runId ? -1 : 1);
+}
+
+function purgeRun(state: MemoryState, row: RunRecord): void {
+  const { runId, firstRunId } = row;
+  const key = idKey(row.namespace, row.id);
+  const others = (state.byId.get(key) ?? []).filter((other) => other !== runId);
+  if (others.length > 0) state.byId.set(key, others);
+  else state.byId.delete(key);
+  state.runs.delete(runId);
+  state.events.delete(runId);
+  state.inbox.delete(runId);
+  if (!others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) state.messageIds.delete(firstRunId);
+}

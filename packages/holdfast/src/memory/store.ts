@@ -1,0 +1,150 @@
+/**
+ * The in-memory store: the reference model of the store port, and the default in tests.
+ *
+ * Every call settles in a later macrotask, takes effect in a macrotask of its own, and can be made to fail before or
+ * after taking effect. An engine that relied on a store that answers at once, or whose replies are never lost, fails here.
+ */
+import type { Clock } from "../ports/clock.ts";
+import type { Notifier } from "../ports/notifier.ts";
+import type * as port from "../ports/store.ts";
+import type { StoreMethod } from "../ports/store-calls.ts";
+import { readHistories } from "./histories.ts";
+import { deliverMessages, readInbox } from "./inbox.ts";
+import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
+import { commitRuns } from "./runs/commits.ts";
+import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { purgeRuns } from "./runs/retention.ts";
+import { startRuns } from "./runs/starts.ts";
+import { emptyState, type MemoryState } from "./state.ts";
+import { sweepWorkers } from "./sweeps.ts";
+import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transactions/transact.ts";
+import * as versions from "./versions.ts";
+import * as workers from "./workers.ts";
+
+/** Called twice for every call; an error that it returns is what the caller sees. */
+export type StoreFault = (moment: "before" | "after", method: StoreMethod, params: unknown) => Error | undefined;
+
+/** Options of `MemoryStore`, for tests that drive a store directly. */
+export interface MemoryStoreOptions {
+  /** Where the store takes the time from. */
+  readonly clock: Clock;
+  /** Whom the store tells that something is due. */
+  readonly notifier: Notifier;
+  /**
+   * Lets calls of the store fail on purpose.
+   * @defaultValue no call fails
+   */
+  readonly fault?: StoreFault;
+}
+
+const CAPABILITIES: port.StoreCapabilities = {
+  transactions: { kind: "memory", words: "memory. In tests, mock the step." },
+};
+
+/** The store of the test engine and of `connect("memory:")`. */
+export class MemoryStore implements port.Store {
+  /** How often each method was called: what a database would see as statements. */
+  readonly calls: Partial<Record<StoreMethod, number>> = {};
+  /** @internal */
+  readonly state: MemoryState = emptyState();
+  fault: StoreFault | undefined;
+  readonly #clock: Clock;
+  readonly #notifier: Notifier;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock;
+    this.#notifier = options.notifier;
+    this.fault = options.fault;
+  }
+
+  readonly runs: port.RunStore = {
+    start: this.#effect("runs.start", startRuns),
+    claim: this.#effect("runs.claim", claimRuns),
+    commit: this.#effect("runs.commit", commitRuns),
+    releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
+    holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
+    resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
+    terminate: this.#effect("runs.terminate", terminateRuns),
+    reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
+    read: this.#effect("runs.read", readRuns),
+    list: this.#effect("runs.list", listRuns),
+    count: this.#effect("runs.count", countRuns),
+    purge: this.#effect("runs.purge", purgeRuns),
+  };
+
+  readonly histories: port.HistoryStore = { read: this.#effect("histories.read", readHistories) };
+
+  readonly inbox: port.InboxStore = {
+    deliver: this.#effect("inbox.deliver", deliverMessages),
+    read: this.#effect("inbox.read", readInbox),
+  };
+
+  readonly versions: port.VersionStore = {
+    register: this.#effect("versions.register", versions.registerVersions),
+    updateIfKnown: this.#effect("versions.updateIfKnown", versions.updateVersionIfKnown),
+    list: this.#effect("versions.list", versions.listVersions),
+  };
+
+  readonly workers: port.WorkerStore = {
+    register: this.#effect("workers.register", workers.registerWorker),
+    heartbeat: this.#effect("workers.heartbeat", workers.heartbeatWorker),
+    readHeld: this.#effect("workers.readHeld", workers.readHeld),
+    stop: this.#effect("workers.stop", workers.stopWorker),
+    sweep: this.#effect("workers.sweep", sweepWorkers),
+    list: this.#effect("workers.list", workers.listWorkers),
+  };
+
+  readonly capabilities = CAPABILITIES;
+
+  async transact(params: port.TransactParams): Promise<port.TransactResult> {
+    if (params.again) {
+      const earlier = await this.#call("transact", params, () => recordedOutcome(this.state, params));
+      if (earlier) return { outcome: "recorded", message: earlier };
+    }
+    params.signal.throwIfAborted();
+    const tx = new MemoryTransaction();
+    const payload = await untilAborted(params.signal, params.work(tx));
+    return this.#call("transact", params, (now) => {
+      params.signal.throwIfAborted();
+      return recordOutcome(this.state, params, tx, payload, now);
+    });
+  }
+
+  readClock(): Promise<{ readonly now: number }> {
+    return this.#call("readClock", undefined, (now) => ({ now }));
+  }
+
+  async close(): Promise<void> {}
+
+  #effect<P, T>(
+    method: StoreMethod,
+    effect: (state: MemoryState, params: P, now: number) => T,
+  ): (params: P) => Promise<T> {
+    return (params) => this.#call(method, params, (now) => effect(this.state, params, now));
+  }
+
+  #call<T>(method: StoreMethod, params: unknown, effect: (now: number) => T): Promise<T> {
+    this.calls[method] = (this.calls[method] ?? 0) + 1;
+    return new Promise<T>((resolve, reject) => {
+      this.#clock.immediate(() => {
+        const refused = this.fault?.("before", method, params);
+        if (refused) return reject(refused);
+        let result: T;
+        try {
+          result = effect(this.#clock.now());
+        } catch (error) {
+          return reject(error);
+        }
+        const hints = this.state.hints;
+        this.state.hints = [];
+        this.#notifier.publish(hints);
+        this.#clock.immediate(() => {
+          const lost = this.fault?.("after", method, params);
+          if (lost) reject(lost);
+          else resolve(result);
+        });
+      });
+    });
+  }
+}

@@ -1,0 +1,61 @@
+import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
+import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
+import type { SweepParams, SweepResult } from "../ports/store.ts";
+import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { giveBack, heldRows } from "./workers.ts";
+
+export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
+  const result = {
+    now,
+    dead: 0,
+    returned: 0,
+    parked: 0,
+    timedOut: 0,
+    more: false,
+    nextExpiryAt: null as number | null,
+  };
+  for (const worker of state.workers.values()) {
+    if (worker.status !== "offline" && isDead(worker, params.gone, now)) {
+      worker.status = "offline";
+      worker.stoppedAt = now;
+      worker.died = true;
+      result.dead += 1;
+    }
+    if (worker.status !== "offline") {
+      result.nextExpiryAt = Math.min(result.nextExpiryAt ?? worker.leaseExpiresAt, worker.leaseExpiresAt);
+      continue;
+    }
+    for (const row of heldRows(state, worker.workerId)) {
+      if (result.returned + result.parked >= params.limit) return { ...result, more: true };
+      result[takeBack(state, row, worker.died, params, now)] += 1;
+    }
+  }
+  for (const runId of state.deadlines) {
+    const row = state.runs.get(runId) as RunRecord;
+    if (!isOverdueUnbegun(row, params.timeoutGraceMs, now)) continue;
+    row.epoch += 1;
+    endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
+    result.timedOut += 1;
+  }
+  return result;
+}
+
+/** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
+function takeBack(
+  state: MemoryState,
+  row: RunRecord,
+  died: boolean,
+  params: SweepParams,
+  now: number,
+): "returned" | "parked" {
+  const { parked, ...marks } = afterHolder(row, died, params);
+  Object.assign(row, marks);
+  giveBack(state, row, now);
+  if (!parked) return "returned";
+  row.status = "parked";
+  row.error = params.parkError;
+  state.parkedBy.delete(row.runId);
+  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+  setAvailable(state, row, null, now);
+  return "parked";
+}

@@ -1,0 +1,35 @@
+import type { MessageKind } from "../message.ts";
+
+/** A run as far as a message is concerned. */
+export interface MessageReceiver {
+  readonly closed: boolean;
+  readonly delivered: number;
+  readonly consumed: number;
+}
+
+/** What becomes of a message for a run that is there. The order counts: a duplicate is one, whatever has become of the run. */
+export function judgeDelivery(
+  run: MessageReceiver,
+  kind: MessageKind,
+  isKnown: () => boolean,
+  inboxMax: number,
+): "duplicate" | "closed" | "full" | "delivered" {
+  if (isKnown()) return "duplicate";
+  if (run.closed) return "closed";
+  // A run that is too busy to read can still be stopped.
+  if (kind !== "cancel" && run.delivered - run.consumed >= inboxMax) return "full";
+  return "delivered";
+}
+
+/** Whether a message makes a run due that nobody holds. A signal does not start a run before its time; a cancel does not wait for it. */
+export function wakes(
+  run: { readonly parked: boolean; readonly startedAt: number | null },
+  kind: MessageKind,
+): boolean {
+  return !run.parked && (run.startedAt !== null || kind === "cancel");
+}
+
+/** When it is due then: now, unless it has been for longer. */
+export function wakeTime(availableAt: number | null, now: number): number {
+  return Math.min(availableAt ?? now, now);
+}

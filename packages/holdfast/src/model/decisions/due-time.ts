@@ -1,0 +1,36 @@
+/** When a run is over at the latest; null: there is no such time. */
+export function deadlineFrom(createdAt: number, timeoutMs: number | undefined): number | null {
+  return timeoutMs === undefined ? null : createdAt + timeoutMs;
+}
+
+/** When a new run is due: at the later of its start time and its delay, but not after its deadline. */
+export function firstDueTime(
+  run: { readonly startAt?: number; readonly startDelayMs?: number },
+  deadlineAt: number | null,
+  now: number,
+): number {
+  const asked = Math.max(run.startAt ?? now, now + (run.startDelayMs ?? 0));
+  return Math.min(asked, deadlineAt ?? Number.POSITIVE_INFINITY);
+}
+
+/**
+ * When a run that is let go of is due. Due now is due now, also past the deadline: whoever takes it is to have its chance to clean up.
+ * A later time is not after the deadline. (Stores that keep whole milliseconds round up, so that nothing is early.)
+ */
+export function dueTime(dueAt: number | null, deadlineAt: number | null, now: number): number | null {
+  if (dueAt === null || dueAt <= now) return dueAt;
+  return Math.min(dueAt, deadlineAt ?? Number.POSITIVE_INFINITY);
+}
+
+export function isDue(availableAt: number | null, now: number): boolean {
+  return availableAt !== null && availableAt <= now;
+}
+
+/** A run that has never begun and that no worker has taken in time. One that has begun may have something to clean up. */
+export function isOverdueUnbegun(
+  run: { readonly startedAt: number | null; readonly deadlineAt: number | null },
+  graceMs: number,
+  now: number,
+): boolean {
+  return run.startedAt === null && run.deadlineAt !== null && run.deadlineAt + graceMs <= now;
+}

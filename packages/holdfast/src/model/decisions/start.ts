@@ -1,0 +1,28 @@
+/** What is to be done with a start, given the newest run of its id. */
+export function judgeStart(
+  newest: { readonly closed: boolean } | undefined,
+  policy: { readonly ifRunning: "return" | "fail" | "replace"; readonly ifClosed: "return" | "start" | "fail" },
+): "create" | "returned" | "exists" | "replace" {
+  if (!newest) return "create";
+  const wanted = newest.closed ? policy.ifClosed : policy.ifRunning;
+  switch (wanted) {
+    case "return":
+      return "returned";
+    case "fail":
+      return "exists";
+    case "start":
+      return "create";
+    case "replace":
+      return "replace";
+  }
+}
+
+/** When a run is created: later than the newest run of its id, also when the clock was set back, so that newest stays newest. */
+export function creationTime(now: number, newest: { readonly createdAt: number } | null | undefined): number {
+  return newest ? Math.max(now, newest.createdAt + 1) : now;
+}
+
+/** When a run is first held, which is when it starts: not before it was created. */
+export function startTime(now: number, createdAt: number): number {
+  return Math.max(now, createdAt);
+}

@@ -1,0 +1,51 @@
+/**
+ * What is asked of the server: a text, under the name of which the server keeps its plan, and values that have names. A value is
+ * one line of a table: its name in the text, and how it is made from what the call is about. Which position it has is nobody's
+ * business but this file's.
+ */
+import { quoteName } from "./settings.ts";
+
+/** The values of a call by name, each made from what the call is about. */
+export type Values<T> = Readonly<Record<string, (about: T) => unknown>>;
+
+export interface ServerCall<T> {
+  readonly name: string;
+  /** With a number in place of each name; `at` is the schema. */
+  readonly text: (at: string) => string;
+  readonly values: (about: T) => unknown[];
+  /** Safe to repeat whether or not it was executed. */
+  readonly reads?: true;
+}
+
+/** A call of one of our functions: the names are those of its parameters. */
+export function callOf<T>(name: string, values: Values<T>, columns = "*"): ServerCall<T> {
+  const parameters = Object.keys(values).map((parameter, i) => `${parameter} => $${i + 1}`);
+  const text = (at: string): string => `select ${columns} from ${at}.${name}(${parameters.join(", ")}) c`;
+  return { name, text, values: makerOf(values) };
+}
+
+export function readingCallOf<T>(name: string, values: Values<T>): ServerCall<T> {
+  return { ...callOf(name, values), reads: true };
+}
+
+/** A query that only reads; its text says `$namespace` where the value of that name is to stand. */
+export function queryOf<T>(name: string, text: (at: string) => string, values: Values<T>): ServerCall<T> {
+  const numbers = new Map(Object.keys(values).map((parameter, i) => [parameter, i + 1]));
+  const numbered = (at: string): string =>
+    text(at).replace(/\$([a-z_]+)/g, (_, parameter: string) => {
+      const number = numbers.get(parameter);
+      if (number === undefined) throw new Error(`${name}: there is no value "${parameter}"`);
+      return `$${number}`;
+    });
+  return { name, text: numbered, values: makerOf(values), reads: true };
+}
+
+function makerOf<T>(values: Values<T>): (about: T) => unknown[] {
+  const makers = Object.values(values);
+  return (about) => makers.map((make) => make(about));
+}
+
+/** The text of a call for one schema. */
+export function textFor<T>(call: ServerCall<T>, schema: string): string {
+  return call.text(quoteName(schema));
+}

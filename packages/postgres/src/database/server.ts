@@ -1,0 +1,57 @@
+import { readHints } from "../hints.ts";
+import type { PostgresNotifier } from "../notifier.ts";
+import type { Row } from "./driver.ts";
+import type { Pool, Statement } from "./pool.ts";
+import { type ServerCall, textFor } from "./server-call.ts";
+
+export interface ServerParams {
+  readonly pool: Pool;
+  readonly notifier: PostgresNotifier;
+  readonly schema: string;
+  /** Tell other processes. */
+  readonly notify: boolean;
+}
+
+/** The server as the store's own calls see it: one schema, on connections that all of them share. */
+export class Server {
+  readonly schema: string;
+  readonly notify: boolean;
+  readonly #pool: Pool;
+  readonly #notifier: PostgresNotifier;
+  readonly #statements = new Map<unknown, Statement>();
+
+  constructor({ pool, notifier, schema, notify }: ServerParams) {
+    this.#pool = pool;
+    this.#notifier = notifier;
+    this.schema = schema;
+    this.notify = notify;
+  }
+
+  read<T>(call: ServerCall<T>, about: T): Promise<readonly Row[]> {
+    return this.run(this.statementOf(call), call.values(about));
+  }
+
+  run(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#pool.run(statement, values);
+  }
+
+  /** What was committed is told to this process at once; the call itself has told the others. */
+  async write<T>(call: ServerCall<T>, about: T): Promise<readonly Row[]> {
+    const rows = await this.read(call, about);
+    for (const row of rows) this.#notifier.publish(readHints(row.o_hints ?? row.hints));
+    return rows;
+  }
+
+  async writeOne<T>(call: ServerCall<T>, about: T): Promise<Row> {
+    return (await this.write(call, about))[0] as Row;
+  }
+
+  statementOf<T>(call: ServerCall<T>): Statement {
+    const known = this.#statements.get(call);
+    if (known) return known;
+    const { name, reads = false } = call;
+    const statement: Statement = { name, text: textFor(call, this.schema), reads };
+    this.#statements.set(call, statement);
+    return statement;
+  }
+}

@@ -1,0 +1,49 @@
+import type {
+  DeliverMessagesParams,
+  DeliverMessagesResult,
+  DeliverOutcome,
+  Message,
+  ReadInboxParams,
+} from "holdfast/adapter";
+import * as binary from "./database/binary-array.ts";
+import type { Row } from "./database/driver.ts";
+import type { Server } from "./database/server.ts";
+import { callOf, readingCallOf } from "./database/server-call.ts";
+import { outcomesOf, REFS, type Refs } from "./runs/run-refs.ts";
+import { messageOf } from "./runs/run-rows.ts";
+
+interface Delivery extends DeliverMessagesParams, Refs {
+  readonly notify: boolean;
+}
+
+export const DELIVER = callOf<Delivery>("deliver_messages", {
+  ...REFS,
+  p_kind: ({ messages }) => binary.textArray(messages, (message) => message.kind),
+  p_name: ({ messages }) => binary.textArray(messages, (message) => message.name),
+  p_message: ({ messages }) => binary.textArray(messages, (message) => message.messageId),
+  p_payload: ({ messages }) => binary.byteaArray(messages, (message) => message.payload),
+  p_inbox_max: ({ inboxMax }) => inboxMax,
+  p_notify: ({ notify }) => notify,
+});
+
+const READ = readingCallOf<ReadInboxParams>("read_inbox", {
+  p_namespace: ({ runs }) => binary.textArray(runs, (run) => run.namespace),
+  p_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
+  p_after: ({ runs }) => binary.int4Array(runs, (run) => run.after),
+});
+
+export function deliveryOf(params: DeliverMessagesParams, notify: boolean): Delivery {
+  return { ...params, refs: params.messages.map((message) => message.to), notify };
+}
+
+export async function deliverMessages(server: Server, params: DeliverMessagesParams): Promise<DeliverMessagesResult> {
+  return deliverResult(await server.write(DELIVER, deliveryOf(params, server.notify)));
+}
+
+export function deliverResult(rows: readonly Row[]): DeliverMessagesResult {
+  return { outcomes: outcomesOf<DeliverOutcome>(rows) };
+}
+
+export async function readInbox(server: Server, params: ReadInboxParams): Promise<readonly Message[]> {
+  return (await server.read(READ, params)).map(messageOf);
+}

@@ -1,0 +1,199 @@
+import type {
+  Attributes,
+  CarriedMessage,
+  CommitOutcome,
+  CommitRunsParams,
+  CommitRunsResult,
+  HistoryEvent,
+  NewRun,
+  RunCommit,
+  Transition,
+} from "holdfast/adapter";
+import * as binary from "../database/binary-array.ts";
+import { arrayLiteral, eventTypeCode, jsonBytes } from "../database/codes.ts";
+import type { Row } from "../database/driver.ts";
+import type { Server } from "../database/server.ts";
+import { callOf } from "../database/server-call.ts";
+import { isLockConflict } from "../errors.ts";
+import { NEW_RUN, namedFor } from "./new-runs.ts";
+import { messagesOf } from "./run-rows.ts";
+
+/** What a call of commit_runs is about: the commits, and what is gathered from them. */
+interface Flush {
+  readonly commits: readonly RunCommit[];
+  readonly transitions: readonly Transition[];
+  readonly ends: readonly (Extract<Transition, { type: "end" }> | null)[];
+  /** Each pair of a worker and a namespace once, and for each commit the position of its own. */
+  readonly workers: readonly RunCommit[];
+  readonly by: readonly number[];
+  readonly events: readonly Placed<HistoryEvent>[];
+  readonly attributes: readonly Placed<Attributes>[];
+  readonly continued: readonly Placed<Extract<Transition, { type: "continue" }>>[];
+  /** The successors. */
+  readonly runs: readonly NewRun[];
+  readonly carried: readonly Placed<CarriedMessage>[];
+  /** Leave out rows that another transaction has locked. */
+  readonly skip: boolean;
+  readonly notify: boolean;
+}
+
+/** Something of a run, with the position of the run from 1. */
+type Placed<T> = readonly [position: number, T];
+
+export const COMMIT = callOf<Flush>("commit_runs", {
+  w_worker: ({ workers }) => binary.uuidArray(workers, ({ workerId }) => workerId),
+  w_namespace: ({ workers }) => binary.textArray(workers, ({ namespace }) => namespace),
+  p_skip: ({ skip }) => skip,
+  p_run: ({ commits }) => binary.uuidArray(commits, (commit) => commit.runId),
+  p_by: ({ by }) => binary.int4Array(by),
+  p_epoch: ({ commits }) => binary.int4Array(commits, (commit) => commit.epoch),
+  p_commit: ({ commits }) => binary.int4Array(commits, (commit) => commit.commit),
+  p_consumed: ({ commits }) => binary.int4Array(commits, (commit) => commit.consumed),
+  p_first: ({ commits }) => binary.int4Array(commits, (commit) => commit.events[0]?.seq ?? 0),
+  p_events: ({ commits }) => binary.int4Array(commits, (commit) => commit.events.length),
+  p_kind: ({ transitions }) => binary.charArray(transitions, kindOf),
+  p_status: ({ transitions }) => binary.textArray(transitions, statusOf),
+  p_available: ({ commits }) => binary.sparse(binary.timeArray, commits, timeOf),
+  p_waiting: ({ transitions }) =>
+    binary.sparse(binary.textArray, transitions, (transition) =>
+      transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
+    ),
+  // What becomes of those that end, park or continue; nothing for the others.
+  p_output: ({ ends }) => binary.sparse(binary.byteaArray, ends, (end) => end?.output ?? null),
+  p_error: ({ transitions }) => binary.sparse(binary.byteaArray, transitions.map(errorOf)),
+  p_compensation: ({ ends }) => binary.sparse(binary.textArray, ends, (end) => end?.compensation ?? null),
+  p_continued_as: ({ transitions }) =>
+    binary.sparse(binary.uuidArray, transitions, (transition) =>
+      transition.type === "continue" ? transition.next.runId : null,
+    ),
+  p_clear_deadline: ({ commits }) => binary.boolArray(commits, (commit) => commit.clearDeadline),
+  p_code: ({ transitions }) =>
+    binary.sparse(binary.textArray, transitions, (transition) =>
+      transition.type === "park" ? (transition.code ?? null) : null,
+    ),
+  e_i: ({ events }) => positions(events),
+  e_seq: ({ events }) => binary.int4Array(events, ([, event]) => event.seq),
+  e_type: ({ events }) => binary.int2Array(events, ([, event]) => eventTypeCode(event.type)),
+  e_op: ({ events }) => binary.textArray(events, ([, event]) => event.op),
+  e_at: ({ events }) => binary.timeArray(events, ([, event]) => event.at),
+  e_payload: ({ events }) => binary.byteaArray(events, ([, event]) => event.payload ?? null),
+  e_meta: ({ events }) =>
+    binary.sparse(
+      binary.byteaArray,
+      events.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta))),
+    ),
+  a_i: ({ attributes }) => positions(attributes),
+  a_attributes: ({ attributes }) => binary.textArray(attributes.map(([, set]) => JSON.stringify(set))),
+  n_i: ({ continued }) => positions(continued),
+  n_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
+  ...namedFor("n", NEW_RUN),
+  c_i: ({ carried }) => positions(carried),
+  c_kind: ({ carried }) => binary.textArray(carried, ([, message]) => message.kind),
+  c_name: ({ carried }) => binary.textArray(carried, ([, message]) => message.name),
+  c_message: ({ carried }) => binary.textArray(carried, ([, message]) => message.messageId),
+  c_payload: ({ carried }) => binary.byteaArray(carried, ([, message]) => message.payload),
+  p_notify: ({ notify }) => notify,
+});
+
+export async function commitRuns(server: Server, params: CommitRunsParams): Promise<CommitRunsResult> {
+  const send = (skip: boolean) => server.writeOne(COMMIT, flushOf(params, skip, server.notify));
+  try {
+    return commitResult(await send(false));
+  } catch (error) {
+    // Another transaction has locked one of the rows: once more without those that are locked.
+    if (!isLockConflict(error)) throw error;
+    return commitResult(await send(true));
+  }
+}
+
+export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: boolean): Flush {
+  const transitions = commits.map((commit) => commit.transition);
+  const continued = withPosition(commits, ({ transition }) => (transition.type === "continue" ? [transition] : []));
+  return {
+    commits,
+    transitions,
+    ends: transitions.map((transition) => (transition.type === "end" ? transition : null)),
+    ...workersOf(commits),
+    events: withPosition(commits, (commit) => commit.events),
+    attributes: withPosition(commits, ({ attributes }) => (attributes === null ? [] : [attributes])),
+    continued,
+    runs: continued.map(([, transition]) => transition.next),
+    carried: continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const)),
+    skip,
+    notify,
+  };
+}
+
+function workersOf(commits: readonly RunCommit[]) {
+  const workers: RunCommit[] = [];
+  const by: number[] = [];
+  let at = -1;
+  for (const commit of commits) {
+    const isSame = (other: RunCommit): boolean =>
+      other.workerId === commit.workerId && other.namespace === commit.namespace;
+    // Nearly always all of them are of one worker.
+    if (at < 0 || !isSame(workers[at] as RunCommit)) at = workers.findIndex(isSame);
+    if (at < 0) at = workers.push(commit) - 1;
+    by.push(at + 1);
+  }
+  return { workers, by };
+}
+
+/** When a suspended run is due; when the last event of one that ends was, because its end may not be earlier. */
+function timeOf({ transition, events }: RunCommit): number | null {
+  if (transition.type === "suspend") return transition.availableAt;
+  return transition.type === "end" || transition.type === "continue" ? (events[events.length - 1]?.at ?? null) : null;
+}
+
+const KINDS = { hold: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;
+
+function kindOf(transition: Transition): string {
+  return transition.type === "end" && transition.unlessBehind ? "u" : KINDS[transition.type];
+}
+
+function statusOf(transition: Transition): string | null {
+  switch (transition.type) {
+    case "release":
+      return null;
+    case "continue":
+      return "continued";
+    case "park":
+      return "parked";
+    default:
+      return transition.status;
+  }
+}
+
+function errorOf(transition: Transition): Uint8Array | null {
+  const error = transition.type === "end" || transition.type === "park" ? transition.error : null;
+  return error === null ? null : jsonBytes(error);
+}
+
+function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) => readonly T[]): Placed<T>[] {
+  const found: Placed<T>[] = [];
+  for (let i = 0; i < commits.length; i++) for (const item of of(commits[i] as RunCommit)) found.push([i + 1, item]);
+  return found;
+}
+
+function positions(items: readonly Placed<unknown>[]): Buffer {
+  return binary.int4Array(items, ([i]) => i);
+}
+
+const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
+  w: "written",
+  l: "lost",
+  b: "busy",
+  n: "behind",
+};
+
+function commitResult(row: Row): CommitRunsResult {
+  const delivered = ((row.o_delivered ?? "") as string).split(",");
+  const held = (row.o_held ?? "") as string;
+  const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i) => ({
+    outcome: OUTCOMES[letter] as CommitOutcome["outcome"],
+    held: held[i] === "t",
+    delivered: Number(delivered[i]),
+  }));
+  const runIds = (row.m_run ?? []) as string[];
+  return { outcomes, messages: messagesOf(row, (i) => runIds[i] as string), now: row.o_now as number };
+}

@@ -1,0 +1,223 @@
+/**
+ * Lists and counts of runs. Which index a list walks is decided here, not by the planner: one that guesses wrong reads
+ * millions of finished runs to find three parked ones.
+ */
+import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
+import type { Statement } from "../database/pool.ts";
+import type { Server } from "../database/server.ts";
+import { queryOf } from "../database/server-call.ts";
+import { quoteName } from "../database/settings.ts";
+import { REFS, type Refs } from "./run-refs.ts";
+import { runOf, runRowOf } from "./run-rows.ts";
+
+/** Statuses that few runs have: they are in an index of their own. */
+const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled", "terminated", "timed_out"];
+/** Statuses of runs that are open; the open runs have a list of their own. */
+const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
+
+const READ = queryOf<Refs>(
+  "read_runs",
+  (at) => `
+    select v.*, k.i::int as i
+      from unnest($p_run::uuid[], $p_namespace::text[], $p_id::text[]) with ordinality as k(run_id, namespace, id, i)
+     cross join lateral (
+       select k.run_id where k.run_id is not null
+       union all
+       (select s.run_id from ${at}.run_starts s where k.run_id is null and s.namespace = k.namespace and s.id = k.id
+         order by s.created_at desc limit 1)) t
+      join ${at}.run_rows v on v.run_id = t.run_id and v.namespace = k.namespace`,
+  REFS,
+);
+
+export async function readRuns(
+  server: Server,
+  { runs }: { readonly runs: readonly RunRef[] },
+): Promise<readonly (Run | null)[]> {
+  const found: (Run | null)[] = runs.map(() => null);
+  for (const row of await server.read(READ, { refs: runs })) found[(row.i as number) - 1] = runOf(row);
+  return found;
+}
+
+export async function listRuns(server: Server, params: ListRunsParams): Promise<readonly RunRow[]> {
+  const { statement, values } = listStatement(server.schema, params);
+  return (await server.run(statement, values)).map(runRowOf);
+}
+
+export async function countRuns(
+  server: Server,
+  params: RunFilter & { readonly atMost: number | null },
+): Promise<number> {
+  const { statement, values } = countStatement(server.schema, params);
+  return (await server.run(statement, values))[0]?.count as number;
+}
+
+interface Listing {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
+export function listStatement(schema: string, params: ListRunsParams): Listing {
+  const query = new FilterQuery(schema, params);
+  const { before } = params;
+  query.before = before
+    ? `(%.created_at, %.run_id) < (${query.value(before.createdAt)}, ${query.value(before.runId)}::uuid)`
+    : "";
+  const limit = query.value(params.limit);
+  const found = query.candidates(limit);
+  const text = `select v.* from (${found} order by created_at desc, run_id desc limit ${limit}) k
+    join ${quoteName(schema)}.lean_rows v using (run_id) order by v.created_at desc, v.run_id desc`;
+  return { statement: { name: query.name("list_runs"), text, reads: true }, values: query.values };
+}
+
+export function countStatement(schema: string, params: RunFilter & { readonly atMost: number | null }): Listing {
+  const query = new FilterQuery(schema, params);
+  const found = query.candidates(null);
+  const limit = params.atMost === null ? "" : ` limit ${query.value(params.atMost)}`;
+  const name = params.atMost === null ? "count_runs" : "count_runs_to";
+  const text = `select count(*)::int as count from (select 1 from (${found}) f${limit}) k`;
+  return { statement: { name: query.name(name), text, reads: true }, values: query.values };
+}
+
+/** Builds the statement for one combination of filters; the server keeps a plan for each combination that is used. */
+class FilterQuery {
+  readonly values: unknown[] = [];
+  /** The cursor, with % for the table that is walked. */
+  before = "";
+  readonly #schema: string;
+  readonly #filter: RunFilter;
+  readonly #shape: string[] = [];
+
+  constructor(schema: string, filter: RunFilter) {
+    this.#schema = quoteName(schema);
+    this.#filter = filter;
+  }
+
+  value(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+
+  /** One letter for each filter: names have at most 63 characters. */
+  name(call: string): string {
+    return `${call} ${this.#shape.join("")}${this.before === "" ? "" : "b"}`;
+  }
+
+  /** Run ids with their creation times that match, from the narrowest source. `limit`: how many are wanted of them. */
+  candidates(limit: string | null): string {
+    const { statuses, id, attributes } = this.#filter;
+    if (id !== undefined)
+      return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
+    if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
+    if (statuses?.every((status) => ODD.includes(status))) return this.#byOddStatus(statuses, limit);
+    if (statuses?.every((status) => OPEN.includes(status))) return this.#from("o", "open_ids s", "s");
+    return this.#byLane(limit);
+  }
+
+  /** Walks one table that has the namespace and the creation time. */
+  #from(shape: string, table: string, alias: string, more: readonly string[] = []): string {
+    this.#shape.push(shape);
+    const conditions = [`${alias}.namespace = ${this.value(this.#filter.namespace)}`, ...more, ...this.#times(alias)];
+    const joined = this.#joins(alias);
+    return `select ${alias}.run_id, ${alias}.created_at from ${this.#schema}.${table} ${joined.text} where ${all([...conditions, ...joined.conditions])}`;
+  }
+
+  /** Whatever the index of attributes finds. */
+  #byAttributes(wanted: NonNullable<RunFilter["attributes"]>): string {
+    const contains = `a.attributes @> ${this.value(JSON.stringify(wanted))}::jsonb`;
+    this.#shape.push("a");
+    return this.#from(
+      "n",
+      `run_starts s join ${this.#schema}.run_attributes a on a.run_id = s.run_id and ${contains}`,
+      "s",
+    );
+  }
+
+  #hasAttributes(): string {
+    const { attributes } = this.#filter;
+    if (!attributes || isEmpty(attributes)) return "";
+    this.#shape.push("a");
+    const contains = `a.attributes @> ${this.value(JSON.stringify(attributes))}::jsonb`;
+    return `exists (select 1 from ${this.#schema}.run_attributes a where a.run_id = s.run_id and ${contains})`;
+  }
+
+  /** The newest of each status, merged. */
+  #byOddStatus(statuses: readonly RunStatus[], limit: string | null): string {
+    this.#shape.push("d");
+    const namespace = this.value(this.#filter.namespace);
+    const joined = this.#joins("r", true);
+    const wanted = this.value([...statuses]);
+    const conditions = [
+      "r.status = t.status",
+      ODD_INDEX,
+      ...this.#times("r"),
+      ...joined.conditions,
+      `l.namespace = ${namespace}`,
+    ];
+    return `select x.* from (select distinct unnest(${wanted}::text[])::${this.#schema}.run_status as status) t
+      cross join lateral (select r.run_id, r.created_at from ${this.#schema}.runs r ${joined.text}
+        where ${all(conditions)} order by r.created_at desc, r.run_id desc ${limit === null ? "" : `limit ${limit}`}) x`;
+  }
+
+  /** The newest of each lane, merged. */
+  #byLane(limit: string | null): string {
+    this.#shape.push("l");
+    const lanes = this.#laneConditions();
+    const status = this.#statusCondition();
+    const join = status === "" ? "" : `join ${this.#schema}.runs r on r.run_id = s.run_id and ${status}`;
+    return `select x.* from ${this.#schema}.lanes l cross join lateral (
+        select s.run_id, s.created_at from ${this.#schema}.run_starts s ${join}
+         where ${all(["s.lane_id = l.lane_id", ...this.#times("s")])}
+         order by s.created_at desc, s.run_id desc ${limit === null ? "" : `limit ${limit}`}) x
+      where ${all([`l.namespace = ${this.value(this.#filter.namespace)}`, ...lanes])}`;
+  }
+
+  /** What can only be seen in other tables than the one that is walked. */
+  #joins(alias: string, hasStatus = false): { readonly text: string; readonly conditions: readonly string[] } {
+    const lanes = this.#laneConditions();
+    const status = hasStatus ? "" : this.#statusCondition();
+    const needsRuns = !hasStatus && (status !== "" || lanes.length > 0);
+    const runs = needsRuns ? `join ${this.#schema}.runs r on r.run_id = ${alias}.run_id` : "";
+    const lane = lanes.length > 0 || hasStatus ? `join ${this.#schema}.lanes l on l.lane_id = r.lane_id` : "";
+    return { text: `${runs} ${lane}`, conditions: [status, ...lanes] };
+  }
+
+  #statusCondition(): string {
+    if (!this.#filter.statuses) return "";
+    this.#shape.push("s");
+    return `r.status = any (${this.value([...this.#filter.statuses])}::text[]::${this.#schema}.run_status[])`;
+  }
+
+  #laneConditions(): string[] {
+    return (["workflow", "version", "queue"] as const).flatMap((column) => {
+      const wanted = this.#filter[column];
+      if (wanted === undefined) return [];
+      this.#shape.push(column[0] as string);
+      return [`l.${column} = ${this.value(wanted)}`];
+    });
+  }
+
+  #times(alias: string): string[] {
+    const { createdAfter, createdBefore } = this.#filter;
+    const conditions = [this.before.replaceAll("%", alias)];
+    if (createdAfter !== undefined) {
+      this.#shape.push(">");
+      conditions.push(`${alias}.created_at > ${this.value(createdAfter)}`);
+    }
+    if (createdBefore !== undefined) {
+      this.#shape.push("<");
+      conditions.push(`${alias}.created_at < ${this.value(createdBefore)}`);
+    }
+    return conditions;
+  }
+}
+
+/** The condition of the index, so that the planner may use it for a status that it does not know yet. */
+const ODD_INDEX = `r.status in (${ODD.map((status) => `'${status}'`).join(", ")})`;
+
+function isEmpty(object: object): boolean {
+  return Object.keys(object).length === 0;
+}
+
+function all(conditions: readonly string[]): string {
+  return conditions.filter((condition) => condition !== "").join(" and ");
+}

@@ -1,0 +1,16 @@
+import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult } from "holdfast/adapter";
+import * as binary from "../database/binary-array.ts";
+import type { Server } from "../database/server.ts";
+import { callOf } from "../database/server-call.ts";
+
+export const PURGE = callOf<PurgeRunsParams>("purge_runs", {
+  p_namespace: ({ namespace }) => namespace,
+  p_ended_before: ({ endedBefore }) => Math.ceil(endedBefore),
+  p_statuses: ({ statuses = CLOSED_STATUSES }) => binary.textArray([...new Set(statuses)]),
+  p_limit: ({ limit }) => limit,
+});
+
+export async function purgeRuns(server: Server, params: PurgeRunsParams): Promise<PurgeRunsResult> {
+  const row = await server.writeOne(PURGE, params);
+  return { purged: row.o_purged as number, more: row.o_more as boolean };
+}

@@ -1,0 +1,67 @@
+import { HoldfastError } from "holdfast/adapter";
+import type { Client, PooledClient } from "../database/driver.ts";
+
+/** A statement with its values, as `pg` takes it. */
+export interface TxQuery {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  readonly name?: string;
+}
+
+/** What a statement has come to. */
+export interface TxResult<R> {
+  readonly rows: R[];
+  readonly rowCount: number | null;
+}
+
+/** What Holdfast needs of a connection of the application's own: any of `pg`, from a pool or not. */
+export interface ApplicationConnection {
+  query<R = Record<string, unknown>>(query: string | TxQuery, values?: readonly unknown[]): Promise<TxResult<R>>;
+}
+
+/**
+ * The open transaction of a step: a connection as a pool of `pg` hands it out. Libraries and functions that take such a
+ * connection take this one. `release()` does nothing, `connect()` and `end()` are refused: the connection stays Holdfast's.
+ */
+export interface Tx extends PooledClient {
+  /** Rows are typed by the type argument; without one their columns are unknown. */
+  query: ApplicationConnection["query"] & PooledClient["query"];
+}
+
+const REFUSED: ReadonlySet<string | symbol> = new Set(["end", "connect"]);
+
+/** @internal The connection, usable until `end` is called. */
+export function openTx(client: Client): { readonly client: Tx; end(): void } {
+  let open = true;
+  const proxy = new Proxy(client, {
+    get: (target, name) => {
+      // Judged when it is called: a function may keep the method.
+      if (name === "query")
+        return (...values: unknown[]) => (open ? Reflect.apply(target.query, target, values) : Promise.reject(ended()));
+      if (name === "release") return () => {};
+      if (REFUSED.has(name)) return () => refuse(String(name));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return {
+    client: proxy as unknown as Tx,
+    end: () => {
+      open = false;
+    },
+  };
+}
+
+function refuse(name: string): never {
+  throw misused(`${name}() is not allowed inside a transaction step: the connection belongs to Holdfast.`);
+}
+
+function ended(): HoldfastError {
+  return misused(
+    "it was used after its end. Use tx only inside the function that it is given to, and await what it returns.",
+  );
+}
+
+function misused(what: string): HoldfastError {
+  return new HoldfastError("transaction_misused", `PostgreSQL transaction: ${what}`);
+}

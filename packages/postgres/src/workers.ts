@@ -1,0 +1,106 @@
+import type {
+  HeartbeatParams,
+  HeartbeatResult,
+  HeldRun,
+  RegisterWorkerParams,
+  RegisterWorkerResult,
+  ReleaseRunsParams,
+  WorkerRef,
+  WorkerRow,
+} from "holdfast/adapter";
+import * as binary from "./database/binary-array.ts";
+import type { Server } from "./database/server.ts";
+import { callOf, queryOf } from "./database/server-call.ts";
+import { workerOf } from "./runs/run-rows.ts";
+
+interface Notified {
+  readonly notify: boolean;
+}
+
+const WORKER = {
+  p_namespace: ({ namespace }: WorkerRef) => namespace,
+  p_worker: ({ workerId }: WorkerRef) => workerId,
+};
+
+const REGISTER = callOf<RegisterWorkerParams>("register_worker", {
+  ...WORKER,
+  p_name: ({ name }) => name,
+  p_host: ({ host }) => host ?? null,
+  p_pid: ({ pid }) => pid ?? null,
+  p_queues: ({ queues }) => binary.textArray(queues),
+  p_workflows: ({ workflows }) => binary.textArray(workflows),
+  p_labels: ({ labels }) => JSON.stringify(labels),
+  p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
+});
+
+const HEARTBEAT = callOf<HeartbeatParams>("heartbeat_worker", {
+  ...WORKER,
+  p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
+  p_draining: ({ draining }) => draining,
+});
+
+const RELEASE = callOf<ReleaseRunsParams & Notified>("release_runs", {
+  ...WORKER,
+  p_run: ({ runs }) => binary.uuidArray(runs, (run) => run.runId),
+  p_epoch: ({ runs }) => binary.int4Array(runs, (run) => run.epoch),
+  p_notify: ({ notify }) => notify,
+});
+
+const STOP = callOf<WorkerRef & Notified>("stop_worker", { ...WORKER, p_notify: ({ notify }) => notify });
+
+const READ_HELD = queryOf<WorkerRef>(
+  "read_held",
+  (at) => `
+    select r.run_id, r.epoch from ${at}.workers w join ${at}.runs r on r.held_by = w.worker_id
+     where w.namespace = $namespace and w.worker_id = $worker order by r.run_id`,
+  { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
+);
+
+const LIST = queryOf<{ readonly namespace: string }>(
+  "list_workers",
+  (at) => `
+    select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs
+      from ${at}.workers w where w.namespace = $namespace order by w.started_at, w.worker_id`,
+  { namespace: ({ namespace }) => namespace },
+);
+
+export async function registerWorker(server: Server, params: RegisterWorkerParams): Promise<RegisterWorkerResult> {
+  const row = await server.writeOne(REGISTER, params);
+  const pids = row.o_pids as number[];
+  const namesakes = (row.o_namesakes as string[]).map((workerId, i) => ({ workerId, pid: pids[i] as number }));
+  return { live: row.o_live as boolean, now: row.o_now as number, ...(params.host === undefined ? {} : { namesakes }) };
+}
+
+export async function heartbeatWorker(server: Server, params: HeartbeatParams): Promise<HeartbeatResult> {
+  const row = await server.writeOne(HEARTBEAT, params);
+  return {
+    live: row.o_live as boolean,
+    now: row.o_now as number,
+    heldCount: row.o_held as number,
+    behind: row.o_behind as string[],
+  };
+}
+
+export async function readHeld(server: Server, params: WorkerRef): Promise<readonly HeldRun[]> {
+  const rows = await server.read(READ_HELD, params);
+  return rows.map((row) => ({ runId: row.run_id as string, epoch: row.epoch as number }));
+}
+
+export async function releaseRunsIfHeld(
+  server: Server,
+  params: ReleaseRunsParams,
+): Promise<{ readonly released: number }> {
+  const row = await server.writeOne(RELEASE, { ...params, notify: server.notify });
+  return { released: row.o_released as number };
+}
+
+export async function stopWorker(server: Server, params: WorkerRef): Promise<void> {
+  await server.writeOne(STOP, { ...params, notify: server.notify });
+}
+
+export async function listWorkers(
+  server: Server,
+  params: { readonly namespace: string },
+): Promise<readonly WorkerRow[]> {
+  return (await server.read(LIST, params)).map(workerOf);
+}

@@ -1,0 +1,150 @@
+import type { ClaimRunsParams, ClaimRunsResult, Message, Run, TakeUpParams, TakeUpResult } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import type { Lane } from "../database/catalog.ts";
+import { statusCode } from "../database/codes.ts";
+import { newUuidBytes, uuidText } from "../database/uuid.ts";
+import { unconsumed } from "../inbox.ts";
+import { liveWorkerKey } from "../workers.ts";
+import { readHeldRun } from "./run-rows.ts";
+import { noteError } from "./run-state.ts";
+
+const DUE = `
+  select run_key, available_at from holdfast_runs
+  where lane_id = ? and suspect = ? and available_at <= ? order by available_at limit ?`;
+const NEXT_DUE = `
+  select min(available_at) as at from holdfast_runs where lane_id = ? and suspect = ? and available_at > ?`;
+const HOLD = `
+  update holdfast_runs set epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
+    started_at = coalesce(started_at, max(?, created_at)), status = iif(status = ?, status, ?)
+  where run_key in (select value from json_each(?))`;
+const TAKEN_UNDER = "select run_key from holdfast_runs where held_by = ? and claim_id = ? order by run_key";
+
+interface Found {
+  /** The keys of runs. */
+  readonly taken: readonly number[];
+  readonly moreDue: boolean;
+  readonly nextDueAt: number | null;
+  readonly suspectDue: boolean;
+}
+
+const NOTHING: Found = { taken: [], moreDue: false, nextDueAt: null, suspectDue: false };
+
+export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult {
+  const { sql, now } = call;
+  const workerKey = liveWorkerKey(call, params);
+  if (workerKey === undefined) {
+    return { live: false, runs: [], messages: [], now, moreDue: false, nextDueAt: null, suspectDue: false };
+  }
+  const holder = { heldBy: call.catalog.workerId(workerKey), claimId: newUuidBytes(params.claimId) };
+  if (params.again) {
+    const taken = sql.allColumns(TAKEN_UNDER, workerKey, holder.claimId).map(([runKey]) => runKey as number);
+    if (taken.length > 0) return answer(call, { ...NOTHING, taken }, holder);
+  }
+  const found = findDue(call, params, lanesOf(call, params));
+  const [compensating, running] = [statusCode("compensating"), statusCode("running")];
+  if (found.taken.length > 0) {
+    // One statement for all: what a statement costs by itself is more than what it does to a run.
+    const runKeys = JSON.stringify(found.taken);
+    sql.execute(HOLD, workerKey, holder.claimId, Number(params.solo), now, compensating, running, runKeys);
+  }
+  return answer(call, found, holder);
+}
+
+/** What this code has parked last begins with its identity, and is not even looked at. */
+const PARKED_BY_OTHERS = `
+  select run_key from holdfast_runs
+  where lane_id = ? and parked_by >= ? and parked_by < ? and ended_at is null and status = ? and suspect = 0
+    and instr(parked_by, ?) = 0
+  limit ?`;
+
+export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): TakeUpResult {
+  const { sql, now } = call;
+  const workerKey = liveWorkerKey(call, params);
+  if (workerKey === undefined) return { live: false, taken: 0, more: false };
+  const [parked, compensating, running] = [statusCode("parked"), statusCode("compensating"), statusCode("running")];
+  const found: number[] = [];
+  for (const { laneId, workflow, version } of lanesOf(call, params)) {
+    const code = params.handlers.find((one) => one.workflow === workflow && one.version === version)?.code as string;
+    // Identities are hexadecimal digits: a "g" is behind them all.
+    for (const [from, to] of [["", code] as const, [`${code}g`, "g"] as const]) {
+      // One more than the limit, to know whether some are left.
+      const room = params.limit + 1 - found.length;
+      for (const [runKey] of sql.allColumns(PARKED_BY_OTHERS, laneId, from, to, parked, code, room))
+        found.push(runKey as number);
+    }
+  }
+  const taken = found.slice(0, params.limit);
+  if (taken.length > 0) {
+    const claimId = newUuidBytes(params.claimId);
+    sql.execute(HOLD, workerKey, claimId, 0, now, compensating, running, JSON.stringify(taken));
+    for (const runKey of taken) noteError(call, { runKey }, null);
+  }
+  return { live: true, taken: taken.length, more: found.length > taken.length };
+}
+
+/** Higher priorities first. */
+function lanesOf(
+  call: Call,
+  { namespace, queues, handlers }: Pick<ClaimRunsParams, "namespace" | "queues" | "handlers">,
+): Lane[] {
+  const served = new Set(handlers.map(({ workflow, version }) => `${workflow}\n${version}`));
+  return call.catalog
+    .lanesOf(namespace)
+    .filter((lane) => queues.includes(lane.queue) && served.has(`${lane.workflow}\n${lane.version}`));
+}
+
+function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): Found {
+  const { sql, now } = call;
+  const limit = params.solo ? Math.min(1, params.limit) : params.limit;
+  const taken: number[] = [];
+  let moreDue = false;
+  for (const group of byPriority(lanes)) {
+    const room = limit - taken.length;
+    // One more than there is room for, to know whether some are left.
+    const due = group.flatMap(
+      ({ laneId }) => sql.allColumns(DUE, laneId, Number(params.solo), now, room + 1) as DueRun[],
+    );
+    due.sort(([aKey, aAt], [bKey, bAt]) => aAt - bAt || aKey - bKey);
+    for (const [runKey] of due.slice(0, room)) taken.push(runKey);
+    moreDue = due.length > room;
+    if (moreDue) break;
+  }
+  const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.allColumns(DUE, laneId, 1, now, 1).length > 0);
+  return { taken, moreDue, nextDueAt: nextDue(call, lanes), suspectDue };
+}
+
+type DueRun = readonly [runKey: number, availableAt: number];
+
+function byPriority(lanes: readonly Lane[]): Lane[][] {
+  const groups = new Map<number, Lane[]>();
+  for (const lane of lanes) {
+    const group = groups.get(lane.priority);
+    if (group) group.push(lane);
+    else groups.set(lane.priority, [lane]);
+  }
+  return [...groups.values()];
+}
+
+function nextDue({ sql, now }: Call, lanes: readonly Lane[]): number | null {
+  let next: number | null = null;
+  for (const { laneId } of lanes) {
+    for (const suspect of [0, 1]) {
+      const at = sql.get<{ at: number | null }>(NEXT_DUE, laneId, suspect, now)?.at ?? null;
+      if (at !== null) next = Math.min(next ?? at, at);
+    }
+  }
+  return next;
+}
+
+function answer(call: Call, found: Found, holder: { heldBy: string; claimId: Uint8Array }): ClaimRunsResult {
+  const holding = { heldBy: holder.heldBy, claimId: uuidText(holder.claimId) };
+  const runs: Run[] = [];
+  const messages: Message[] = [];
+  for (const runKey of found.taken) {
+    const run = readHeldRun(call, runKey, holding);
+    runs.push(run);
+    if (run.delivered > run.consumed) messages.push(...unconsumed(call, runKey, run.consumed));
+  }
+  const { moreDue, nextDueAt, suspectDue } = found;
+  return { live: true, runs, messages, now: call.now, moreDue, nextDueAt, suspectDue };
+}

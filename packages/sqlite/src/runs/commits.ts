@@ -1,0 +1,192 @@
+import {
+  type CommitOutcome,
+  type CommitRunsParams,
+  type CommitRunsResult,
+  HoldfastError,
+  judgeCommit,
+  type Message,
+  type RunCommit,
+  staysHeld,
+  type Transition,
+  withParker,
+} from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { statusCode } from "../database/codes.ts";
+import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
+import { appendEvent, lastEventAt } from "../histories.ts";
+import { appendMessage, unconsumed } from "../inbox.ts";
+import { workerKeyOf } from "../workers.ts";
+import {
+  announceEnd,
+  type Counts,
+  endRun,
+  forgetDeaths,
+  isOf,
+  letGo,
+  newestKey,
+  noteError,
+  noteParkers,
+  type StateRow,
+  stateByKey,
+} from "./run-state.ts";
+import { insertRun, replaceAttributes } from "./starts.ts";
+
+/** What a commit has to know; every column that is read costs time. */
+const FENCE = `
+  select run_key, epoch, commit_no, held_by, event_count, delivered, status, 
+    deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at
+  from holdfast_runs where run_id = ?`;
+
+type FenceColumns = readonly [
+  ...[runKey: number, epoch: number, commit: number, heldBy: number | null, eventCount: number, delivered: number],
+  ...[status: number, marks: number, laneId: number, deadlineAt: number | null],
+];
+
+interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
+  readonly status: number;
+  /** Of former deaths, or of code that has parked it: whether there is anything that progress clears. */
+  readonly marked: boolean;
+  readonly laneId: number;
+  readonly deadlineAt: number | null;
+}
+
+/** No column of an index is among these: a commit that keeps the run rewrites its row and nothing else. */
+const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_count = ?, consumed = ? where run_key = ?";
+
+const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
+
+export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResult {
+  const workerKeys = new Map<string, number | undefined>();
+  const outcomes: CommitOutcome[] = [];
+  const messages: Message[] = [];
+  for (const commit of params.commits) {
+    const row = fenceOf(call, commit.runId);
+    const here = row !== undefined && isOf(call, row.laneId, commit.namespace);
+    const outcome = here ? commitRun(call, row, keyOfWorker(call, workerKeys, commit.workerId), commit) : LOST;
+    outcomes.push(outcome);
+    if (row && outcome.held && commit.transition.type !== "hold")
+      messages.push(...unconsumed(call, row.runKey, commit.consumed));
+  }
+  return { outcomes, messages, now: call.now };
+}
+
+/** Those of one call are nearly always of one worker. */
+function keyOfWorker(call: Call, known: Map<string, number | undefined>, workerId: string): number | undefined {
+  if (!known.has(workerId)) known.set(workerId, workerKeyOf(call, workerId));
+  return known.get(workerId);
+}
+
+function fenceOf({ sql }: Call, runId: string): Fence | undefined {
+  const columns = sql.columns(FENCE, sharedUuidBytes(runId));
+  if (!columns) return undefined;
+  const [runKey, epoch, commit, heldBy, eventCount, delivered, status, marks, laneId, deadlineAt] =
+    columns as FenceColumns;
+  return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt };
+}
+
+function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit: RunCommit): CommitOutcome {
+  const mine = row.heldBy !== null && row.heldBy === workerKey;
+  const judged = judgeCommit(row, mine, commit);
+  if (judged === "lost") return LOST;
+  if (judged === "again") return written(row, mine);
+  if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
+
+  const { sql } = call;
+  const { runKey } = row;
+  const counts: Counts = { eventCount: appendEvents(call, row, commit), consumed: commit.consumed };
+  if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
+  if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
+  if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
+  const { transition } = commit;
+  if (!staysHeld(row, commit)) {
+    const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
+    move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
+    return written(row, false);
+  }
+  sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
+  if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
+  return written(row, true);
+}
+
+function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
+  if (next !== status) sql.execute("update holdfast_runs set status = ? where run_key = ?", next, runKey);
+}
+
+function written(row: Fence, held: boolean): CommitOutcome {
+  return { outcome: "written", held, delivered: row.delivered };
+}
+
+function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
+  let { eventCount } = row;
+  for (const event of commit.events) {
+    eventCount += 1;
+    // (run, seq) is unique and without gaps; the fence should have caught whatever could break this.
+    if (event.seq !== eventCount) {
+      throw new HoldfastError(
+        "invariant_broken",
+        `run ${commit.runId}: event ${event.seq} does not follow ${eventCount - 1}`,
+      );
+    }
+    appendEvent(call, row.runKey, event);
+  }
+  return eventCount;
+}
+
+interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt"> {
+  readonly runId: string;
+}
+
+function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): void {
+  const { transition } = commit;
+  switch (transition.type) {
+    case "suspend": {
+      const { status, availableAt, waitingFor } = transition;
+      return letGo(call, row, { status, dueAt: availableAt, waitingFor }, counts);
+    }
+    case "release":
+      return letGo(call, row, { status: null, dueAt: call.now }, counts);
+    case "end":
+      return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts);
+    case "park":
+      noteError(call, row, transition.error);
+      noteParkers(call, row.runKey, parkersAfter(call, row.runKey, transition.code));
+      announceEnd(call, row);
+      return letGo(call, row, { status: "parked", dueAt: null }, counts);
+    case "continue":
+      return continueAsNew(call, stateByKey(call, row.runKey), commit, transition, counts);
+  }
+}
+
+function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): string | null {
+  if (code === undefined) return null;
+  const [parkedBy] = sql.columns("select parked_by from holdfast_runs where run_key = ?", runKey) ?? [];
+  return withParker((parkedBy as string | null | undefined) ?? null, code);
+}
+
+/** Carried messages come first, then the unconsumed ones; both are copies, the old inbox stays as it was. */
+function continueAsNew(
+  call: Call,
+  row: StateRow,
+  commit: RunCommit,
+  { next, carried }: Extract<Transition, { type: "continue" }>,
+  counts: Counts,
+): void {
+  const previousKey = newestKey(call, next.namespace, next.id);
+  const previous = previousKey === null ? null : stateByKey(call, previousKey);
+  const inserted = insertRun(call, next, next.version, previous, { from: row });
+  if (!inserted) throw new HoldfastError("invariant_broken", `SQLite store: the run id ${next.runId} is taken`);
+  const nextKey = inserted.runKey;
+  const messages = [...carried, ...unconsumed(call, row.runKey, counts.consumed)];
+  messages.forEach((message, i) => void appendMessage(call, nextKey, row.chainKey, i + 1, message));
+  if (messages.length > 0)
+    call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", messages.length, nextKey);
+  const ending = { lastEventAt: lastAt(call, row, commit, counts), continuedAs: newUuidBytes(next.runId) };
+  endRun(call, row, { status: "continued", output: null, error: null, ...ending }, counts);
+}
+
+/** When the last event was; it is read only where this commit brings none. */
+function lastAt(call: Call, { runKey }: Pick<StateRow, "runKey">, { events }: RunCommit, counts: Counts): number {
+  const last = events[events.length - 1];
+  if (last) return last.at;
+  return counts.eventCount === 0 ? 0 : lastEventAt(call, runKey);
+}

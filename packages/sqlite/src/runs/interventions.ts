@@ -1,0 +1,89 @@
+import {
+  judgeReopening,
+  type ReopenOutcome,
+  type ReopenParams,
+  type RunRef,
+  type RunStatus,
+  renewedDeadline,
+  type TerminateOutcome,
+  type TerminateRunsParams,
+  timeInHistory,
+} from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { isClosedCode, statusCode, statusName } from "../database/codes.ts";
+import { uuidText } from "../database/uuid.ts";
+import { appendEvent, lastEventAt } from "../histories.ts";
+import {
+  announceIfDue,
+  announceTaken,
+  endRun,
+  findState,
+  forgetDeaths,
+  letGo,
+  newestKey,
+  noteError,
+  raiseEpoch,
+  type StateRow,
+} from "./run-state.ts";
+
+/** What operators do to runs, whoever holds them. */
+export function terminateRuns(call: Call, params: TerminateRunsParams): TerminateOutcome[] {
+  return params.runs.map((ref) => {
+    const row = findState(call, ref);
+    if (!row) return { outcome: "not_found", runId: null, status: null };
+    const runId = uuidText(row.runId);
+    if (isClosedCode(row.status)) return { outcome: "closed", runId, status: statusName(row.status) };
+    announceTaken(call, row);
+    raiseEpoch(call, row);
+    endRun(call, row, {
+      status: "terminated",
+      output: null,
+      error: params.error,
+      lastEventAt: lastEventAt(call, row.runKey),
+    });
+    return { outcome: "terminated", runId, status: "terminated" };
+  });
+}
+
+export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus | null } {
+  const row = findState(call, ref);
+  if (!row) return { status: null };
+  if (row.status !== statusCode("parked")) return { status: statusName(row.status) };
+  raiseEpoch(call, row);
+  noteError(call, row, null);
+  forgetDeaths(call, row.runKey);
+  letGo(call, row, { status: "running", dueAt: call.now });
+  return { status: "running" };
+}
+
+export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutcome {
+  const row = findState(call, params.run);
+  if (!row) return { outcome: "not_found", status: null };
+  const status = statusName(row.status);
+  const about = { closed: isClosedCode(row.status), failed: status === "failed", eventCount: row.eventCount };
+  const judged = judgeReopening(about, params.eventCount, () => !isSuperseded(call, row));
+  if (judged !== "reopen") return { outcome: judged, status };
+  reopen(call, row, params);
+  return { outcome: "reopened", status: "running" };
+}
+
+function isSuperseded(call: Call, row: StateRow): boolean {
+  const start = call.sql.get<{ id: string }>("select id from holdfast_run_starts where run_key = ?", row.runKey);
+  return newestKey(call, call.catalog.lane(row.laneId).namespace, start?.id ?? "") !== row.runKey;
+}
+
+function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
+  const { sql, now } = call;
+  const seq = row.eventCount + 1;
+  appendEvent(call, row.runKey, { ...event, seq, at: timeInHistory(row, lastEventAt(call, row.runKey), now) });
+  const deadlineAt = renewedDeadline(row, now);
+  const availableAt = now;
+  sql.run(
+    `update holdfast_runs set event_count = ?, epoch = epoch + 1, status = ?, ended_at = null, deadline_at = ?,
+       available_at = ? where run_key = ?`,
+    ...[seq, statusCode("running"), deadlineAt, availableAt, row.runKey],
+  );
+  sql.run("update holdfast_run_ends set error = null, compensation = null where run_key = ?", row.runKey);
+  forgetDeaths(call, row.runKey);
+  announceIfDue(call, row.laneId, availableAt);
+}

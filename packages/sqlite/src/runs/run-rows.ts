@@ -1,0 +1,195 @@
+import type { Attributes, CompensationOutcome, ErrorRecord, Payload, Run, RunRow } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { statusName } from "../database/codes.ts";
+import type { Columns } from "../database/driver.ts";
+import { uuidOfHex, uuidText, uuidTextOrNull } from "../database/uuid.ts";
+
+// Lanes and workers come from the catalog: every join and every column of a read costs time, and a claim reads hundreds.
+const ROW = `
+  r.run_id as runId, r.lane_id as laneId, r.status, r.epoch, r.commit_no as "commit", r.held_by as heldBy,
+  r.claim_id as claimId, r.available_at as availableAt, r.event_count as eventCount, r.delivered, r.consumed, r.deaths,
+  r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.created_at as createdAt, r.started_at as startedAt,
+  r.ended_at as endedAt, r.deadline_at as deadlineAt, r.waiting_for as waitingFor, r.attributes,
+  s.id, s.seed, s.first_run_id as firstRunId, s.continued_from as continuedFrom,
+  e.continued_as as continuedAs, e.compensation`;
+
+const FROM = `
+  from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
+  left join holdfast_run_ends e on e.run_key = r.run_key
+  where r.run_key = ?`;
+
+const SELECT_ROW = `select ${ROW} ${FROM}`;
+const SELECT_RUN = `select ${ROW}, s.input, e.output, e.error ${FROM}`;
+
+interface StoredRow {
+  readonly runId: Uint8Array;
+  readonly laneId: number;
+  readonly status: number;
+  readonly epoch: number;
+  readonly commit: number;
+  readonly claimId: Uint8Array | null;
+  readonly availableAt: number | null;
+  readonly eventCount: number;
+  readonly delivered: number;
+  readonly consumed: number;
+  readonly deaths: number;
+  readonly aloneDeaths: number;
+  readonly alone: number;
+  readonly suspect: number;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly deadlineAt: number | null;
+  readonly waitingFor: string | null;
+  readonly heldBy: number | null;
+  readonly id: string;
+  readonly seed: string;
+  readonly firstRunId: Uint8Array | null;
+  readonly continuedFrom: Uint8Array | null;
+  readonly continuedAs: Uint8Array | null;
+  readonly compensation: CompensationOutcome | null;
+  readonly attributes: string | null;
+}
+
+interface StoredRun extends StoredRow {
+  readonly input: Payload;
+  readonly output: Payload | null;
+  readonly error: string | null;
+}
+
+/** Not what every held run has in common, and nothing of its end: what is in `holdfast_run_ends` is gone before a run is due again. */
+const SELECT_HELD = `
+  select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
+    r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
+    s.id, s.seed, s.first_run_id, s.continued_from, s.input
+  from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
+  where r.run_key = ?`;
+
+type HeldColumns = readonly [
+  ...[runId: string, laneId: number, status: number, epoch: number, commit: number, eventCount: number],
+  ...[delivered: number, consumed: number, deaths: number, aloneDeaths: number, alone: number, suspect: number],
+  ...[createdAt: number, startedAt: number | null, deadlineAt: number | null, attributes: string | null],
+  ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null, input: Payload],
+];
+
+/** The row without the payloads. The key must exist. */
+export function readRow(call: Call, runKey: number): RunRow {
+  return toRow(call, call.sql.get<StoredRow>(SELECT_ROW, runKey) as StoredRow);
+}
+
+/** The key must exist. */
+export function readRun(call: Call, runKey: number): Run {
+  const stored = call.sql.get<StoredRun>(SELECT_RUN, runKey) as StoredRun;
+  const { input, output, error } = stored;
+  return { ...toRow(call, stored), input, output, error: error === null ? null : (JSON.parse(error) as ErrorRecord) };
+}
+
+/** A run that is held under a claim, and has not been let go of since. */
+export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string; claimId: string }): Run {
+  const columns: Columns = call.sql.columns(SELECT_HELD, runKey) as Columns;
+  const [
+    hex,
+    laneId,
+    status,
+    epoch,
+    commit,
+    eventCount,
+    delivered,
+    consumed,
+    deaths,
+    aloneDeaths,
+    alone,
+    suspect,
+    createdAt,
+    startedAt,
+    deadlineAt,
+    attributes,
+    id,
+    seed,
+    firstRunId,
+    continuedFrom,
+    input,
+  ] = columns as HeldColumns;
+  const runId = uuidOfHex(hex);
+  const lane = call.catalog.lane(laneId);
+  return {
+    namespace: lane.namespace,
+    runId,
+    id,
+    firstRunId: uuidTextOrNull(firstRunId) ?? runId,
+    workflow: lane.workflow,
+    version: lane.version,
+    queue: lane.queue,
+    priority: lane.priority,
+    seed,
+    status: statusName(status),
+    epoch,
+    commit,
+    heldBy: holder.heldBy,
+    claimId: holder.claimId,
+    availableAt: null,
+    eventCount,
+    delivered,
+    consumed,
+    deaths,
+    aloneDeaths,
+    alone: alone === 1,
+    suspect: suspect === 1,
+    createdAt,
+    startedAt,
+    endedAt: null,
+    deadlineAt,
+    attributes: attributesOf(attributes),
+    waitingFor: [],
+    compensation: null,
+    continuedFrom: uuidTextOrNull(continuedFrom),
+    continuedAs: null,
+    input,
+    output: null,
+    error: null,
+  };
+}
+
+function toRow({ catalog }: Call, stored: StoredRow): RunRow {
+  const runId = uuidText(stored.runId);
+  const lane = catalog.lane(stored.laneId);
+  return {
+    namespace: lane.namespace,
+    runId,
+    id: stored.id,
+    firstRunId: uuidTextOrNull(stored.firstRunId) ?? runId,
+    workflow: lane.workflow,
+    version: lane.version,
+    queue: lane.queue,
+    priority: lane.priority,
+    seed: stored.seed,
+    status: statusName(stored.status),
+    epoch: stored.epoch,
+    commit: stored.commit,
+    heldBy: stored.heldBy === null ? null : catalog.workerId(stored.heldBy),
+    claimId: uuidTextOrNull(stored.claimId),
+    availableAt: stored.availableAt,
+    eventCount: stored.eventCount,
+    delivered: stored.delivered,
+    consumed: stored.consumed,
+    deaths: stored.deaths,
+    aloneDeaths: stored.aloneDeaths,
+    alone: stored.alone === 1,
+    suspect: stored.suspect === 1,
+    createdAt: stored.createdAt,
+    startedAt: stored.startedAt,
+    endedAt: stored.endedAt,
+    deadlineAt: stored.deadlineAt,
+    attributes: attributesOf(stored.attributes),
+    waitingFor: stored.waitingFor === null ? [] : (JSON.parse(stored.waitingFor) as string[]),
+    compensation: stored.compensation,
+    continuedFrom: uuidTextOrNull(stored.continuedFrom),
+    continuedAs: uuidTextOrNull(stored.continuedAs),
+  };
+}
+
+const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
+function attributesOf(text: string | null): Attributes {
+  return text === null ? NO_ATTRIBUTES : (JSON.parse(text) as Attributes);
+}

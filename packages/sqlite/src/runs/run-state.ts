@@ -1,0 +1,237 @@
+/**
+ * What a call reads of a run before it decides, and the transitions that it then writes. The columns of StateRow are
+ * read again by nobody within a call: whoever changes a run twice in one call keeps the copy in step.
+ */
+import {
+  type CompensationOutcome,
+  dueTime,
+  type ErrorRecord,
+  type Hint,
+  isDue,
+  type Payload,
+  type RunRef,
+  type RunStatus,
+} from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { statusCode } from "../database/codes.ts";
+import { blob, type Columns } from "../database/driver.ts";
+import { sharedUuidBytes, uuidText } from "../database/uuid.ts";
+
+const STATE = `
+  select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
+    r.commit_no as "commit", r.event_count as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
+    r.available_at as availableAt, r.created_at as createdAt, r.started_at as startedAt, r.deadline_at as deadlineAt, r.deaths,
+    r.alone_deaths as aloneDeaths, r.alone, r.suspect
+  from holdfast_runs r`;
+
+export interface StateRow {
+  readonly runKey: number;
+  readonly runId: Uint8Array;
+  /** The key of the first run of its chain. */
+  readonly chainKey: number;
+  readonly laneId: number;
+  readonly status: number;
+  readonly epoch: number;
+  readonly commit: number;
+  readonly eventCount: number;
+  readonly delivered: number;
+  readonly consumed: number;
+  /** The key of a worker. */
+  readonly heldBy: number | null;
+  readonly availableAt: number | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly deadlineAt: number | null;
+  readonly deaths: number;
+  readonly aloneDeaths: number;
+  readonly alone: number;
+  readonly suspect: number;
+}
+
+const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
+const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
+/** Keys are given in the order of creation, so the newest run of an id has the greatest. */
+const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
+const KEY_BY_RUN_ID = "select run_key, lane_id from holdfast_runs where run_id = ?";
+
+/** The run of that id, if it is of that namespace. */
+export function stateOf(call: Call, namespace: string, runId: string): StateRow | undefined {
+  const row = call.sql.get<StateRow>(STATE_BY_RUN_ID, sharedUuidBytes(runId));
+  return row && isOf(call, row.laneId, namespace) ? row : undefined;
+}
+
+export function isOf({ catalog }: Call, laneId: number, namespace: string): boolean {
+  return catalog.lane(laneId).namespace === namespace;
+}
+
+export function stateByKey(call: Call, runKey: number): StateRow {
+  return call.sql.get<StateRow>(STATE_BY_KEY, runKey) as StateRow;
+}
+
+export function newestKey(call: Call, namespace: string, id: string): number | null {
+  const namespaceKey = call.catalog.findNameKey(namespace);
+  if (namespaceKey === undefined) return null;
+  return keyIn(call.sql.columns(NEWEST_KEY, namespaceKey, id));
+}
+
+export function findState(call: Call, ref: RunRef): StateRow | undefined {
+  if ("runId" in ref) return stateOf(call, ref.namespace, ref.runId);
+  const runKey = newestKey(call, ref.namespace, ref.id);
+  return runKey === null ? undefined : stateByKey(call, runKey);
+}
+
+export function keyOf(call: Call, ref: RunRef): number | null {
+  if (!("runId" in ref)) return newestKey(call, ref.namespace, ref.id);
+  const [runKey, laneId] = call.sql.columns(KEY_BY_RUN_ID, sharedUuidBytes(ref.runId)) ?? [];
+  if (runKey === undefined || !isOf(call, laneId as number, ref.namespace)) return null;
+  return runKey as number;
+}
+
+function keyIn(row: Columns | undefined): number | null {
+  return (row?.[0] as number | null | undefined) ?? null;
+}
+
+export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
+  if (availableAt !== null && isDue(availableAt, call.now)) announceDue(call, laneId, availableAt);
+}
+
+/** Also when that is later, for those who could not know: the earliest time of each queue. */
+export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
+  const { namespace, queue } = catalog.lane(laneId);
+  const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
+  const earlier = known < 0 ? undefined : (hints[known] as DueHint);
+  if (earlier && (earlier.at === undefined || earlier.at <= availableAt)) return;
+  const hint: DueHint = { type: "due", namespace, queue, ...(availableAt > now && { at: availableAt }) };
+  if (earlier) hints[known] = hint;
+  else hints.push(hint);
+}
+
+type DueHint = Extract<Hint, { readonly type: "due" }>;
+
+/** What a commit counts on, in the same update as the rest: a row is rewritten as a whole, whatever changes. */
+export interface Counts {
+  readonly eventCount: number;
+  readonly consumed: number;
+}
+
+const COUNT = "commit_no = commit_no + 1, event_count = ?, consumed = ?";
+const LEAVE = `
+  held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ? where run_key = ?`;
+const LET_GO = `update holdfast_runs set ${LEAVE}`;
+const COUNT_AND_LET_GO = `update holdfast_runs set ${COUNT}, ${LEAVE}`;
+const CLOSE = `
+  status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
+  where run_key = ?`;
+const END = `update holdfast_runs set ${CLOSE}`;
+const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
+const INSERT_END = `
+  insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
+  on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
+    error = excluded.error, output = excluded.output`;
+
+/** Lets go of the run and says what becomes of it next; `status` null leaves it as it is. */
+export function letGo(
+  call: Call,
+  row: Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt">,
+  next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
+  counts?: Counts,
+): void {
+  // Whole milliseconds, rounded up: nothing is early.
+  const dueAt = next.dueAt === null ? null : Math.ceil(next.dueAt);
+  const availableAt = dueTime(dueAt, row.deadlineAt, call.now);
+  const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
+  const status = next.status === null ? row.status : statusCode(next.status);
+  const { sql } = call;
+  if (counts)
+    sql.execute(COUNT_AND_LET_GO, counts.eventCount, counts.consumed, status, availableAt, waitingFor, row.runKey);
+  else sql.execute(LET_GO, status, availableAt, waitingFor, row.runKey);
+  announceIfDue(call, row.laneId, availableAt);
+}
+
+/** The fence: whoever held the run finds out at the next write. */
+export function raiseEpoch(call: Call, row: StateRow): void {
+  call.sql.run("update holdfast_runs set epoch = epoch + 1 where run_key = ?", row.runKey);
+}
+
+/** Epoch + 1, due at once. */
+export function giveBack(call: Call, row: StateRow): void {
+  call.sql.run(
+    `update holdfast_runs set epoch = epoch + 1, held_by = null, claim_id = null, alone = 0, available_at = ?
+     where run_key = ?`,
+    ...[call.now, row.runKey],
+  );
+  announceIfDue(call, row.laneId, call.now);
+}
+
+export interface RunEnding {
+  readonly status: RunStatus;
+  readonly output: Payload | null;
+  readonly error: ErrorRecord | null;
+  readonly compensation?: CompensationOutcome | null;
+  readonly continuedAs?: Uint8Array;
+  /** When its last event was, or 0: the clock may have been set back since. */
+  readonly lastEventAt: number;
+}
+
+export function endRun(
+  call: Call,
+  row: Pick<StateRow, "runKey" | "laneId"> & { readonly runId: Uint8Array | string },
+  end: RunEnding,
+  counts?: Counts,
+): void {
+  const { sql, now } = call;
+  const status = statusCode(end.status);
+  const endedAt = Math.max(now, end.lastEventAt);
+  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, endedAt, row.runKey);
+  else sql.execute(END, status, endedAt, row.runKey);
+  const { continuedAs = null, compensation = null, error, output } = end;
+  sql.execute(
+    INSERT_END,
+    row.runKey,
+    continuedAs,
+    compensation,
+    errorText(error),
+    output === null ? null : blob(output),
+  );
+  announceEnd(call, row);
+}
+
+/** Also of a run that is parked: whoever waits for its result should look. */
+export function announceEnd(call: Call, row: { readonly runId: string | Uint8Array; readonly laneId: number }): void {
+  const { namespace } = call.catalog.lane(row.laneId);
+  const runId = typeof row.runId === "string" ? row.runId.toLowerCase() : uuidText(row.runId);
+  call.hints.push({ type: "ended", namespace, runId });
+}
+
+/** Why it is parked; null forgets it. */
+export function noteError(call: Call, row: Pick<StateRow, "runKey">, error: ErrorRecord | null): void {
+  call.sql.run(
+    `insert into holdfast_run_ends (run_key, error) values (?, ?)
+     on conflict (run_key) do update set error = excluded.error`,
+    ...[row.runKey, errorText(error)],
+  );
+}
+
+/** Which code has parked the run; null: none, or none that other code could do better than. */
+export function noteParkers(call: Call, runKey: number, parkedBy: string | null): void {
+  call.sql.run("update holdfast_runs set parked_by = ? where run_key = ?", parkedBy, runKey);
+}
+
+/** Progress, or an operator, has cleared the run of suspicion, and of what its code was told. */
+export function forgetDeaths(call: Call, runKey: number): void {
+  call.sql.execute(
+    "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0, parked_by = null where run_key = ?",
+    runKey,
+  );
+}
+
+/** Tells the holder that an operator has taken the run away. Call it before the run is let go of. */
+export function announceTaken(call: Call, row: StateRow): void {
+  if (row.heldBy === null) return;
+  call.hints.push({ type: "taken", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
+}
+
+// JSON text never holds a NUL or half a surrogate pair: both are written as escapes.
+function errorText(error: ErrorRecord | null): string | null {
+  return error === null ? null : JSON.stringify(error);
+}

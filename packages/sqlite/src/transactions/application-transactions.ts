@@ -1,0 +1,113 @@
+/** Starts and messages inside a transaction of the application's own, on a connection of its own to the same file. */
+import { realpathSync } from "node:fs";
+import { type Clock, type Hint, HoldfastError, type JoinedCalls, type Random } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { Catalog } from "../database/catalog.ts";
+import { Connection } from "../database/connection.ts";
+import type { SqlValue } from "../database/driver.ts";
+import { type HintLog, recordHints } from "../hint-log.ts";
+import { deliverMessages } from "../inbox.ts";
+import { startRuns } from "../runs/starts.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** What Holdfast needs of the application's connection: `node:sqlite` has it, and so have drivers of the same make. */
+export interface ApplicationDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    run(...values: SqlValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint };
+    get(...values: SqlValue[]): unknown;
+    all(...values: SqlValue[]): unknown[];
+  };
+}
+
+export interface ApplicationTransactionsParams {
+  readonly transactions: Transactions;
+  readonly hintLog: HintLog;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly file: string;
+}
+
+/** How long, at first and at most, until it is looked again whether the application has committed. */
+const LOOK_MS_FIRST = 2;
+const LOOK_MS_MAX = 1_000;
+/** After this long the bell is not rung any more: whoever waits finds out by himself within seconds. */
+const LOOK_PATIENCE_MS = 60_000;
+
+export class ApplicationTransactions {
+  readonly #params: ApplicationTransactionsParams;
+
+  constructor(params: ApplicationTransactionsParams) {
+    this.#params = params;
+  }
+
+  join(db: ApplicationDatabase): JoinedCalls {
+    const database = {
+      exec: (text: string) => void db.exec(text),
+      prepare: (text: string) => db.prepare(text),
+      close() {},
+    };
+    const sql = new Connection(database, { quick: false });
+    this.#requireSameFile(sql);
+    const inside = async <T>(body: (call: Call) => T): Promise<T> => {
+      requireOpen(sql);
+      // What the application has not committed is known to nobody else, and may be gone with the next call: neither the store's
+      // own catalog nor one that is kept may have its keys.
+      const call: Call = { sql, catalog: new Catalog(sql), now: Math.floor(this.#params.clock.now()), hints: [] };
+      try {
+        const result = body(call);
+        this.#announceOnCommit(sql, call.hints);
+        return result;
+      } catch (cause) {
+        const told = cause instanceof Error ? cause.message : String(cause);
+        const message = `inTransaction: ${told}. Roll the transaction back; nothing of it has happened.`;
+        throw new HoldfastError("transaction_failed", message, { cause });
+      }
+    };
+    return {
+      start: (params) => inside((call) => startRuns(call, { ...params, holdBy: null })),
+      deliver: (params) => inside((call) => deliverMessages(call, params)),
+    };
+  }
+
+  #requireSameFile(sql: Connection): void {
+    const { file } = this.#params;
+    const [main] = sql.all<{ name: string; file: string }>("pragma database_list");
+    if (main && main.file !== "" && realpathSync(main.file) === realpathSync(file)) return;
+    const where = main?.file ? main.file : "a database in memory";
+    throw misused(`the connection is on ${where}, but this client is connected to ${file}`);
+  }
+
+  /** The application commits without telling. Once the row can be seen from here, it has. */
+  #announceOnCommit(sql: Connection, hints: readonly Hint[]): void {
+    if (hints.length === 0) return;
+    const { clock, random, transactions, hintLog } = this.#params;
+    const source = Math.floor(random.next() * 2 ** 48);
+    const number = recordHints(sql, source, hints);
+    const began = clock.monotonic();
+    const look = async (waitMs: number): Promise<void> => {
+      const seen = await transactions.read((call) =>
+        call.sql.get("select 1 from holdfast_hints where number = ? and source = ?", number, source),
+      );
+      if (seen) hintLog.ring();
+      else if (clock.monotonic() - began < LOOK_PATIENCE_MS) later(Math.min(waitMs * 2, LOOK_MS_MAX));
+    };
+    // A store that was closed meanwhile has nobody to tell.
+    const later = (ms: number): void => void clock.setTimer(ms, () => void look(ms).catch(() => {}));
+    later(LOOK_MS_FIRST);
+  }
+}
+
+function requireOpen(sql: Connection): void {
+  try {
+    sql.script("begin");
+  } catch {
+    return; // SQLite refuses to begin a transaction within a transaction.
+  }
+  sql.rollback();
+  throw misused('no transaction is open on the connection; call db.exec("begin immediate") first');
+}
+
+function misused(what: string): HoldfastError {
+  return new HoldfastError("transaction_misused", `inTransaction: ${what}.`);
+}

@@ -1,0 +1,171 @@
+/**
+ * Calls as transactions. SQLite works synchronously, so that a call is one transaction in one macrotask, and calls of one
+ * process never meet. They meet other processes at the write lock.
+ *
+ * Invariants
+ *  T1. The event loop is never blocked by somebody else's lock for longer than BUSY_WAIT_MS (connection.ts): a call that
+ *      finds the lock taken gives up its macrotask and tries again after a timer.
+ *  T2. Writes run in the order of the calls. Reads need no lock and wait for nobody.
+ *  T3. A call has committed before its promise is resolved and before its hints are announced.
+ */
+import { type Clock, HoldfastError, type Random } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import type { Catalog } from "../database/catalog.ts";
+import type { Connection } from "../database/connection.ts";
+import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
+import type { HintLog } from "../hint-log.ts";
+
+/** After this long without getting a single transaction through, a call fails. */
+export const BUSY_PATIENCE_MS = 10_000;
+const RETRY_MS_FIRST = 1;
+const RETRY_MS_MAX = 25;
+/** So many tries follow each other quickly: most locks are another process's flush, which is over in milliseconds. */
+const QUICK_TRIES = 10;
+/** For this long after it has met a lock a process leaves a gap between its own writes; else the others would hardly ever get in. */
+const COURTESY_MS = 100;
+const GAP_MS = 1;
+
+export interface TransactionsParams {
+  readonly connection: Connection;
+  readonly catalog: Catalog;
+  readonly hintLog: HintLog;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly file: string;
+}
+
+interface Job {
+  readonly attempt: () => void;
+  readonly reject: (error: unknown) => void;
+  readonly askedAt: number;
+  failures: number;
+}
+
+export class Transactions {
+  readonly #params: TransactionsParams;
+  readonly #writes: Job[] = [];
+  #reads = 0;
+  /** When a transaction last went through. */
+  #passedAt = Number.NEGATIVE_INFINITY;
+  /** When somebody else's lock was last in the way. */
+  #contendedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(params: TransactionsParams) {
+    this.#params = params;
+  }
+
+  write<T>(body: (call: Call) => T): Promise<T> {
+    return this.#promise("begin immediate", body, (job) => {
+      this.#writes.push(job);
+      if (this.#writes.length === 1) this.#scheduleWrite();
+    });
+  }
+
+  read<T>(body: (call: Call) => T): Promise<T> {
+    return this.#promise("begin", body, (job) => {
+      this.#reads += 1;
+      this.#params.clock.immediate(() => this.#tryRead(job));
+    });
+  }
+
+  /** Lets what was asked for end; whatever is asked for later is refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#writes.length + this.#reads === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  #promise<T>(begin: string, body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed) {
+        reject(new HoldfastError("client_closed", `The store ${this.#params.file} was used after it was closed.`));
+        return;
+      }
+      const attempt = (): void => resolve(this.#transact(begin, body));
+      enqueue({ attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
+    });
+  }
+
+  readonly #nextWrite = (): void => {
+    const { clock } = this.#params;
+    const job = this.#writes[0] as Job;
+    if (!this.#settles(job)) {
+      clock.setTimer(this.#pauseMs(job), this.#nextWrite);
+      return;
+    }
+    this.#writes.shift();
+    if (this.#writes.length > 0) this.#scheduleWrite();
+    else this.#noteIdle();
+  };
+
+  #scheduleWrite(): void {
+    const { clock } = this.#params;
+    if (clock.monotonic() - this.#contendedAt < COURTESY_MS) clock.setTimer(GAP_MS, this.#nextWrite);
+    else clock.immediate(this.#nextWrite);
+  }
+
+  #tryRead(job: Job): void {
+    if (!this.#settles(job)) {
+      this.#params.clock.setTimer(this.#pauseMs(job), () => this.#tryRead(job));
+      return;
+    }
+    this.#reads -= 1;
+    this.#noteIdle();
+  }
+
+  /** False: somebody else has the lock, try again. */
+  #settles(job: Job): boolean {
+    const { clock, file } = this.#params;
+    try {
+      job.attempt();
+      this.#passedAt = clock.monotonic();
+    } catch (error) {
+      if (!isBusy(error)) {
+        job.reject(error);
+        return true;
+      }
+      const waitedMs = clock.monotonic() - Math.max(job.askedAt, this.#passedAt);
+      if (waitedMs < BUSY_PATIENCE_MS) return false;
+      job.reject(stillBusy(file, waitedMs, error));
+    }
+    return true;
+  }
+
+  /** Spread out, because processes that wait in step meet again. */
+  #pauseMs(job: Job): number {
+    job.failures += 1;
+    this.#contendedAt = this.#params.clock.monotonic();
+    const doublings = Math.min(Math.max(0, job.failures - QUICK_TRIES), 10);
+    return Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** doublings) * (0.5 + this.#params.random.next());
+  }
+
+  #transact<T>(begin: string, body: (call: Call) => T): T {
+    const { connection, catalog, hintLog, clock, file } = this.#params;
+    let moment: ErrorPlace["moment"] = "call";
+    let call: Call;
+    let result: T;
+    try {
+      connection.run(begin);
+      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [] };
+      result = body(call);
+      hintLog.record(call);
+      moment = "commit";
+      connection.run("commit");
+    } catch (error) {
+      connection.rollback();
+      catalog.forget();
+      if (isBusy(error)) throw error;
+      throw storeError(error, { file, moment });
+    }
+    hintLog.announce(call.hints);
+    return result;
+  }
+
+  #noteIdle(): void {
+    if (this.#writes.length + this.#reads === 0) this.#whenIdle?.();
+  }
+}

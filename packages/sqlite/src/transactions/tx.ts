@@ -1,0 +1,74 @@
+import { HoldfastError } from "holdfast/adapter";
+import type { Connection } from "../database/connection.ts";
+import type { SqlValue, Statement } from "../database/driver.ts";
+
+/** The open transaction of a step. Each call is one statement, and everything happens at once. */
+export interface Tx {
+  /** Executes a statement, and says what it has changed. */
+  run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
+  /** The first row, or undefined. */
+  get<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T | undefined;
+  /** All rows. */
+  all<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T[];
+}
+
+/** Spaces and comments before the first word of a statement. */
+const LEADING = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*/;
+const BROKEN = "a statement has failed in a way that ended the transaction. Let its error pass.";
+const NOT_HERE = /^(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
+
+export class SqliteTx implements Tx {
+  readonly #sql: Connection;
+  #open = true;
+  #broken = false;
+
+  constructor(sql: Connection) {
+    this.#sql = sql;
+  }
+
+  run(sql: string, ...values: SqlValue[]) {
+    return this.#use(sql, (statement) => {
+      const { changes, lastInsertRowid } = statement.run(...values);
+      return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+    });
+  }
+
+  get<T>(sql: string, ...values: SqlValue[]): T | undefined {
+    return this.#use(sql, (statement) => statement.get(...values)) as T | undefined;
+  }
+
+  all<T>(sql: string, ...values: SqlValue[]): T[] {
+    return this.#use(sql, (statement) => statement.all(...values)) as T[];
+  }
+
+  end(): void {
+    this.#open = false;
+  }
+
+  /** Throws when SQLite has ended the transaction on the way, and the function has gone on all the same. */
+  assertWhole(): void {
+    if (this.#broken) throw misused(BROKEN);
+  }
+
+  #use<T>(sql: string, use: (statement: Statement) => T): T {
+    this.#check(sql);
+    try {
+      return this.#sql.foreign(sql, use);
+    } catch (error) {
+      this.#broken = !this.#sql.inTransaction;
+      throw error;
+    }
+  }
+
+  #check(sql: string): void {
+    this.assertWhole();
+    if (!this.#open) throw misused("it was used after its end. Use tx only inside the function that it is given to.");
+    const word = NOT_HERE.exec(sql.replace(LEADING, ""))?.[0];
+    if (word === undefined) return;
+    throw misused(`"${word.toUpperCase()}" is not for here. The transaction begins and ends by itself.`);
+  }
+}
+
+function misused(what: string): HoldfastError {
+  return new HoldfastError("transaction_misused", `SQLite transaction: ${what}`);
+}
