@@ -3,7 +3,6 @@ import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { Context } from "../context/context.ts";
 import type { Cursor } from "../history/cursor.ts";
-import { failedOps } from "../history/retries.ts";
 import type { MachineParams, Outcome } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { RunCode } from "../run-code.ts";
@@ -29,15 +28,15 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
     if (!machine.inTurn) return settledOutside(machine, error);
     const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
     if (bug) return machine.violate(bug);
-    const forgets = failedOps(error);
-    const retried = forgets.length > 0 && !machine.root.canceled && !cursor.compensates();
+    const { failures } = machine;
+    const retried = failures.explain(error) && !machine.root.canceled && !cursor.compensates();
     if (retried && code.retryRun?.(error, machine.retries + 1)) {
       // Steps under way are not released: what becomes of them is for the next try.
-      machine.conclude({ type: "retried", error, forgets });
+      machine.conclude({ type: "retried", error, forgets: failures.forgets(error, machine.askedSeq) });
       return;
     }
     const compensation = await machine.compensations.run();
-    finish(machine, { type: "failed", error, compensation });
+    finish(machine, { type: "failed", error, compensation, retryFrom: failures.retryFrom(error, machine.askedSeq) });
   }
 }
 
