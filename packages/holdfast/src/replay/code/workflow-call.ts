@@ -1,6 +1,7 @@
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
+import { endError } from "../context/cancellation.ts";
 import type { Context } from "../context/context.ts";
 import type { Cursor } from "../history/cursor.ts";
 import { failedOps } from "../history/retries.ts";
@@ -37,7 +38,7 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
       return;
     }
     const compensation = await machine.compensations.run();
-    finish(machine, { type: "failed", error, compensation });
+    finish(machine, { type: "failed", error: endError(machine, error), compensation });
   }
 }
 
