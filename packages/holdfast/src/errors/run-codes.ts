@@ -123,7 +123,8 @@ export const RUN_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary: "No branch of ctx.race() won.",
-    advice: "cause is the failure that decided the race.",
+    advice:
+      "cause is an AggregateError with the failures of all branches, in the order of the branches. If one of them is a bug of the workflow code, the run is parked with workflow_bug.",
   },
   outside_turn: {
     group: "workflow_execution",

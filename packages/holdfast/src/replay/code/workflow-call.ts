@@ -1,6 +1,7 @@
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
+import { endError } from "../context/cancellation.ts";
 import type { Context } from "../context/context.ts";
 import type { Cursor } from "../history/cursor.ts";
 import type { MachineParams, Outcome } from "../machine.ts";
@@ -36,7 +37,8 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
       return;
     }
     const compensation = await machine.compensations.run();
-    finish(machine, { type: "failed", error, compensation, retryFrom: failures.retryFrom(error, machine.askedSeq) });
+    const retryFrom = failures.retryFrom(error, machine.askedSeq);
+    finish(machine, { type: "failed", error: endError(machine, error), compensation, retryFrom });
   }
 }
 

@@ -135,7 +135,10 @@ export interface Context<I = unknown> {
   uuid(name?: string): string;
   /** Search attributes: readable and filterable from outside. */
   set(attributes: Attributes): void;
-  /** True in code that runs for the first time; false where earlier code has come past, whatever the run waits for. */
+  /**
+   * True in code that runs for the first time; false where earlier code has come past, whatever the run waits for. The answer
+   * is per place, not per run: for changes that belong together ask once, and keep the answer in a variable.
+   */
   patched(id: string): boolean;
   /** Stands where a step stood that is gone: its record in older histories is passed over, and a run that has it in flight goes on without it. */
   retired(name: string): void;
