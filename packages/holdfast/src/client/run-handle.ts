@@ -212,6 +212,7 @@ export class RunHandle<T = unknown> {
 
   /** Ends the run at once, whichever worker holds it, without cleanup; closed runs are not changed. */
   async terminate(reason?: string): Promise<void> {
+    this.#core.requireNoTransaction("terminate");
     requireReason(reason, "terminate");
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
       data: reason === undefined ? {} : { reason },
@@ -226,6 +227,7 @@ export class RunHandle<T = unknown> {
    * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
    */
   async retry(): Promise<void> {
+    this.#core.requireNoTransaction("retry");
     const { run, events } = await this.#readHistory();
     // An open run that has more events than were read counts as reopened by an earlier send of this call.
     if (run.status !== "failed") throw this.#notFailed(run.status);
@@ -255,6 +257,7 @@ export class RunHandle<T = unknown> {
 
   /** Lets a parked run continue, usually with fixed code. */
   async resume(): Promise<void> {
+    this.#core.requireNoTransaction("resume");
     await this.#requireExpected();
     let sends = 0;
     const { status } = await this.#core.call((store) => {
