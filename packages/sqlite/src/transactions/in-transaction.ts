@@ -4,7 +4,7 @@ import type { ApplicationDatabase } from "./application-transactions.ts";
 
 /**
  * A client whose starts and messages are part of the transaction that the application has open on `db`: they happen when it
- * commits, or not at all. `db` is a connection of the application's own to the same file (`node:sqlite`, or a driver with the
+ * commits, or not at all. `db` is the application's own connection to the same file (`node:sqlite`, or a driver with the
  * same calls), after `begin immediate`.
  */
 export function inTransaction(client: Client, db: ApplicationDatabase): ClientInTransaction {
