@@ -72,7 +72,7 @@ describe("a transaction step", () => {
     expect((await run.steps())[0]).toMatchObject({ op: "move", attempts: 3 });
   });
 
-  test("fails with the database's own error, and nothing of it has happened", async () => {
+  test("fails with the database's own error, and is rolled back", async () => {
     await client.worker({ workflows: [transfer] }).start();
     const failed = await client.run(transfer, 101).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(RunFailedError);
@@ -102,10 +102,10 @@ describe("a transaction step", () => {
     await client.worker({ workflows: [bad] }).start();
     expect(await client.run(bad)).toEqual([
       expect.stringContaining("returned a promise"),
-      expect.stringContaining('"COMMIT" is not for here'),
+      expect.stringContaining("COMMIT is not allowed inside a transaction step"),
       "1",
     ]);
-    expect(() => kept?.run("delete from accounts")).toThrow("used after its end");
+    expect(() => kept?.run("delete from accounts")).toThrow("tx was used after the transaction ended");
     expect(balances()).toEqual({ ann: 100, bob: 0 });
   });
 

@@ -12,7 +12,7 @@ const isDatabase = objectWith("exec", "prepare");
 
 /**
  * A client whose starts and messages are part of the transaction that the application has open on `db`: they happen when it
- * commits, or not at all. `db` is a connection of the application's own to the same file (`node:sqlite`, or a driver with the
+ * commits, or not at all. `db` is the application's own connection to the same file (`node:sqlite`, or a driver with the
  * same calls), after `begin immediate`.
  * Throws `invalid_option` for anything else.
  */
