@@ -105,7 +105,7 @@ export class Client {
           hold: slot !== undefined,
           pick: options.version === undefined ? this.#core.ports.random.next() : null,
         },
-        holdBy: slot?.workerId,
+        holdBy: slot,
       });
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;

@@ -1,4 +1,5 @@
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import { uuidV7 } from "../../model/ids.ts";
 import type { WorkflowRegistry } from "../code/workflow-registry.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { SlotReservation } from "../worker/slot-reservation.ts";
@@ -22,9 +23,13 @@ export class Slots {
   readonly #params: SlotsParams;
   /** Oldest first. */
   readonly #reserved = new Set<{ readonly since: number }>();
+  /** Under which starts are held here. */
+  readonly #claimId: string;
 
   constructor(params: SlotsParams) {
     this.#params = params;
+    const { clock, random } = params.ports;
+    this.#claimId = uuidV7(clock.now(), random.bytes(16));
   }
 
   get free(): number {
@@ -50,11 +55,14 @@ export class Slots {
     const reservation = { since: ports.clock.monotonic() };
     this.#reserved.add(reservation);
     const { workerId } = lease;
+    const claimId = this.#claimId;
     return {
       workerId,
+      claimId,
       settle: (run) => {
         this.#reserved.delete(reservation);
-        const ours = run && run.heldBy === workerId && run.epoch === 1 && lease.workerId === workerId;
+        // The answer to a repeated start may be late: a run that this worker has claimed since may have left it again.
+        const ours = run && run.heldBy === workerId && run.claimId === claimId && lease.workerId === workerId;
         if (ours && registry.has(run.workflow, run.version)) return held.activate(run, []);
         // The store chose a version that this worker does not have.
         if (ours) void releaseRun(ports, workerId, run);
