@@ -1,8 +1,12 @@
 import { HoldfastError } from "holdfast/adapter";
 import type { Connection } from "../database/connection.ts";
 import type { SqlValue, Statement } from "../database/driver.ts";
+import { BLANK } from "../database/one-statement.ts";
 
-/** The open transaction of a step. Each call is one statement, and everything happens at once. */
+/**
+ * The open transaction of a step. Each call is one statement (text with more than one is refused), and everything happens at
+ * once.
+ */
 export interface Tx {
   /** Executes a statement, and says what it has changed. */
   run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
@@ -12,8 +16,6 @@ export interface Tx {
   all<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T[];
 }
 
-/** Spaces and comments before the first word of a statement. */
-const LEADING = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*/;
 const BROKEN = "a statement has failed in a way that ended the transaction. Let its error pass.";
 const NOT_HERE = /^(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
@@ -63,7 +65,7 @@ export class SqliteTx implements Tx {
   #check(sql: string): void {
     this.assertWhole();
     if (!this.#open) throw misused("it was used after its end. Use tx only inside the function that it is given to.");
-    const word = NOT_HERE.exec(sql.replace(LEADING, ""))?.[0];
+    const word = NOT_HERE.exec(sql.replace(BLANK, ""))?.[0];
     if (word === undefined) return;
     throw misused(`"${word.toUpperCase()}" is not for here. The transaction begins and ends by itself.`);
   }
