@@ -40,21 +40,23 @@ export function backoff({ clock, random, life }: StorePatience, failures: number
   });
 }
 
-/**
- * Repeats an idempotent store call until it has an answer, or until `giveUp` says that nobody wants one any more, and then
- * throws what the store said last.
- */
+/** Tells after a failure that nobody wants an answer any more. `waitedMs` is the time since the call was first sent. */
+export type GiveUp = (failures: number, error: unknown, waitedMs: number) => boolean;
+
+/** Repeats an idempotent store call until it has an answer, or until `giveUp`, and then throws what the store said last. */
 export async function untilAnswered<T>(
   patience: StorePatience,
   call: (again: boolean) => Promise<T>,
-  giveUp: (failures: number, error: unknown) => boolean,
+  giveUp: GiveUp,
 ): Promise<T> {
+  const { clock } = patience;
+  const began = clock.monotonic();
   for (let failures = 0; ; ) {
     try {
       return await call(failures > 0);
     } catch (error) {
       failures += 1;
-      if (!isTransient(error) || giveUp(failures, error)) throw error;
+      if (!isTransient(error) || giveUp(failures, error, clock.monotonic() - began)) throw error;
       await backoff(patience, failures);
       if (patience.life?.over) throw error;
     }
