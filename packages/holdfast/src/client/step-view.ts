@@ -2,7 +2,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { type EventCategory, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
 import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
-import { isClosed, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
+import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
 /** One op of a run, folded from its events. */
@@ -32,7 +32,7 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
 };
 
 export interface FoldParams {
-  readonly run: RunRow;
+  readonly run: Run;
   readonly events: readonly HistoryEvent[];
   /** Null if outputs are not needed. */
   readonly codec: Codec | null;
@@ -84,7 +84,7 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
 }
 
 /** Of a parked run nothing runs: a step that was cut off by that is executed again once the run goes on, unless it was canceled. */
-function atRest(step: StepView, { error }: RunRow): StepView {
+function atRest(step: StepView, { error }: Run): StepView {
   if (isOpen(step) && error?.code === "cancel_ignored") return { ...step, status: "canceled" };
   return step.status === "running" ? { ...step, status: "waiting" } : step;
 }

@@ -133,7 +133,11 @@ describe("in a workflow", () => {
     ["compensate", step({ compensate: "undo" }), 'compensate is "undo", not a function'],
     ["retry", step({ retry: "some" }), 'retry is "some"; it may be "none" or an object'],
     ["an unknown option of retry", step({ retry: { attempt: 1 } }), "Did you mean `attempts`?"],
-    ["retry of both kinds", step({ retry: { fixed: "1s", factor: 2 } }), 'there is no option "retry.factor".'],
+    [
+      "retry of both kinds",
+      step({ retry: { fixed: "1s", factor: 2 } }),
+      "retry.factor cannot be given beside retry.fixed",
+    ],
     ["options that are none", step("x" as never), 'the options are "x", not an object with options'],
     [
       "onError",
