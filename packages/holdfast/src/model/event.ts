@@ -32,6 +32,8 @@ export interface EventMeta {
   readonly unknown?: boolean;
   /** No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`). */
   readonly neverBegan?: true;
+  /** Nobody waited for the step any more when it ended: its branch or its run was given up (`step_failed`). */
+  readonly withdrawn?: true;
   /** Ops whose failure is forgotten, so that they are tried again (`run_retried`). */
   readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
@@ -193,7 +195,7 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: "op",
     payload: null,
-    meta: ["attempt", "ms", "error", "unknown", "neverBegan"],
+    meta: ["attempt", "ms", "error", "unknown", "neverBegan", "withdrawn"],
     shows: "failed",
     writtenBy: "the step board: no attempt is left, or nobody waits for the step any more and it may have to be undone",
   },

@@ -129,3 +129,8 @@ type Fit<T> = [Marked<T>] extends [T] ? true : never;
  * back `T` itself; the compiler also chooses that one where `T` is a type parameter, so that helpers can be generic.
  */
 export type Whole<T> = [Fit<T>] extends [never] ? never : unknown;
+
+/** What a function that returns `T` must be besides a function: nothing, or, if `T` is a promise, something it is not. */
+export type Synchronous<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
+  ? unknown
+  : "this function is asynchronous: use ctx.step for work that takes time";

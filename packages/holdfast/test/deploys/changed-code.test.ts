@@ -325,6 +325,17 @@ describe("ctx.retired", () => {
     expect(log).toEqual(["charge", "ship"]);
   });
 
+  test("is nothing that replay() lists as pending", async () => {
+    const { run } = await deploy(old, old);
+    const retired = workflow("order", async (ctx) => {
+      await steps([])(ctx, "charge");
+      ctx.retired("mail");
+      ctx.retired("never there");
+      await ctx.sleep("nap", "1h");
+    });
+    expect(await replay(retired, await run.history())).toEqual({ pending: ["nap"] });
+  });
+
   test("may stand at the end, and before commands that were recorded behind it", async () => {
     const before: Code = async (ctx) => {
       const step = steps([]);
