@@ -18,13 +18,13 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Somebody's transaction locks the row of a run and stays open. */
+/** Another transaction locks the row of a run and stays open. */
 async function lock(n: number): Promise<void> {
   await stranger.query("begin");
   await stranger.query(`select 1 from ${database.name("runs")} where run_id = $1 for update`, [idOf(n)]);
 }
 
-describe("a stranger's open transaction that has locked a run", () => {
+describe("another transaction that is open and has locked a run", () => {
   test("delays that run's commit and no other", async () => {
     const { store } = await database.open();
     await register(store, worker);
@@ -182,7 +182,7 @@ test("a message between the snapshot and the lock of a suspend keeps the run hel
   const { store } = await database.open();
   await register(store, worker);
   await start(store, [newRun(10)], worker);
-  // The stranger has delivered but not committed yet: the suspend must see it, not its own older snapshot.
+  // The other transaction has delivered but not committed yet: the suspend must see it, not its own older snapshot.
   await stranger.query("begin");
   await stranger.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
   const suspend = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
@@ -205,7 +205,7 @@ test("events that do not follow are a broken invariant, and nothing is written",
   expect(run).toMatchObject({ commit: 0, eventCount: 0 });
 });
 
-test("data that the database refuses is told from an outage, and the connection stays of use", async () => {
+test("data that the database refuses is distinguished from an outage, and the connection stays usable", async () => {
   const { store } = await database.open();
   await register(store, worker);
   await start(store, [newRun(10)], worker);
