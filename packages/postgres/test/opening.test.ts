@@ -106,7 +106,7 @@ describe("opening says what is wrong, where, and what to do", () => {
     expect(await failure(database.url({ options }))).toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(
-        /transactions are read-only here \(default_transaction_read_only is on\)\. Take it off/,
+        /transactions are read-only here \(default_transaction_read_only is on\)\. Remove the setting from/,
       ),
     });
   });

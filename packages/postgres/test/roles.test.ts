@@ -8,7 +8,7 @@ import { serverUrl, TestDatabase } from "./test-database.ts";
 
 const PAGE = new URL("../../../docs/postgresql.md", import.meta.url);
 const PASSWORD = "change-me";
-const ROLES = ["migrator", "worker", "reader", "stranger"] as const;
+const ROLES = ["migrator", "worker", "reader", "ungranted"] as const;
 let database: TestDatabase;
 
 /** The statements that the page recommends, with the names of this test. */
@@ -47,7 +47,7 @@ beforeEach(async () => {
   database = await TestDatabase.create();
   for (const role of ROLES) await database.sql(`drop role if exists "${roleName(role)}"`);
   await database.sql(statements("roles"));
-  await database.sql(`create role "${roleName("stranger")}" login password '${PASSWORD}'`);
+  await database.sql(`create role "${roleName("ungranted")}" login password '${PASSWORD}'`);
 });
 
 afterEach(async () => {
@@ -143,7 +143,7 @@ test("a role without the grants gets an error that says what it lacks", async ()
   });
   await migrateAndGrant();
   for (const migrate of ["auto", "check"] as const) {
-    await expect(database.open({ url: urlOf("stranger"), migrate })).rejects.toMatchObject({
+    await expect(database.open({ url: urlOf("ungranted"), migrate })).rejects.toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(/permission denied for schema .* Grant the role/),
     });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { workflow } from "../../src/define/definitions.ts";
 import { testEngine } from "../../src/testing/index.ts";
 
-test("a run whose last try fails by what an earlier one has left ends as failed, whatever else was recorded by then", async () => {
+test("a run whose last run attempt fails by what an earlier one has left ends as failed, whatever else was recorded by then", async () => {
   let goOn = (): void => {};
   const firstHasFailed = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -49,7 +49,7 @@ test("a run whose last try fails by what an earlier one has left ends as failed,
   await t.close();
 });
 
-test("a step gets all its attempts back when the run is tried again, also if another step ends that try at once", async () => {
+test("a step gets all its attempts back when the run is retried, also if another step ends that run attempt at once", async () => {
   const attempts: string[] = [];
   const fails = workflow({ name: "fails", retry: { attempts: 3, fixed: "1s" } }, async (ctx) => {
     const fail = (name: string) =>
@@ -66,7 +66,7 @@ test("a step gets all its attempts back when the run is tried again, also if ano
   const t = await testEngine({ workflows: [fails] });
   const run = await t.client.start(fails, undefined, { id: "f" });
   await expect(run.result()).rejects.toMatchObject({ code: "run_failed" });
-  // The second try is over before it begins: what the right one has left ends it. In the third both are tried again.
+  // The second run attempt is over before it begins: what the right one left behind ends it. The third retries both.
   expect(attempts.slice(0, 4)).toEqual(["left 1", "right 1", "left 2", "right 2"]);
   expect(attempts.slice(4, 6)).toEqual(["left 1", "right 1"]);
   await t.close();
