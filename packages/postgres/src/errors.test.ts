@@ -14,7 +14,7 @@ function fromSystem(code: string): Error {
 
 describe("while the store is in use", () => {
   test.each([
-    ["22021", "store_refused"], // a byte that is no text
+    ["22021", "store_refused"], // a byte that is not valid text
     ["22P05", "store_refused"],
     ["23502", "store_refused"],
     ["54000", "store_refused"],
@@ -23,7 +23,7 @@ describe("while the store is in use", () => {
     ["53100", "store_unavailable"], // disk full
     ["53300", "store_unavailable"], // too many connections
     ["55P03", "store_unavailable"],
-    ["42501", "store_unavailable"], // somebody took the permission away: not the data's fault
+    ["42501", "store_unavailable"], // the permission was revoked: not the data's fault
     ["42883", "store_unavailable"],
     ["25006", "store_unavailable"], // a standby
     ["57014", "store_outcome_unknown"], // statement timeout
@@ -86,7 +86,7 @@ describe("while a store is opened", () => {
     [
       new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a non-empty string"),
       "store_refused",
-      "asks for a password, and there is none",
+      "asks for a password, but none is set",
     ],
     [fromServer("28P01"), "store_refused", "password"],
     [fromServer("28000"), "store_refused", "pg_hba.conf"],

@@ -1,33 +1,33 @@
 /**
- * What the driver throws, translated. The distinction that everything rests on: did nothing happen (`store_unavailable`), is
- * it unknown whether something did (`store_outcome_unknown`), or is the data itself at fault (`store_refused`)?
+ * Translates the driver's errors. Everything depends on this distinction: nothing happened (`store_unavailable`), it is
+ * unknown whether something did (`store_outcome_unknown`), or the data itself is at fault (`store_refused`).
  *
- * While the store is in use only bad data is `store_refused`: that parks a run. A lost permission, a dropped schema, a changed
- * password are somebody's mistake that can be undone, so they count as an outage, and workers keep what they have.
+ * While the store is in use, only bad data is `store_refused`, because that parks a run. A lost permission, a dropped schema or
+ * a changed password can be put right, so they count as an outage, and workers keep what they have.
  */
 import { HoldfastError, isHoldfastError, withoutSecrets } from "holdfast/adapter";
 import type { Settings } from "./database/settings.ts";
 
 /** Classes of SQLSTATE: data exception, integrity constraint violation, program limit exceeded. */
 const BAD_DATA = /^(?:22|23|54)/;
-/** The server, or the way to it, went away in the middle; or the statement was canceled at an unknown moment. */
+/** The server or the network failed in the middle of the call, or the statement was canceled at an unknown point. */
 const OUTCOME_UNKNOWN = /^(?:08|57P01|57P02|57P05|57014|40003)/;
 /** Raised by our own functions. */
 const INVARIANT = "HF001";
-/** A standby, or a database that is going away: the next connection may find a better server. */
+/** A standby, or a database that is shutting down: the next connection may reach a better server. */
 const WRONG_SERVER = /^(?:25006|57P0[1-5])/;
 
-/** Missing rights, schema, table or function, user or database: somebody has to put it right. */
+/** Missing rights, schema, table or function, user or database: a person has to put it right. */
 const LASTING = /^(?:42501|3F000|42P01|42883|28|3D000)/;
 const MISSING_RIGHT = "42501";
 const ADVICE_ON_RIGHTS = "Grant the role what docs/postgresql.md lists for workers or for migrators.";
 
-/** The driver's own words, when the server asks for a password and it has none to give. */
+/** The driver's message when the server asks for a password and none is configured. */
 const NO_PASSWORD = /^SASL: .*client password must be/;
 const ADVICE_ON_PASSWORD = "Put one into the URL (postgres://user:password@host/database), or set PGPASSWORD.";
 
 const LOCKED = "55P03";
-/** Somebody was faster, perhaps a copy of this very call: repeated, it finds what that has done. */
+/** Another call was faster, perhaps a copy of this one: if repeated, this call finds the other's result. */
 const RACE_CONSTRAINTS = ["open_ids_pkey", "runs_pkey", "run_starts_pkey"];
 const DUPLICATE = "23505";
 
@@ -42,7 +42,7 @@ interface Failure {
 export interface CallContext {
   readonly where: string;
   readonly call: string;
-  /** Nothing can have happened: it was not sent, or it only reads. */
+  /** Nothing can have happened: the call was not sent, or it only reads. */
   readonly harmless: boolean;
 }
 
@@ -64,23 +64,23 @@ export function callError(error: unknown, { where, call, harmless }: CallContext
   return new HoldfastError("store_unavailable", `${at}: ${message}${advice}`, options);
 }
 
-/** Whether a call gave up, without having done anything, because somebody else has locked a row. */
+/** Whether a call gave up without effect because another transaction has locked a row. */
 export function isLockConflict(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.sqlState === LOCKED;
 }
 
-/** Whether a call gave up, without having done anything, because somebody else has just created the same. */
+/** Whether a call gave up without effect because another call has just created the same row. */
 export function isRace(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.sqlState === DUPLICATE;
 }
 
-/** Whether the connection on which this happened is of no further use. */
+/** Whether the connection on which this happened is unusable. */
 export function spoilsConnection(error: unknown): boolean {
   const { state } = failureOf(error);
   return state === undefined || WRONG_SERVER.test(state);
 }
 
-/** Whether there was no answer for so long that the connection was given up. */
+/** Whether the connection was given up because there was no answer in time. */
 export function isSilence(error: unknown): boolean {
   return failureOf(error).message === "Query read timeout";
 }
@@ -90,7 +90,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return failureOf(error).state;
 }
 
-/** What kept a store from being opened: here a person reads the message, so it says what to do. */
+/** Why a store could not be opened. A person reads this message, so it says what to do. */
 export function openError(
   error: unknown,
   where: string,
@@ -99,7 +99,7 @@ export function openError(
   if (isHoldfastError(error)) return error;
   const { state, code, message: told } = failureOf(error);
   const message = withoutSecrets(told, secrets);
-  // A server repeats the name of the user, which in a mangled URL is the password.
+  // A server repeats the user name, which in a mangled URL is the password.
   const cause = message === told ? error : Object.assign(new Error(message), { code });
   const failed = (kind: "store_unavailable" | "store_refused", text: string): HoldfastError =>
     new HoldfastError(kind, `PostgreSQL at ${where}: ${text}`, {
@@ -107,7 +107,7 @@ export function openError(
       data: { where, schema, ...(state === undefined ? {} : { sqlState: state }) },
     });
   if (state === undefined && NO_PASSWORD.test(message))
-    return failed("store_refused", `the server asks for a password, and there is none. ${ADVICE_ON_PASSWORD}`);
+    return failed("store_refused", `the server asks for a password, but none is set. ${ADVICE_ON_PASSWORD}`);
   if (state === undefined) return failed("store_unavailable", unreachable(code, message));
   if (/^28/.test(state)) {
     return failed(
@@ -125,17 +125,17 @@ export function openError(
 function unreachable(code: string | undefined, message: string): string {
   switch (code) {
     case "ECONNREFUSED":
-      return "nothing listens there. Start the server, or correct host and port in the URL.";
+      return "connection refused. Start the server, or correct host and port in the URL.";
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "the host name is not known. Correct the host in the URL.";
     case "ENOENT":
-      return "there is no such socket. Start the server, or correct the socket folder (host) and the port in the URL.";
+      return "the socket does not exist. Start the server, or correct the socket folder (host) and the port in the URL.";
     case "EACCES":
-      return "the socket may not be used by this user. Connect over TCP, or correct the permissions.";
+      return "this user may not use the socket. Connect over TCP, or correct the permissions.";
     default:
       if (message === "timeout expired") {
-        return "no answer in time. Check host, port and firewall; connect_timeout in the URL sets the patience in seconds.";
+        return "no answer in time. Check host, port and firewall; connect_timeout in the URL sets the limit in seconds.";
       }
       return /\bSSL\b|certificate|self.signed/i.test(message)
         ? `${message}. Check sslmode and sslrootcert in the URL.`

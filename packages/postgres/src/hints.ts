@@ -1,6 +1,6 @@
 import type { Hint } from "holdfast/adapter";
 
-/** Reads the lines that the functions write: type, what the runs have in common, run ids (or a queue, and from when on). */
+/** Parses the lines that the functions write: type, what the runs have in common, run ids (or a queue, and the time it is due). */
 export function readHints(lines: unknown): readonly Hint[] {
   return typeof lines !== "string" || lines === "" ? [] : lines.split("\n").flatMap(readLine);
 }
@@ -18,6 +18,6 @@ function readLine(line: string): Hint[] {
     case "t":
       return runIds.map((runId) => ({ type: "taken", runId, workerId: common }));
     default:
-      return []; // of a newer version
+      return []; // written by a newer version
   }
 }

@@ -1,4 +1,4 @@
-/** Holdfast's store on PostgreSQL. `connect("postgres://…")` loads it by itself. */
+/** Holdfast's store on PostgreSQL. `connect("postgres://…")` loads it automatically. */
 export { postgres } from "./adapter.ts";
 export type { PooledClient } from "./database/driver.ts";
 export { openStore } from "./open-store.ts";

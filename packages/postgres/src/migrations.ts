@@ -1,6 +1,6 @@
 /**
- * Brings the schema up to date: numbered migrations, forward only. Whoever comes first applies what is missing, in one
- * transaction under an advisory lock; the others wait and find it done.
+ * Brings the schema up to date with numbered migrations, forward only. The first process applies the missing ones in one
+ * transaction under an advisory lock; the others wait and find nothing to do.
  */
 import { type Clock, HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
 import { type Client, destroyClient, runQuery, runScript } from "./database/driver.ts";
@@ -8,18 +8,18 @@ import { quoteName } from "./database/settings.ts";
 import { sqlStateOf } from "./errors.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
 
-/** How long a migration waits: until it says so, for a lock that others have, and in all. */
+/** How long a migration runs before it logs a warning, how long it waits for a lock, and how long it may take in all. */
 const PATIENCE = { noticeMs: 5_000, lockMs: 60_000, wholeMs: 600_000 } as const;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 export interface Migration {
-  /** 1, 2, 3… without gaps. A migration that was ever released is never changed. */
+  /** 1, 2, 3… without gaps. A released migration is never changed. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
 }
 
-/** Modules, not files that are read: a bundler takes them along. */
+/** Modules, not files read at run time, so that bundlers include them. */
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "0001-initial", sql: INITIAL }];
 
 export interface MigrateParams {
@@ -66,13 +66,13 @@ async function applyMissing(params: MigrateParams, migrations: readonly Migratio
   }
 }
 
-/** Nobody waits for a migration in silence, nor for ever: others may hold its locks, or the server may be gone without a word. */
+/** Logs and limits the wait for a migration: another transaction may hold its locks, or the server may have gone silent. */
 async function watched(params: MigrateParams, work: () => Promise<void>): Promise<void> {
   const { client, clock, log, where, schema, patience = PATIENCE } = params;
   const { noticeMs, lockMs, wholeMs } = patience;
   let tooLong = false;
   const notice = clock.setTimer(noticeMs, () => {
-    const advice = `Another process may be at it, or a transaction may have locked a table; a lock is waited for up to ${lockMs / 1_000} s.`;
+    const advice = `Another process may be migrating, or a transaction may have locked a table; the migration waits up to ${lockMs / 1_000} s for a lock.`;
     log.warn({ where, schema }, `still migrating the schema "${schema}" after ${noticeMs / 1_000} s. ${advice}`);
   });
   const limit = clock.setTimer(wholeMs, () => {
@@ -84,7 +84,7 @@ async function watched(params: MigrateParams, work: () => Promise<void>): Promis
   } catch (error) {
     if (tooLong) throw unfinished(params, `has not ended within ${wholeMs / 1_000} s`, error);
     if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-    throw unfinished(params, `needs a lock that somebody else has held for ${lockMs / 1_000} s`, error);
+    throw unfinished(params, `needs a lock that another session has held for ${lockMs / 1_000} s`, error);
   } finally {
     notice.cancel();
     limit.cancel();
@@ -93,12 +93,12 @@ async function watched(params: MigrateParams, work: () => Promise<void>): Promis
 
 function unfinished({ where, schema }: MigrateParams, what: string, cause: unknown): HoldfastError {
   const advice =
-    "Nothing was changed. Look into pg_stat_activity for the session that is in the way, end it if it is stuck, and connect again.";
+    "Nothing was changed. Find the blocking session in pg_stat_activity, end it if it is stuck, and connect again.";
   const message = `PostgreSQL at ${where}: the migration of the schema "${schema}" ${what}. ${advice}`;
   return new HoldfastError("store_unavailable", message, { cause, data: { where, schema } });
 }
 
-/** 0: nothing there yet. Asks the catalog first, because a missing table would end the transaction. */
+/** 0: not migrated yet. Asks the catalog first, because a missing table would abort the transaction. */
 async function readVersion(client: Client, schema: string): Promise<number> {
   const [table] = await runQuery(client, {
     text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -112,7 +112,7 @@ async function readVersion(client: Client, schema: string): Promise<number> {
   return row?.version as number;
 }
 
-/** A schema that an administrator has made for us is used as it is: creating one needs a right on the database. */
+/** Uses an existing schema, which an administrator may have created: creating one needs a privilege on the database. */
 async function createSchema(client: Client, schema: string): Promise<void> {
   const [there] = await runQuery(client, {
     text: "select 1 from pg_catalog.pg_namespace where nspname = $1",

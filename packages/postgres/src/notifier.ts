@@ -1,11 +1,11 @@
 /**
- * Hints by LISTEN, on a connection of its own. NOTIFY is part of the statements themselves. What this process has committed
- * it tells its own listeners directly; the echo of it is ignored.
+ * Receives hints by LISTEN, on its own connection. NOTIFY is part of the statements themselves. This process tells its own
+ * subscribers directly what it has committed, and ignores the echo.
  *
- * A connection that is lost is opened again after 1 s, then 2, 4 … 30 s. One that only listens would never notice that it
- * has gone silent, so it is tried now and then. What is missed meanwhile the sweep finds.
+ * A lost connection is reopened after 1 s, then 2, 4 … 30 s. A connection that only listens would never notice that it has
+ * gone silent, so it is probed now and then. Sweeps find what was missed meanwhile.
  *
- * None of this keeps the process alive: whoever needs hints, a worker or a caller who waits for a result, has a timer.
+ * None of this keeps the process alive: a worker, or a caller that waits for a result, has a timer of its own.
  */
 import type { Clock, Hint, Logger, Notifier, Random, Timer } from "holdfast/adapter";
 import { type Client, endClient, newClient, runScript, unrefClient } from "./database/driver.ts";
@@ -22,7 +22,7 @@ export interface NotifierParams {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Whether a process of the server works for this process. */
+  /** Whether a backend serves this process. */
   readonly owns: (serverProcess: number) => boolean;
 }
 
@@ -39,7 +39,7 @@ export class PostgresNotifier implements Notifier {
     this.#params = params;
   }
 
-  /** Resolves while, or as soon as, notifications arrive. */
+  /** Resolves as soon as notifications can arrive; at once if they already can. */
   get listening(): Promise<void> {
     return this.#listening.promise;
   }
@@ -56,7 +56,7 @@ export class PostgresNotifier implements Notifier {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Settles when the first try to listen has succeeded or failed. */
+  /** Settles when the first attempt to listen has succeeded or failed. */
   async start(): Promise<void> {
     if (this.#params.settings.notify) await this.#listen();
   }
@@ -93,7 +93,7 @@ export class PostgresNotifier implements Notifier {
   #checkLater(client: Client): void {
     if (this.#closed || this.#client !== client) return;
     this.#timer = this.#params.clock.setTimer(CHECK_MS, () => {
-      // Without an answer the driver breaks the connection, and that is noticed.
+      // If there is no answer, the driver closes the connection, and the loss is noticed.
       void runScript(client, "select 1").then(
         () => this.#checkLater(client),
         () => {},
@@ -110,8 +110,11 @@ export class PostgresNotifier implements Notifier {
     this.#listening = deferred();
     const delayMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(this.#failures, 10));
     this.#failures += 1;
-    log.warn({ where, reason, retryInMs: delayMs }, "no notifications from PostgreSQL; polling until they are back");
-    // A little early at random, so that a fleet does not come back all at once.
+    log.warn(
+      { where, reason, retryInMs: delayMs },
+      "lost the connection for notifications from PostgreSQL; polling until it is back",
+    );
+    // A little early, at random, so that a fleet does not reconnect all at once.
     this.#timer = clock.setTimer(delayMs * (0.8 + 0.2 * random.next()), () => void this.#listen());
     this.#timer.unref?.();
   }

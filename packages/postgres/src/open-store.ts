@@ -54,7 +54,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   return { store, notifier, callLimitMs, place: `PostgreSQL at ${where}, schema ${quoteName(schema)}` };
 }
 
-/** Refuses a server that is too old or takes no writes, and finds out what the connections have to ask for. */
+/** Refuses a server that is too old or accepts no writes, and finds out which settings the connections need. */
 async function examine(client: Client, { durability }: Settings, where: string): Promise<ClientPurpose> {
   const [row] = await runQuery(client, {
     text: `select current_setting('server_version_num')::int as version, current_setting('synchronous_commit') as commit,
@@ -74,7 +74,8 @@ async function examine(client: Client, { durability }: Settings, where: string):
     );
   }
   if (row?.readOnly === true) {
-    const advice = "Take it off the role, the database, the server or the URL (options=-c…), or use another role.";
+    const advice =
+      "Remove the setting from the role, the database, the server or the URL (options=-c…), or use another role.";
     const message = `PostgreSQL at ${where}: transactions are read-only here (default_transaction_read_only is on). ${advice}`;
     throw new HoldfastError("store_refused", message);
   }

@@ -26,7 +26,7 @@ const READ_CLOCK = queryOf<undefined>("read_clock", (at) => `select ${at}.now_ms
 export interface PostgresStoreParams {
   readonly server: Server;
   readonly steps: TransactionSteps;
-  /** As errors name it. */
+  /** The database, as errors name it. */
   readonly where: string;
   readonly whenClosed: () => Promise<void>;
 }
@@ -84,7 +84,7 @@ export class PostgresStore implements port.Store {
     return this.#steps.transact(params);
   }
 
-  /** This store as part of a transaction that the application has open. Other processes are told when it commits. */
+  /** Store calls that join a transaction that the application has open. Other processes are notified when it commits. */
   join(tx: ApplicationConnection): port.JoinedCalls {
     const { notify } = this.#server;
     const run = <T>(call: ServerCall<T>, about: T) =>

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
-/** Connections whose last statement was a call of this store's, or its LISTEN. */
+/** Connections whose last statement was one of this store's calls, or its LISTEN. */
 async function connections(): Promise<readonly { readonly query: string }[]> {
   const rows = await database.sql(
     "select query from pg_stat_activity where pid <> pg_backend_pid() and strpos(query, $1) > 0",
@@ -26,7 +26,7 @@ async function connections(): Promise<readonly { readonly query: string }[]> {
 test("a store opens no more connections than its URL allows, and one to listen, however many calls come at once", async () => {
   const { store } = await database.open({ parameters: { connections: "2" } });
   await Promise.all(Array.from({ length: 100 }, () => store.workers.list({ namespace: "default" })));
-  // The one that looked at the schema is gone, or about to go.
+  // The one that checked the schema is closed, or about to close.
   let open = await connections();
   while (open.length > 3) open = await connections();
   expect(open.filter(({ query }) => query.startsWith("listen"))).toHaveLength(1);
@@ -48,7 +48,7 @@ function liveSockets(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
 }
 
-test("connections keep the process alive while somebody waits for an answer on them, and not when they are idle", async () => {
+test("connections keep the process alive while a caller waits for an answer on them, and not when they are idle", async () => {
   const before = liveSockets();
   const client = await connect(database.url(), { logger: silent });
   const note = workflow("note", (ctx) => transaction(ctx, "note", async (tx) => (await tx.query("select 1")).rowCount));
@@ -80,7 +80,7 @@ test("a store that is closed leaves no connection, also when it was about to lis
   await store.close();
   await waiting.store.close();
   await clock.advance("1 hour");
-  // The server takes a moment to see off a process.
+  // The server takes a moment to end a backend.
   while ((await connections()).length > 0);
 });
 

@@ -1,6 +1,6 @@
 /**
- * A server keeps the plans of a connection, made when its tables were empty and nothing was known of them. Until statistics
- * are gathered those plans serve tables that have grown: they must be the right ones from the beginning.
+ * A server keeps a connection's plans, even those made while the tables were empty and had no statistics. Until statistics
+ * are gathered, those plans serve tables that have grown, so they must be right from the beginning.
  */
 import type { DeliverMessage, RunCommit, Transition } from "holdfast/adapter";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -54,7 +54,7 @@ function made<T>(call: ServerCall<T>, about: T): Made {
   return { call: call.name, text: textFor(call, database.schema), values: call.values(about) };
 }
 
-/** The calls in the life of some runs, from their start to their end. */
+/** The calls in the life of some runs, from start to end. */
 function lives(from: number): readonly Made[] {
   const numbers = Array.from({ length: RUNS }, (_, i) => from + i);
   const commits = (commit: number, epoch: number, consumed: number, transition: Transition) => ({
@@ -93,7 +93,7 @@ function lives(from: number): readonly Made[] {
   ];
 }
 
-/** Other runs: half of them have ended, half wait; each has had a message. */
+/** Other runs: half have ended, half wait; each has had a message. */
 async function grow(): Promise<void> {
   const name = (table: string): string => database.name(table);
   await database.sql(`create temp table sample as select i, ('01890000-0000-7000-9000-' || lpad(to_hex(i), 12, '0'))::uuid as run_id,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TestDatabase } from "./test-database.ts";
 
-test("a run that is gone has no lane, and leaves the lanes of its neighbours in their places", async () => {
+test("a run that is gone has no lane, and leaves the lanes of its neighbors in their places", async () => {
   const database = await TestDatabase.create();
   const { store } = await database.open();
   await store.close();

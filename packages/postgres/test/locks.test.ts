@@ -4,27 +4,27 @@ import { aStart, claim, ERROR, event, firstCommit, HOLD, idOf, newRun, register,
 import { serverUrl, TestDatabase } from "./test-database.ts";
 
 let database: TestDatabase;
-let stranger: pg.Client;
+let other: pg.Client;
 const worker = idOf(1);
 
 beforeEach(async () => {
   database = await TestDatabase.create();
-  stranger = new pg.Client({ connectionString: serverUrl() });
-  await stranger.connect();
+  other = new pg.Client({ connectionString: serverUrl() });
+  await other.connect();
 });
 
 afterEach(async () => {
-  await stranger.end();
+  await other.end();
   await database.drop();
 });
 
-/** Somebody's transaction locks the row of a run and stays open. */
+/** Another transaction locks the row of a run and stays open. */
 async function lock(n: number): Promise<void> {
-  await stranger.query("begin");
-  await stranger.query(`select 1 from ${database.name("runs")} where run_id = $1 for update`, [idOf(n)]);
+  await other.query("begin");
+  await other.query(`select 1 from ${database.name("runs")} where run_id = $1 for update`, [idOf(n)]);
 }
 
-describe("a stranger's open transaction that has locked a run", () => {
+describe("another transaction that is open and has locked a run", () => {
   test("delays that run's commit and no other", async () => {
     const { store } = await database.open();
     await register(store, worker);
@@ -37,7 +37,7 @@ describe("a stranger's open transaction that has locked a run", () => {
       ["busy", false],
       ["written", true],
     ]);
-    await stranger.query("rollback");
+    await other.query("rollback");
     const again = await store.runs.commit({ commits });
     expect(again.outcomes.map(({ outcome }) => outcome)).toEqual(["written", "written", "written"]);
     const histories = await store.histories.read({
@@ -54,7 +54,7 @@ describe("a stranger's open transaction that has locked a run", () => {
     const toggling = (async () => {
       while (going) {
         await lock(10);
-        await stranger.query("rollback");
+        await other.query("rollback");
       }
     })();
     for (let round = 0; round < 60; round++) {
@@ -105,7 +105,7 @@ describe("a stranger's open transaction that has locked a run", () => {
       error: ERROR,
     });
     expect(ended.map(({ outcome }) => outcome)).toEqual(["busy", "terminated"]);
-    await stranger.query("rollback");
+    await other.query("rollback");
     expect((await store.inbox.deliver({ messages, inboxMax: 10 })).outcomes).toMatchObject([
       { outcome: "delivered" },
       { outcome: "duplicate" },
@@ -121,7 +121,7 @@ describe("a stranger's open transaction that has locked a run", () => {
     expect(claimed.runs.map(({ runId }) => runId)).toEqual([idOf(11)]);
     expect(claimed.moreDue).toBe(true);
     expect(claimed.nextDueAt).toBeGreaterThan(claimed.now);
-    await stranger.query("rollback");
+    await other.query("rollback");
     await claim(store, worker, idOf(101));
     await lock(10);
     const runs = [10, 11].map((n) => ({ runId: idOf(n), epoch: 1 }));
@@ -131,7 +131,7 @@ describe("a stranger's open transaction that has locked a run", () => {
       { runId: idOf(10), epoch: 1 },
     ]);
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 0, more: false });
-    await stranger.query("rollback");
+    await other.query("rollback");
     expect(await store.workers.sweep(SWEEP)).toMatchObject({ returned: 1, dead: 0 });
     const [run] = await store.runs.read({ runs: [{ namespace: "default", runId: idOf(10) }] });
     expect(run).toMatchObject({ deaths: 0, heldBy: null, epoch: 2 });
@@ -158,7 +158,7 @@ describe("a stranger's open transaction that has locked a run", () => {
         ],
       }),
     ).toMatchObject([{}, null]);
-    await stranger.query("rollback");
+    await other.query("rollback");
     expect(await store.runs.purge(params)).toEqual({ purged: 1, more: false });
   });
 
@@ -173,7 +173,7 @@ describe("a stranger's open transaction that has locked a run", () => {
     await expect(store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).rejects.toMatchObject({
       code: "store_unavailable",
     });
-    await stranger.query("rollback");
+    await other.query("rollback");
     expect(await store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).toEqual({ status: "running" });
   });
 });
@@ -182,12 +182,12 @@ test("a message between the snapshot and the lock of a suspend keeps the run hel
   const { store } = await database.open();
   await register(store, worker);
   await start(store, [newRun(10)], worker);
-  // The stranger has delivered but not committed yet: the suspend must see it, not its own older snapshot.
-  await stranger.query("begin");
-  await stranger.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
+  // The other transaction has delivered but not committed yet: the suspend must see it, not its own older snapshot.
+  await other.query("begin");
+  await other.query(`update ${database.name("runs")} set delivered = delivered + 1 where run_id = $1`, [idOf(10)]);
   const suspend = { type: "suspend", status: "waiting", availableAt: null, waitingFor: ["go"] } as const;
   const sent = store.runs.commit({ commits: [firstCommit(10, { transition: suspend })] });
-  await stranger.query("commit");
+  await other.query("commit");
   let outcome = (await sent).outcomes[0];
   if (outcome?.outcome === "busy") {
     outcome = (await store.runs.commit({ commits: [firstCommit(10, { transition: suspend })] })).outcomes[0];
@@ -205,7 +205,7 @@ test("events that do not follow are a broken invariant, and nothing is written",
   expect(run).toMatchObject({ commit: 0, eventCount: 0 });
 });
 
-test("data that the database refuses is told from an outage, and the connection stays of use", async () => {
+test("data that the database refuses is distinguished from an outage, and the connection stays usable", async () => {
   const { store } = await database.open();
   await register(store, worker);
   await start(store, [newRun(10)], worker);

@@ -33,7 +33,7 @@ async function migrateTo(
   }
 }
 
-/** Everything that a migration can make, as text, without the name of the schema. */
+/** Everything that a migration can create, as text, without the name of the schema. */
 async function describeSchema(schema: string): Promise<string[]> {
   const rows = await database.sql(
     `select 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' ' || a.attidentity::text || ' '
@@ -73,7 +73,7 @@ test("the schema is the same from whichever version it was migrated", async () =
   }
 });
 
-test("whoever comes first migrates, the others wait and find it done", async () => {
+test("the first process migrates, the others wait and find it done", async () => {
   await Promise.all(Array.from({ length: 5 }, () => database.open()));
   const rows = await database.sql(`select version, name from ${database.name("schema_versions")} order by version`);
   expect(rows).toEqual(MIGRATIONS.map(({ version, name }) => ({ version, name })));
@@ -92,7 +92,7 @@ test("what is missing is applied in order, and a migration that fails changes no
   ).toEqual([{ a: 2 }, { a: 3 }]);
 });
 
-/** Migrates while somebody else holds the lock that migrations take, and lets so much time pass. */
+/** Migrates while another session holds the lock that migrations take, and lets that much time pass. */
 async function migrateBehindLock(wait: "5s" | "10 minutes") {
   const [client, other] = [newClient(), newClient()];
   await Promise.all([client.connect(), other.connect()]);
@@ -116,12 +116,12 @@ async function migrateBehindLock(wait: "5s" | "10 minutes") {
   }
 }
 
-test("a lock that somebody else keeps is told in the log, and is an error in the end that says what to do", async () => {
+test("a lock that another session keeps is logged, and finally an error that says what to do", async () => {
   const { error, warnings } = await migrateBehindLock("5s");
   expect(error).toMatchObject({
     code: "store_unavailable",
     message: expect.stringMatching(
-      /^PostgreSQL at here: the migration of the schema ".*" needs a lock that somebody else has held for 1\.5 s\. Nothing was changed\. Look into pg_stat_activity/,
+      /^PostgreSQL at here: the migration of the schema ".*" needs a lock that another session has held for 1\.5 s\. Nothing was changed\. Find the blocking session in pg_stat_activity/,
     ),
   });
   expect(warnings).toEqual([expect.stringMatching(/^still migrating the schema ".*" after 5 s\. Another process/)]);

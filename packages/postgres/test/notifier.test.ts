@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
-/** Collects hints; `until` resolves as soon as that many have come. */
+/** Collects hints; `until` resolves as soon as that many have arrived. */
 class Listener {
   readonly hints: Hint[] = [];
   #wanted = Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
-/** What opening fails with. Nothing of the password may be seen, however closely one looks. */
+/** The error that opening fails with. No property of it may show the password. */
 async function failure(url: string): Promise<{ readonly code: string; readonly message: string }> {
   const error = await database.open({ url }).then(
     () => Promise.reject(new Error("it was opened")),
@@ -35,10 +35,10 @@ function urlWith(change: (url: URL) => void): string {
 }
 
 describe("opening says what is wrong, where, and what to do", () => {
-  test("nothing listens there", async () => {
+  test("no server listens there", async () => {
     const { code, message } = await failure(urlWith((url) => Object.assign(url, { port: "1" })));
     expect(code).toBe("store_unavailable");
-    expect(message).toMatch(/^PostgreSQL at \S+:1\/\S+ as \S+: nothing listens there\. Start the server/);
+    expect(message).toMatch(/^PostgreSQL at \S+:1\/\S+ as \S+: connection refused\. Start the server/);
   });
 
   test("the host is not known", async () => {
@@ -47,14 +47,14 @@ describe("opening says what is wrong, where, and what to do", () => {
     expect(message).toContain("no-such-host.invalid");
   });
 
-  test("there is no such socket", async () => {
+  test("the socket does not exist", async () => {
     expect(await failure(`postgres://ann:${SECRET}@/app?host=/no/such/folder`)).toMatchObject({
       code: "store_unavailable",
-      message: expect.stringContaining("there is no such socket"),
+      message: expect.stringContaining("the socket does not exist"),
     });
   });
 
-  test("somebody listens who never answers", async () => {
+  test("a server accepts the connection and never answers", async () => {
     const mute = net.createServer(() => {});
     await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
     const { port } = mute.address() as net.AddressInfo;
@@ -83,7 +83,7 @@ describe("opening says what is wrong, where, and what to do", () => {
     if (await serverTrustsAnybody(url)) context.skip();
     expect(await failure(url)).toMatchObject({
       code: "store_refused",
-      message: expect.stringMatching(/the server asks for a password, and there is none\. Put one into the URL/),
+      message: expect.stringMatching(/the server asks for a password, but none is set\. Put one into the URL/),
     });
   });
 
@@ -106,7 +106,7 @@ describe("opening says what is wrong, where, and what to do", () => {
     expect(await failure(database.url({ options }))).toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(
-        /transactions are read-only here \(default_transaction_read_only is on\)\. Take it off/,
+        /transactions are read-only here \(default_transaction_read_only is on\)\. Remove the setting from/,
       ),
     });
   });
@@ -120,7 +120,7 @@ describe("opening says what is wrong, where, and what to do", () => {
 
   test.each([
     `postgres://ann:${SECRET}@host:port:port/app`,
-    // Special characters that were not encoded: what follows them would pass for a host, a database or a parameter.
+    // Special characters that were not encoded: what follows them would be read as a host, a database or a parameter.
     `postgres://ann:12/${SECRET}@127.0.0.1/app`,
     `postgres://ann:12?${SECRET}@127.0.0.1/app`,
     `postgres://ann:12#${SECRET}@127.0.0.1/app`,

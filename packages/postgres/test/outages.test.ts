@@ -25,7 +25,7 @@ async function openThroughProxy(parameters: Readonly<Record<string, string>> = {
   return store;
 }
 
-/** From now on every call that looks at the clock takes that long. */
+/** From now on, every call that reads the clock takes that long. */
 async function slowDown(): Promise<void> {
   await database.sql(`create or replace function ${database.name("now_ms")}() returns bigint language sql volatile
     as $$ select case when pg_sleep(60) is null then 0 else 1 end::bigint $$`);
@@ -36,7 +36,7 @@ async function speedUp(): Promise<void> {
     as $$ select 1000::bigint $$`);
 }
 
-/** Waits until the server is at work on that call, and says which of its processes is. */
+/** Waits until the server executes that call, and returns the backend's process id. */
 async function processAtWork(call: string): Promise<number> {
   for (;;) {
     const [row] = await database.sql(
@@ -97,7 +97,7 @@ describe("a server that is away", () => {
   test("before anything is sent leaves nothing done, and is found again when it is back", async () => {
     const store = await openThroughProxy();
     await proxy.down();
-    // The first call may still find the broken connection; from then on there is none.
+    // The first call may still get the broken connection; later ones do not.
     await store.workers.readHeld({ namespace: "default", workerId: worker }).catch(() => {});
     for (const call of [
       () => store.runs.commit({ commits }),

@@ -1,5 +1,5 @@
 /**
- * What calls read when there are a million finished runs and 100,000 that wait. Counted by the server itself (rows read by
+ * What calls read when there are a million finished runs and 100,000 waiting ones. The server itself counts (rows read by
  * sequential scans, entries fetched by index scans), in the transaction of the call, so that no plan can hide in a function.
  */
 import { CLOSED_STATUSES, type ListRunsParams } from "holdfast/adapter";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-/** Old runs that wait, then finished ones, and a few that are due, parked or failed among them. */
+/** Old waiting runs, then finished ones, with a few due, parked or failed runs among them. */
 async function fill(): Promise<void> {
   const name = (table: string): string => database.name(table);
   await database.sql(`insert into ${name("lanes")} (namespace, queue, workflow, version, priority)
@@ -55,7 +55,7 @@ async function fill(): Promise<void> {
   );
 }
 
-/** In a transaction that is taken back. */
+/** In a transaction that is rolled back. */
 async function reads(text: string, values: readonly unknown[]): Promise<Reads> {
   await database.sql("begin");
   try {
@@ -160,7 +160,7 @@ test("taking up parked runs reads what it takes, however many this code has park
   const [own, other] = ["a".repeat(32), "b".repeat(32)];
   const values = [worker, idOf(9), "default", ["default"], ["order"], ["1"], [own], 10];
   await expectFew(call("hold_parked", 8), values, 10);
-  // Behind all other tests: it changes what they look at.
+  // After all other tests: it changes what they read.
   const runs = database.name("runs");
   await database.sql(`update ${runs} set status = 'parked', parked_by = case when created_at <= 5 then '${other}' else '${own}' end
     where status = 'waiting' and created_at <= 2000`);

@@ -1,5 +1,5 @@
-// The connection of a transaction step in the hands of others: drizzle, Kysely and functions written for `pg`. That it compiles
-// without a cast is half of the test.
+// A transaction step's connection used by others: drizzle, Kysely and functions written for `pg`. Half of the test is that it
+// compiles without a cast.
 import { eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { integer, pgSchema, text } from "drizzle-orm/pg-core";
@@ -25,7 +25,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Runs the function in a transaction step, once to its end and once into an error, and says what is in the table then. */
+/** Runs the function in a transaction step, once to completion and once into an error, and returns what is in the table then. */
 async function inStep(change: (tx: Tx, cents: number) => Promise<number | undefined>): Promise<unknown> {
   const step = workflow("step", async (ctx, cents: number) =>
     transaction(

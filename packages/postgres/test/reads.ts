@@ -1,15 +1,15 @@
-/** What a statement reads, as the server counts it for its own connection: no plan can hide in a function. */
+/** What a statement reads, as the server counts it per connection: no plan can hide in a function. */
 import type { TestDatabase } from "./test-database.ts";
 
 export interface Reads {
-  /** Rows of large tables that were read in sequence. */
+  /** Rows of large tables read by sequential scans. */
   readonly inSequence: number;
-  /** Rows that were fetched by way of an index, and entries of indexes that were read, for rows or instead of them. */
+  /** Rows fetched through an index, and index entries read, with or without their rows. */
   readonly byIndex: number;
   readonly entries: number;
 }
 
-/** In the transaction that is open on the connection for tests: the counts are reported, and forgotten, when it ends. */
+/** In the open transaction of the test connection: the counts are reported, and reset, when it ends. */
 export async function readsOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<Reads> {
   const before = await readsSoFar(database);
   await database.sql(text, [...values]);

@@ -8,10 +8,10 @@ import { serverUrl, TestDatabase } from "./test-database.ts";
 
 const PAGE = new URL("../../../docs/postgresql.md", import.meta.url);
 const PASSWORD = "change-me";
-const ROLES = ["migrator", "worker", "reader", "stranger"] as const;
+const ROLES = ["migrator", "worker", "reader", "ungranted"] as const;
 let database: TestDatabase;
 
-/** The statements that the page tells people to use, with the names of this test. */
+/** The statements that the page recommends, with the names of this test. */
 function statements(block: string): string {
   const [, sql] = new RegExp(`\`\`\`sql\\n-- ${block}\\n([^]*?)\`\`\``).exec(readFileSync(PAGE, "utf8")) ?? [];
   if (!sql) throw new Error(`docs/postgresql.md has no block "-- ${block}"`);
@@ -47,7 +47,7 @@ beforeEach(async () => {
   database = await TestDatabase.create();
   for (const role of ROLES) await database.sql(`drop role if exists "${roleName(role)}"`);
   await database.sql(statements("roles"));
-  await database.sql(`create role "${roleName("stranger")}" login password '${PASSWORD}'`);
+  await database.sql(`create role "${roleName("ungranted")}" login password '${PASSWORD}'`);
 });
 
 afterEach(async () => {
@@ -126,7 +126,7 @@ test("a reader reads the views and can call nothing that writes", async () => {
   });
 });
 
-test("a role that may only read can look at runs, and is told at once what it lacks when it starts one or works", async () => {
+test("a role that may only read can look at runs, and gets an error at once that says what it lacks when it starts one or works", async () => {
   await migrateAndGrant();
   const hf = await connect(urlOf("reader"), { migrate: "check", logger: silentLogger });
   expect(await hf.count()).toBe(0);
@@ -134,16 +134,16 @@ test("a role that may only read can look at runs, and is told at once what it la
   await expect(hf.start("order")).rejects.toMatchObject(answer);
   await expect(hf.worker({ workflows: [], queues: ["q"] }).start()).rejects.toMatchObject(answer);
   await hf.close();
-}, 10_000); // less than it takes to try again for as long as a store that is away is tried
+}, 10_000); // less than the time for which calls to an unavailable store are retried
 
-test("a role without the grants is told what it lacks", async () => {
+test("a role without the grants gets an error that says what it lacks", async () => {
   await expect(database.open({ url: urlOf("worker") })).rejects.toMatchObject({
     code: "store_refused",
     message: expect.stringContaining("docs/postgresql.md"),
   });
   await migrateAndGrant();
   for (const migrate of ["auto", "check"] as const) {
-    await expect(database.open({ url: urlOf("stranger"), migrate })).rejects.toMatchObject({
+    await expect(database.open({ url: urlOf("ungranted"), migrate })).rejects.toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(/permission denied for schema .* Grant the role/),
     });

@@ -1,4 +1,4 @@
-/** A schema of its own for each test, on the server that `npm test` has named or started. */
+/** A separate schema for each test, on the server that `npm test` was given or started. */
 import process from "node:process";
 import type { Clock, Logger, OpenedStore, StoreOptions } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
@@ -43,7 +43,7 @@ export class TestDatabase {
     return this.#admin;
   }
 
-  /** The server has been away, and with it the connection for tests. */
+  /** Reconnects after the server was down, which also closed the test connection. */
   async reconnect(): Promise<void> {
     this.#admin = await newAdmin(this.#server);
   }
@@ -67,7 +67,7 @@ export class TestDatabase {
     return opened as OpenedStore & { readonly notifier: PostgresNotifier };
   }
 
-  /** The clock of the database stands still from now on. */
+  /** From now on, the database's clock stands still. */
   async setClock(ms: number): Promise<void> {
     const table = this.name("test_clock");
     if (this.#hasClock) return void (await this.sql(`update ${table} set ms = ${ms}`));
@@ -111,7 +111,7 @@ export class TestDatabase {
 
 async function newAdmin(server: string): Promise<pg.Client> {
   const admin = new pg.Client({ connectionString: server });
-  // Without a listener the end of the server would be the end of this process.
+  // Without a listener, the server's end would end this process.
   admin.on("error", () => {});
   await admin.connect();
   return admin;

@@ -2,19 +2,19 @@ import net from "node:net";
 import { serverUrl } from "./test-database.ts";
 import { endsAnswer, endsCall, failingCall, isPartOfCall, MessageReader, statementName } from "./wire.ts";
 
-/** What happens to a call on its way. */
+/** Faults that can strike a call in transit. */
 export type Fault =
-  /** The connection breaks before the server has seen anything of the call. */
+  /** The connection breaks before the server has seen any of the call. */
   | "not sent"
   /** … when the server has seen half of it. */
   | "half sent"
-  /** … when the server has done it and committed, and nothing of its answer has come back. */
+  /** … when the server has executed and committed it, before any of the answer has come back. */
   | "not answered"
   /** … when half of the answer has come back. */
   | "half answered"
-  /** The server does it, and from then on nothing is heard of it on this connection. */
+  /** The server executes it, and from then on the connection is silent. */
   | "silent"
-  /** The server answers that its disk is full, and has done nothing. */
+  /** The server answers that its disk is full, without executing the call. */
   | "disk full";
 
 interface Order {
@@ -23,7 +23,7 @@ interface Order {
   readonly struck: () => void;
 }
 
-/** A server in front of the server, to which things happen. */
+/** A proxy in front of the server that injects faults. */
 export class TestProxy {
   readonly #target: URL;
   readonly #server: net.Server;
@@ -38,7 +38,7 @@ export class TestProxy {
 
   private constructor(target: string) {
     this.#target = new URL(target);
-    // A connection that has gone silent does not even say goodbye; one that works passes it on.
+    // A silent connection does not even forward the close; a working one does.
     this.#server = net.createServer({ allowHalfOpen: true }, (near) => this.#connect(near));
   }
 
@@ -48,7 +48,7 @@ export class TestProxy {
     return proxy;
   }
 
-  /** The URL with this proxy in the place of the server. */
+  /** The URL with this proxy in place of the server. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = "127.0.0.1";
@@ -82,13 +82,13 @@ export class TestProxy {
     return new Promise((struck) => this.#orders.push({ call, fault, struck }));
   }
 
-  /** From now on nothing gets through, and nobody is told: not on these connections, and not on new ones. */
+  /** From now on nothing gets through, and no error is raised, on these connections or on new ones. */
   goSilent(): void {
     this.#silent = true;
     for (const link of this.#links) link.silent = true;
   }
 
-  /** New connections work again; what went silent stays silent. */
+  /** New connections work again; silent ones stay silent. */
   heal(): void {
     this.#silent = false;
   }
@@ -125,7 +125,7 @@ export class TestProxy {
 interface LinkParams {
   readonly swallowing: () => boolean;
   readonly onCall: (call: string) => Order | undefined;
-  /** With the faults that were still to strike: something else has broken the connection first. */
+  /** Reports the faults that have not struck yet: something else broke the connection first. */
   readonly onClose: (missed: readonly Order[]) => void;
 }
 
@@ -136,9 +136,9 @@ class Link {
   readonly #params: LinkParams;
   readonly #fromClient = new MessageReader("client");
   readonly #fromServer = new MessageReader("server");
-  /** The call that is being sent, as far as it has come. */
+  /** The part of the current call that has arrived so far. */
   #call: Buffer[] = [];
-  /** What is to happen to the answers that the server still owes; the first one is that to the login. */
+  /** The faults for the answers that the server still owes; the first answer is the one to the login. */
   readonly #owed: (Order | undefined)[] = [undefined];
   #answer: Buffer[] = [];
   silent = false;

@@ -1,4 +1,4 @@
-/** What may go wrong around a transaction step on PostgreSQL: its connection, its session, its store, and what its function does. */
+/** What can go wrong around a transaction step on PostgreSQL: its connection, its session, its store, and what its function does. */
 import process from "node:process";
 import { outcomeMessageId, type Store, type TransactParams } from "holdfast/adapter";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -62,7 +62,7 @@ async function delivered(): Promise<unknown> {
 }
 
 describe("the connection of a transaction step", () => {
-  test("that has gone silent costs one try, and the next one gets another", async () => {
+  test("that has gone silent costs one attempt, and the next one gets another", async () => {
     const store = await open({ statement_timeout: "100" });
     await store.transact(step("first", write("first")));
     proxy.goSilent();
@@ -105,7 +105,7 @@ describe("the connection of a transaction step", () => {
 });
 
 describe("a function", () => {
-  test("that leaves another role behind is told so, instead of being called for ever", async () => {
+  test("that leaves another role behind gets an error, instead of being called forever", async () => {
     const store = await open();
     await database.sql("drop role if exists hf_test_tenant");
     await database.sql("create role hf_test_tenant");
@@ -127,7 +127,7 @@ describe("a function", () => {
     }
   });
 
-  test("that leaves its transaction idle for too long is told so, instead of being called for ever", async () => {
+  test("that leaves its transaction idle for too long gets an error, instead of being called forever", async () => {
     const store = await open();
     const idle = store.transact(
       step("idles", async (tx) => {
@@ -160,7 +160,7 @@ describe("a function", () => {
     expect(new Set(processes).size).toBe(2);
   });
 
-  test("that makes its transaction read-only is told so, instead of being called for ever", async () => {
+  test("that makes its transaction read-only gets an error, instead of being called forever", async () => {
     const store = await open();
     let calls = 0;
     const reading = store.transact(
@@ -226,7 +226,7 @@ describe("a function", () => {
 });
 
 describe("a transaction step that waits for a free connection", () => {
-  /** Takes the only connection until it is told to leave. */
+  /** Occupies the only connection until it is released. */
   async function occupied(): Promise<{
     readonly store: TransactingStore;
     leave(): void;

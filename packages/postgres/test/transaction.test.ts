@@ -93,7 +93,7 @@ describe("a transaction step", () => {
     expect((await run.steps())[0]).toMatchObject({ op: "move", attempts: 3 });
   });
 
-  test("fails with the database's own error, and nothing of it has happened", async () => {
+  test("fails with the database's own error, and is rolled back", async () => {
     const client = await newClient();
     await startWorker(client, transfer);
     const failed = await client.run(transfer, 101).catch((error: unknown) => error);
@@ -102,7 +102,7 @@ describe("a transaction step", () => {
     expect(await balances()).toEqual({ ann: 100, bob: 0 });
   });
 
-  test("that is refused at its very commit fails with that error, and nothing of it has happened", async () => {
+  test("that is refused at commit fails with that error, and is rolled back", async () => {
     await database.sql(
       `alter table ${accounts} add column owner text references ${accounts} deferrable initially deferred`,
     );
@@ -136,10 +136,10 @@ describe("a transaction step", () => {
     expect(await client.run(bad)).toEqual([
       expect.stringContaining("ended the transaction itself"),
       expect.stringContaining("dropped the prepared statements"),
-      expect.stringContaining("went on after a statement had failed"),
+      expect.stringContaining("continued after a statement had failed"),
       1,
     ]);
-    await expect(kept?.query(`delete from ${accounts}`)).rejects.toThrow("used after its end");
+    await expect(kept?.query(`delete from ${accounts}`)).rejects.toThrow("tx was used after the transaction ended");
     expect(await balances()).toEqual({ ann: 100, bob: 0 });
   });
 

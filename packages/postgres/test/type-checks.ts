@@ -16,7 +16,7 @@ export async function transactionsThatDoNotCompile(ctx: Context): Promise<void> 
   (await transaction(ctx, "read", async (tx) => (await tx.query("select 1 as n")).rows[0]?.n)).toFixed();
   // @ts-expect-error there is no such unit
   await transaction(ctx, "read", async () => 1, { timeout: "1 secnd" });
-  // @ts-expect-error a transaction happens exactly once: there is nothing to say about crashes
+  // @ts-expect-error a transaction happens exactly once, so it has no onCrash
   await transaction(ctx, "read", async () => 1, { onCrash: "fail" });
 }
 

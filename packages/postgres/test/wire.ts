@@ -1,4 +1,4 @@
-/** As much of PostgreSQL's protocol as it takes to tell one call from the next, and its answer from the next answer. */
+/** Just enough of PostgreSQL's protocol to separate calls, and their answers, from each other. */
 
 const BIND = code("B");
 const SYNC = code("S");
@@ -8,7 +8,7 @@ const READY = code("Z");
 /** Whole messages out of a stream of bytes. */
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
-  /** The first message of a client has no type. */
+  /** A client's first message has no type. */
   #untyped: boolean;
 
   constructor(side: "client" | "server") {
@@ -37,12 +37,12 @@ export function statementName(message: Buffer): string | undefined {
   return message.toString("utf8", begin, message.indexOf(0, begin));
 }
 
-/** Whether the message ends what the server will answer with one "ready". */
+/** Whether the message completes a unit that the server answers with one "ready". */
 export function endsCall(message: Buffer): boolean {
   return message[0] === SYNC || message[0] === QUERY;
 }
 
-/** Whether the message belongs to a call: what comes before (passwords) and after (farewell) does not. */
+/** Whether the message belongs to a call: what comes before (passwords) and after (termination) does not. */
 export function isPartOfCall(message: Buffer): boolean {
   return "PBDEQS".includes(String.fromCharCode(message[0] as number));
 }
@@ -51,7 +51,7 @@ export function endsAnswer(message: Buffer): boolean {
   return message[0] === READY;
 }
 
-/** A call that the server answers with this error, and that does nothing. */
+/** A call that the server answers with this error, without any effect. */
 export function failingCall(sqlState: string, text: string): Buffer {
   const sql = `do $$ begin raise exception using errcode = '${sqlState}', message = '${text}'; end $$`;
   const body = Buffer.from(`${sql}\0`);

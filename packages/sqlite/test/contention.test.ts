@@ -8,18 +8,18 @@ import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 let folder: ReturnType<typeof temporaryFolder>;
 let clock: VirtualClock;
 let store: Store;
-let stranger: Connection;
+let otherProcess: Connection;
 
 beforeEach(async () => {
   folder = temporaryFolder();
   clock = new VirtualClock();
   ({ store } = await openFile(folder.file("app.db"), { clock, watch: false }));
-  stranger = new Connection(await openDatabase(folder.file("app.db")));
+  otherProcess = new Connection(await openDatabase(folder.file("app.db")));
 });
 
 afterEach(async () => {
-  stranger.rollback();
-  stranger.close();
+  otherProcess.rollback();
+  otherProcess.close();
   await store.close();
   folder.remove();
 });
@@ -34,7 +34,7 @@ async function names(): Promise<string[]> {
 }
 
 test("a call that finds the file locked tries again later, and reads go on meanwhile", async () => {
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   const calls = [register(1), register(2), register(3)];
   // tidy-allow: how long the thread was blocked is what this test is about
   const began = performance.now();
@@ -44,7 +44,7 @@ test("a call that finds the file locked tries again later, and reads go on meanw
   expect(await names()).toEqual([]);
   await clock.advance("500ms");
   expect(await names()).toEqual([]);
-  stranger.script("rollback");
+  otherProcess.script("rollback");
   await clock.until(Promise.all(calls));
   expect(await names()).toEqual(["worker 1", "worker 2", "worker 3"]);
   const [first] = await Promise.all(calls);
@@ -53,7 +53,7 @@ test("a call that finds the file locked tries again later, and reads go on meanw
 });
 
 test("a lock that is never released makes calls fail after ten seconds, and none of them takes effect later", async () => {
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   const calls = [register(1), register(2)];
   const outcomes = clock.until(Promise.allSettled(calls));
   for (const outcome of await outcomes) {
@@ -66,7 +66,7 @@ test("a lock that is never released makes calls fail after ten seconds, and none
     });
   }
   expect(clock.monotonic()).toBeLessThan(11_000);
-  stranger.script("rollback");
+  otherProcess.script("rollback");
   await clock.advance("1 minute");
   expect(await names()).toEqual([]);
   await register(3);
@@ -100,19 +100,19 @@ test("a repeated call that fails again says for how long the file has been locke
 });
 
 test("a reader that keeps an old snapshot open does not delay other calls", async () => {
-  stranger.script("begin");
-  stranger.all("select * from holdfast_workers");
+  otherProcess.script("begin");
+  otherProcess.all("select * from holdfast_workers");
   await register(1);
   expect(await names()).toEqual(["worker 1"]);
-  expect(stranger.all("select * from holdfast_workers")).toEqual([]);
+  expect(otherProcess.all("select * from holdfast_workers")).toEqual([]);
 });
 
 test("close waits for the calls that were made before", async () => {
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   const call = register(1);
   const closed = store.close();
   await clock.advance("100ms");
-  stranger.script("rollback");
+  otherProcess.script("rollback");
   await clock.until(closed);
   expect(await call).toMatchObject({ live: true });
 });

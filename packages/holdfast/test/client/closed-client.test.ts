@@ -29,7 +29,7 @@ test("calls that wait for a store that is away are refused when the client is cl
     run.terminate(),
     run.result({ timeout: "1 day" }),
   ].map(refusal);
-  // By now each has failed at least once and waits for its next try.
+  // By now each has failed at least once and waits to be repeated.
   while ((fleet.store.calls["runs.terminate"] ?? 0) === 0 || (fleet.store.calls["inbox.deliver"] ?? 0) === 0)
     await new Promise((resolve) => fleet.clock.immediate(() => resolve(undefined)));
   const before = fleet.clock.now();

@@ -24,16 +24,16 @@ describe("a namespace", () => {
     await fleet.worker({ workflows: [wait], name: "red worker" }, { namespace: "red" });
     const [red, blue] = [fleet.client({ namespace: "red" }), fleet.client({ namespace: "blue" })];
     await red.start(wait, undefined, { id: "x", attributes: { a: 1 } });
-    const stranger = blue.get("x");
+    const foreignHandle = blue.get("x");
     for (const call of [
-      () => stranger.describe(),
-      () => stranger.status(),
-      () => stranger.history(),
-      () => stranger.result(),
-      () => stranger.signal(go, "hello"),
-      () => stranger.cancel(),
-      () => stranger.terminate(),
-      () => stranger.resume(),
+      () => foreignHandle.describe(),
+      () => foreignHandle.status(),
+      () => foreignHandle.history(),
+      () => foreignHandle.result(),
+      () => foreignHandle.signal(go, "hello"),
+      () => foreignHandle.cancel(),
+      () => foreignHandle.terminate(),
+      () => foreignHandle.resume(),
     ]) {
       await expect(call()).rejects.toMatchObject({
         code: "run_not_found",

@@ -196,7 +196,7 @@ describe("why() of a run that is due while the only worker that offers it is dea
     expect(gone.reason).toBe(
       'It is due, but no live worker offers job@1 on queue "default"; the last heartbeat of worker orders was 48s ago.',
     );
-    // Nobody has swept: in its row the dead worker is still online.
+    // No sweep has run: in its row the dead worker is still online.
     expect(await cluster.until(caller.client.workers.list())).toMatchObject([{ name: "orders", status: "online" }]);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 
-/** An undo that writes down what it was told. */
+/** A compensation that records what it received. */
 function undoing(log: string[], name: string) {
   return (result: unknown, { outcome }: CompensationInfo): void => {
     log.push(`undo ${name}: ${outcome} ${String(result)}`);
@@ -171,7 +171,7 @@ describe("compensation", () => {
       data: { compensation: "compensation_failed" },
       cause: { message: "stop" },
     });
-    // Somebody who comes later reads it from the store, and is told the same.
+    // A later caller reads it from the store, and gets the same.
     await expect(t.client.get(run.id).result()).rejects.toMatchObject({
       data: { compensation: "compensation_failed" },
     });

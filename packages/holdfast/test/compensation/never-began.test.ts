@@ -146,7 +146,7 @@ describe("a step that was given up before it could begin, in a run that is tried
     await t.close();
   });
 
-  test("is still not compensated when the next try is given up before it as well", async () => {
+  test("is still not compensated when the next attempt is given up before it as well", async () => {
     const log: string[] = [];
     const order = workflow("order", (ctx) => Promise.all([charging(log)(ctx), fail(ctx)]));
     const t = await testEngine({ workflows: [order] });

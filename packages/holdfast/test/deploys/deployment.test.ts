@@ -36,7 +36,7 @@ test("a new version is tried beside the old one, becomes the default, and the ol
   expect(await fleet.result(old)).toBe("by 1");
   expect(await hf.count({ workflow: "order", version: "1", status: OPEN })).toBe(0);
 
-  // Nobody offers the old one any more, and nobody misses it.
+  // No worker offers the old one anymore, and no run needs it.
   await fleet.worker({ workflows: [order("2")] });
   await fleet.clock.until(both.drain());
   const online = (await hf.workers.list()).filter(({ status }) => status === "online");

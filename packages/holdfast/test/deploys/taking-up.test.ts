@@ -58,7 +58,7 @@ describe("runs that were parked for a bug or a divergence", () => {
     const before = await cluster.process("before").worker({ workflows: [old] });
     const claims = new Valve("runs.claim", "calls");
     claims.shut();
-    // It holds the run, and dies before it can do anything: whoever still has the old code gets it.
+    // It holds the run, and dies before it can do anything: a worker that still has the old code gets it.
     const first = cluster.process("dies", claims.hook);
     void first.worker({ workflows: [fixed] });
     await cluster.when(() => claims.waiting > 0);

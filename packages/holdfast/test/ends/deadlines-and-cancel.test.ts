@@ -47,7 +47,7 @@ describe("a run past its deadline", () => {
     });
     const first = world.client({ hooks: line.hooks });
     await world.worker(first, { workflows: [rental], lease: "5s" });
-    // Somebody who sweeps, and ends what is overdue and in nobody's hands.
+    // A worker that sweeps, and ends overdue runs that no worker holds.
     await world.worker(world.client(), { workflows: [], lease: "5s" });
     const run = await first.start(rental);
     await world.clock.advance("16s");

@@ -147,7 +147,7 @@ describe("the deadline", () => {
     const result = cluster.until(outside.client.get("r").result());
     await expect(result).rejects.toMatchObject({ code: "run_timed_out" });
     const endedMs = (cluster.runOf("r").endedAt ?? 0) - cluster.clock.now() + cluster.clock.monotonic();
-    // Where there is no worker for it, a sweep ends it, after it has given somebody a chance.
+    // If it has no worker, a sweep ends it after a grace period.
     const lateMs = state === "pending" ? 70_000 : state === "in a sure step" ? 5_000 : 0;
     expect(endedMs - createdMs).toBeGreaterThanOrEqual(60_000);
     expect(endedMs - createdMs).toBeLessThanOrEqual(60_000 + lateMs);

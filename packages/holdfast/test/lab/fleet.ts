@@ -27,7 +27,7 @@ export function openFleet(): Fleet {
   return fleet;
 }
 
-/** A clock whose time of day is wrong by so many hours. */
+/** A clock whose time of day is off by that many hours. */
 export function ahead(clock: Clock, hours: number): Clock {
   const now = (): number => clock.now() + hours * 3_600_000;
   return new Proxy(clock, {
@@ -38,7 +38,7 @@ export function ahead(clock: Clock, hours: number): Clock {
   });
 }
 
-/** Longer than any test lasts: nobody looks again, and no lease runs out, unless a test asks for it. */
+/** Longer than any test lasts: no fallback poll runs and no lease expires, unless a test asks for it. */
 const FOREVER_MS = 40 * 365 * 24 * 3_600_000;
 
 /**
@@ -80,7 +80,7 @@ export class Fleet {
     return worker;
   }
 
-  /** A worker that keeps nothing in memory: whatever it takes up again it replays from history. */
+  /** A worker that keeps nothing in memory: it replays every run it claims again from history. */
   forgetful(options: WorkerOptions): Promise<Worker> {
     return this.worker({ cacheSize: 0, ...options });
   }
@@ -90,7 +90,7 @@ export class Fleet {
     return this.clock.until(run.result());
   }
 
-  /** How often the store was called in all. */
+  /** How many times the store was called in total. */
   get calls(): number {
     return Object.values(this.store.calls).reduce((sum, count) => sum + count, 0);
   }

@@ -1,6 +1,6 @@
 /**
  * A cluster in one test: one memory store, one virtual clock, any number of processes. Each process reaches the world (store,
- * clock, hints) through its own switch, so that it can be killed or frozen between any two lines while the others go on.
+ * clock, hints) through its own switch, so that it can be killed or frozen between any two lines while the others continue.
  * Leases, sweeps and fallbacks are the normal ones.
  */
 
@@ -35,7 +35,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export const NEVER = new Promise<never>(() => {});
 
-/** Stands between a caller and one call of the store; `next` makes the call. */
+/** Intercepts one store call; `next` makes the call. */
 export type StoreHook = (method: StoreMethod, params: unknown, next: () => Promise<unknown>) => Promise<unknown>;
 
 export function hooked(store: Store, hook: StoreHook): Store {
@@ -50,7 +50,7 @@ export function outcomeUnknown(): HoldfastError {
   return new HoldfastError("store_outcome_unknown", "the connection broke");
 }
 
-/** A promise to be settled by hand. */
+/** A promise that is settled by hand. */
 export class Gate<T = void> {
   readonly opened: Promise<T>;
   open: (value: T) => void = () => {};
@@ -62,12 +62,12 @@ export class Gate<T = void> {
   }
 }
 
-/** Holds back the calls of some methods while it is shut: on their way to the store, or with their answer on its way back. */
+/** Holds back calls to some methods while it is shut: before they reach the store, or before the answer comes back. */
 export class Valve {
   readonly #methods: readonly StoreMethod[];
   readonly #side: "calls" | "answers";
   #gate: Gate | undefined;
-  /** How many stand before it now. */
+  /** How many calls it holds back now. */
   waiting = 0;
 
   constructor(methods: StoreMethod | readonly StoreMethod[], side: "calls" | "answers") {
@@ -100,16 +100,16 @@ export class Valve {
   }
 }
 
-/** What happens to be on or off for one process: everything, or only its way to the store. */
+/** Turns one process off and on: all of it, or only its connection to the store. */
 export class Life {
   dead = false;
-  /** How far its wall clock is ahead. */
+  /** How far ahead its wall clock is. */
   skewMs = 0;
   #frozen: Gate | undefined;
   #cutOff: Gate | undefined;
   readonly #held: (() => void)[] = [];
 
-  /** From now on nothing that it does has any effect, and nothing reaches it. */
+  /** From now on, nothing it does has any effect, and nothing reaches it. */
   kill(): void {
     this.dead = true;
   }
@@ -124,7 +124,7 @@ export class Life {
     this.#cutOff ??= new Gate();
   }
 
-  /** All that was held back happens now, in its old order. */
+  /** Everything held back happens now, in the original order. */
   thaw(clock: Clock): void {
     const [frozen, cutOff] = [this.#frozen, this.#cutOff];
     this.#frozen = undefined;
@@ -153,7 +153,7 @@ export class Life {
       publish: (hints) => notifier.publish(hints),
       subscribe: (listener) =>
         notifier.subscribe((hint) => {
-          // Hints that come while nobody can listen are lost, as they would be.
+          // Hints that arrive while the process cannot listen are lost, as in production.
           if (!this.dead && !this.#frozen && !this.#cutOff) listener(hint);
         }),
     };
@@ -162,7 +162,7 @@ export class Life {
   readonly hook: StoreHook = async (_method, _params, next) => {
     await this.#passage();
     const answer = next();
-    // Whoever is dead must not be told, not even of an error; whoever is frozen is told later.
+    // A dead process must receive nothing, not even an error; a frozen one receives it later.
     await answer.catch(() => {});
     await this.#passage();
     return answer;
@@ -183,7 +183,7 @@ export interface Execution {
   readonly op: string;
   readonly attempt: number;
   readonly atMs: number;
-  /** Whether the store said at that moment that the run is this process's. */
+  /** Whether, according to the store at that moment, this process held the run. */
   readonly held: boolean;
 }
 
@@ -263,7 +263,7 @@ export class Process {
       around: async ({ runId, op, attempt }, run) => {
         if (this.life.dead) return NEVER;
         const { id, heldBy, status } = cluster.run(runId);
-        // An operator ends a run whoever holds it, and the holder hears of it later.
+        // An operator ends a run no matter which worker holds it, and the holder learns of it later.
         const held = status === "terminated" || this.#workers.some((worker) => worker.workerId === heldBy);
         cluster.executions.push({ process: this.name, runId, id, op, attempt, atMs: cluster.clock.monotonic(), held });
         return run();
@@ -299,12 +299,12 @@ export class Cluster {
     return new Process(this, name, hook, this.#processes, environment);
   }
 
-  /** Moves time on until the promise has settled; an hour of virtual time is more than anything here takes. */
+  /** Advances time until the promise has settled; an hour of virtual time is more than anything here takes. */
   until<T>(promise: Promise<T>, patience: Duration = "1 hour"): Promise<T> {
     return this.clock.until(promise, patience);
   }
 
-  /** Moves time on, from timer to timer, until the condition holds. */
+  /** Advances time, from timer to timer, until the condition holds. */
   async when(condition: () => boolean, patience: Duration = "3 minutes"): Promise<void> {
     const reached = new Gate();
     const look = (): void => {
@@ -339,12 +339,12 @@ export class Cluster {
     return this.store.state.events.get(this.runOf(id).runId) ?? [];
   }
 
-  /** How often the function of an op was executed, over all runs of the id. */
+  /** How many times an op's function was executed, over all runs of the id. */
   count(id: string, op: string): number {
     return this.executions.filter((execution) => execution.id === id && execution.op === op).length;
   }
 
-  /** Steps that were started for a run which, as the store knew it, belonged to somebody else. */
+  /** Steps that were started for a run that, according to the store, another process held. */
   trespasses(): string[] {
     return this.executions
       .filter(({ held }) => !held)
@@ -362,7 +362,7 @@ export class Cluster {
   }
 }
 
-/** Everything that must hold of what is in the store, whatever has failed. */
+/** Everything that must be true of the store's contents, whatever has failed. */
 export function faultsInStore(store: MemoryStore): string[] {
   const faults: string[] = [];
   for (const run of store.state.runs.values()) {
@@ -379,7 +379,7 @@ export function faultsInStore(store: MemoryStore): string[] {
         if (ended.has(event.op as string)) fault(`"${event.op}" has ended twice`);
         ended.add(event.op as string);
       }
-      // A run that is tried again as a whole forgets what has failed.
+      // A retry of the whole run forgets what has failed.
       for (const op of event.meta?.forgets ?? []) ended.delete(op);
       const messageId = event.meta?.messageId;
       if (messageId === undefined) return;
@@ -396,11 +396,11 @@ export function faultsInStore(store: MemoryStore): string[] {
   return faults;
 }
 
-/** The outcome of a transaction step that nobody waited for when it came leaves no trace: its step has no other end either. */
+/** A result message that arrives after its op was withdrawn leaves no trace: its step has no other end either. */
 function isTooLate({ kind, name, messageId }: Message, run: RunRecord, events: readonly HistoryEvent[]): boolean {
   if (kind !== "outcome") return false;
   if (messageId !== outcomeMessageId(run.runId, name)) return run.continuedFrom !== null;
-  // A run that was tried again may have come to the same step again, and is given the same outcome.
+  // A retry of the run may reach the same step again, and gets the same result message.
   const retried = events.some(({ type }) => type === "run_retried");
   return retried || !events.some(({ op, type }) => op === name && /^step_(completed|failed)$/.test(type));
 }

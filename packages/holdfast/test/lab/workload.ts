@@ -16,7 +16,7 @@ import { Cluster, faultsInStore, NEVER, type StoreHook } from "./harness.ts";
 
 const note = signal<number>("note");
 
-/** Steps that were started although not everything that their workflow had seen was in the store. */
+/** Steps that were started before everything their workflow had seen was in the store. */
 export type Undurable = string[];
 
 export interface WorkloadOptions {
@@ -50,7 +50,7 @@ export function faultsIn(report: WorkloadReport, undisturbed: WorkloadReport): s
   return actual === expected ? faults : [...faults, `other results: ${actual}`];
 }
 
-/** Runs all of it, signs the workers off, and tells what came of it. */
+/** Runs all of it, stops the workers, and reports the results. */
 export async function runWorkload(options: WorkloadOptions = {}): Promise<WorkloadReport> {
   const cluster = new Cluster();
   const undurable: Undurable = [];
@@ -128,7 +128,7 @@ function makeWorkflows(cluster: Cluster, undurable: Undurable) {
   let astray = true;
   const stray = workflow("stray", async (ctx) => {
     await ctx.step("first", durable(ctx, 1));
-    // Waits for something that is not an operation: the run is parked, and goes on when the code is mended.
+    // Waits for something that is not an op: the run is parked, and continues when the code is fixed.
     if (astray) await NEVER;
     return ctx.step("second", durable(ctx, 2));
   });

@@ -1,5 +1,5 @@
 /**
- * A store in memory, a virtual clock, and any number of clients that reach the store each by a way of its own. On that way
+ * A store in memory, a virtual clock, and any number of clients, each with its own connection to the store. On that connection
  * every call can be watched, held back, delayed or made to fail, before or after it takes effect, so that a test can bring
  * about one exact interleaving.
  */
@@ -13,7 +13,7 @@ export interface ClientSettings {
   readonly hooks?: StoreHooks;
   /** No hint ever reaches this client, nor does it send any. */
   readonly deaf?: boolean;
-  /** The client has no more use for the store. */
+  /** The client no longer uses the store. */
   readonly onClose?: () => void;
 }
 
@@ -81,7 +81,7 @@ export class World {
   }
 }
 
-/** A promise to be settled by hand. */
+/** A promise that is settled by hand. */
 export class Gate {
   readonly opened: Promise<void>;
   open: () => void = () => {};
@@ -93,7 +93,7 @@ export class Gate {
   }
 }
 
-/** The way to the store, which can be down: calls fail then, and take no effect. */
+/** The connection to the store, which can be down: calls then fail and have no effect. */
 export class Line {
   down = false;
   readonly hooks: StoreHooks;
@@ -107,7 +107,7 @@ export class Line {
   }
 }
 
-/** All that a worker needs to live: with this line down it looks dead to the others. */
+/** The calls that keep a worker alive: without them it looks dead to the others. */
 export const WORKER_CALLS: readonly StoreMethod[] = [
   "workers.register",
   "workers.heartbeat",

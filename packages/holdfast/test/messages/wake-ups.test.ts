@@ -39,7 +39,7 @@ async function observe(scenario: Scenario): Promise<Observed> {
     deliverNow(cluster, "r", scenario.kind ?? "signal");
   };
   cluster.store.fault = (_moment, method) => {
-    // Before the run exists, nobody can send it anything.
+    // Nothing can be sent to the run before it exists.
     if (method !== "runs.start" && ++moments === scenario.moment) send();
     return undefined;
   };
@@ -52,7 +52,7 @@ async function observe(scenario: Scenario): Promise<Observed> {
   return { output, lateMs: endedMs - (sentMs ?? 0), moments, faults };
 }
 
-/** In one act, between two macrotasks: as if another process's call took effect right now. */
+/** Atomically, between two macrotasks: as if another process's call took effect right now. */
 function deliverNow(cluster: Cluster, id: string, kind: MessageKind): void {
   const { state } = cluster.store;
   const to = { namespace: "default", runId: cluster.runOf(id).runId };
@@ -74,7 +74,7 @@ const SETTINGS = [0, 100].flatMap((cacheSize) => [false, true].map((losesHints) 
 
 describe.each([listen, patient])("a message to a run of $name, which suspends", (definition) => {
   test.each(SETTINGS)("is received once and promptly, whenever it comes: %o", async ({ cacheSize, losesHints }) => {
-    // With the hints lost, a run that nobody holds is found by the next look of the claimer.
+    // If the hints are lost, the claimer finds a run that is not held at its next look.
     const promptMs = losesHints ? CLAIM_FALLBACK_MS : 0;
     const { moments } = await observe({ definition, cacheSize, losesHints, moment: Number.POSITIVE_INFINITY });
     expect(moments).toBeGreaterThan(2);
@@ -161,7 +161,7 @@ describe("while the history of a run is being read", () => {
   });
 });
 
-test("a run that is claimed too early, and let go of too late, does not miss the moment at which it is due", async () => {
+test("a run that is claimed too early, and suspended too late, does not miss the moment at which it is due", async () => {
   const cluster = new Cluster();
   const flaky = workflow("flaky", async (ctx) => {
     const once = ({ attempt }: { readonly attempt: number }): number => {
@@ -179,7 +179,7 @@ test("a run that is claimed too early, and let go of too late, does not miss the
   commits.shut();
   await cluster.until(process.client.start(listen, undefined, { id: "slow" }));
   await cluster.when(() => commits.waiting === 1);
-  // Somebody gives the run back before its backoff is over, as one that was taken for a stranger would be.
+  // The run is released before its backoff is over, as an unknown claim would be.
   cluster.runOf("r").availableAt = cluster.clock.now();
   cluster.hints.publish([{ type: "due", namespace: "default", queue: "default" }]);
   await cluster.when(() => cluster.runOf("r").heldBy !== null);

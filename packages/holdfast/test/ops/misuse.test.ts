@@ -53,7 +53,7 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
     expect(calls).toEqual([]);
   });
 
-  test("parks the run as soon as it waits for nothing else, without waiting for the stranger", async () => {
+  test("parks the run as soon as it waits for nothing else, without waiting for what is not an op", async () => {
     const never = workflow("never", () => new Promise<void>(() => {}));
     const fleet = openFleet();
     const worker = await fleet.worker({ workflows: [never] });
@@ -71,14 +71,14 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
   });
 
   test("names the place from where the code went on, once, and calls nothing from behind it again", async () => {
-    const strangers: string[] = [];
+    const calls: string[] = [];
     const late = workflow("late", async (ctx) => {
       ctx.log.info({}, "begins");
       await ctx.step("first", () => 1);
       await ctx.sleep("nap", "1 day");
       const second = ctx.step("second", () => 2); // the place
       await second;
-      strangers.push("called");
+      calls.push("called");
       await new Promise(() => {});
     });
     const source = readFileSync(fileURLToPath(import.meta.url), "utf8").split("\n");
@@ -92,7 +92,7 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
     expect(error?.message).toMatch(new RegExp(`after "second" at .*misuse\\.test\\.ts:${place}:\\d+\\. Put`));
     expect(error?.data).toMatchObject({ location: expect.stringContaining(`misuse.test.ts:${place}:`) });
     expect(fleet.lines.filter(({ message }) => message === "begins")).toHaveLength(1);
-    expect(strangers).toEqual(["called"]);
+    expect(calls).toEqual(["called"]);
   });
 
   test("names the signal or the end of the wait that came before, also when the code has ended outside", async () => {

@@ -39,7 +39,7 @@ interface WriteOptions extends StepOptions<unknown> {
   readonly value?: unknown;
 }
 
-/** The function of a step stays inside until it is told to leave. */
+/** The function of a step does not return until it is released. */
 class SlowStep {
   readonly inside = new Gate();
   readonly #leave = new Gate();
@@ -54,7 +54,7 @@ class SlowStep {
     return this.#leave.opened;
   };
 
-  /** The message is in the inbox before the outcome is, but the holder does not know it. */
+  /** The message is in the inbox before the result message is, but the holder does not know it. */
   async endAfter(send: () => Promise<unknown>): Promise<void> {
     await this.#cluster.until(this.inside.opened);
     this.#cluster.hints.loses = ({ type }) => type === "inbox";
@@ -71,7 +71,7 @@ class World {
     return this.cluster.until(promise);
   }
 
-  /** How many outcomes the store has for the run, in history or not. */
+  /** How many result messages the store has for the run, in history or not. */
   outcomes(id: string): number {
     const inbox = this.cluster.store.state.inbox.get(this.cluster.runOf(id).runId) ?? [];
     return inbox.filter(({ kind }) => kind === "outcome").length;
@@ -313,7 +313,7 @@ describe("the outcome of a transaction step", () => {
     const one = workflow("one", async (ctx) => {
       const moved = ledger.write(ctx, "move");
       await ctx.step("beside", () => (mended ? 1 : astray.opened));
-      // Not an operation: the run is parked.
+      // Not an op: the run is parked.
       if (!mended)
         await Promise.resolve()
           .then(() => cluster.wait(10))
@@ -385,7 +385,7 @@ describe("the outcome of a transaction step", () => {
     world.check("move");
   });
 
-  test("is given to the same step of the next try, when the run as a whole is tried again", async () => {
+  test("is given to the same step of the next run attempt, when the whole run is retried", async () => {
     const world = new World();
     const { cluster, ledger } = world;
     let tries = 0;

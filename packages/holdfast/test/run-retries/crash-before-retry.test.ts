@@ -23,7 +23,7 @@ test("a run that is to be tried again loses nothing when its worker dies while o
   finishB("b");
   await t.clock.advance("100ms");
   expect((await run.history()).map((event) => event.type)).toEqual(["run_started", "step_failed", "step_completed"]);
-  // The lease of the worker has run out; another one takes over.
+  // The worker's lease has expired; another worker takes over.
   for (const worker of t.store.state.workers.values()) worker.leaseExpiresAt = t.clock.now();
   await t.client.worker({ workflows: [wide], lease: "30s" }).start();
   await t.clock.advance("1m");

@@ -53,7 +53,7 @@ describe("a retry of a run", () => {
         ),
         ctx.step("b", async () => {
           await gate.opened;
-          // Ends when the failure of the other one is known, and the run has not been let go of yet.
+          // Ends when the failure of the other one is known, and the run has not been suspended yet.
           for (let i = 0; i < 3; i++) await null;
           calls.b += 1;
           return "b";

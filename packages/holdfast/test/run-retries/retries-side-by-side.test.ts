@@ -3,7 +3,7 @@ import { workflow } from "../../src/define/definitions.ts";
 import { NonRetryableError } from "../../src/errors/step-errors.ts";
 import { testEngine } from "../../src/testing/index.ts";
 
-test("a run whose last try fails by what an earlier one has left ends as failed, whatever else was recorded by then", async () => {
+test("a run whose last run attempt fails by what an earlier one has left ends as failed, whatever else was recorded by then", async () => {
   let goOn = (): void => {};
   const firstHasFailed = new Promise<void>((resolve) => {
     goOn = resolve;
@@ -50,7 +50,7 @@ test("a run whose last try fails by what an earlier one has left ends as failed,
   await t.close();
 });
 
-test("a step gets all its attempts back when the run is tried again, and so does one that failed beside it", async () => {
+test("a step gets all its attempts back when the run is retried, and so does one that failed beside it", async () => {
   const attempts: string[] = [];
   const fails = workflow({ name: "fails", retry: { attempts: 3, fixed: "1s" } }, async (ctx) => {
     const fail = (name: string) =>

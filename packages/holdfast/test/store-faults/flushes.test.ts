@@ -11,7 +11,7 @@ import {
   unavailable,
 } from "../lab/harness.ts";
 
-/** Watches the flushes of one process: what is in flight, and what was sent how often. */
+/** Watches the flushes of one process: what is in flight, and how often each was sent. */
 class FlushWatch {
   inFlightMax = 0;
   runsMax = 0;
@@ -122,7 +122,7 @@ describe("the committer", () => {
     const busy = makeBusy(cluster);
     await process.worker({ workflows: [busy], tuning: { runsPerFlushMax: 2 } });
     await runMany(cluster, process, 8, busy);
-    // Flushes are the same if they carry the same runs at the same fences; then they must be equal to the last letter.
+    // Flushes are the same if they carry the same runs with the same (epoch, commit); then they must be identical.
     const first = new Map<string, string>();
     let repeats = 0;
     for (const flush of watch.sent) {

@@ -200,7 +200,7 @@ describe("a run whose row somebody has locked", () => {
 
   test("does not keep the worker from others that become due", async () => {
     const cluster = new Cluster();
-    // The run "r" is due, and locked for ever: a claim passes over it.
+    // The run "r" is due, and locked forever: a claim skips it.
     const process = cluster.process("p", async (method, _params, next) => {
       if (method !== "runs.claim") return next();
       const { runId } = cluster.runOf("r");

@@ -87,7 +87,7 @@ describe("the slots of a worker", () => {
     const started: ReturnType<typeof client.start>[] = [];
     const { clock } = world;
     const immediate = clock.immediate.bind(clock);
-    // When the sleeper becomes due the worker is about to claim, and somebody starts a run before it does.
+    // When the sleeper becomes due, the worker is about to claim, and another run is started before it does.
     clock.setTimer(6_999, () => {
       clock.immediate = (callback) => {
         clock.immediate = immediate;

@@ -207,7 +207,7 @@ describe("a worker that is stopped", () => {
     const beganMs = cluster.clock.monotonic();
     await cluster.until(worker.stop());
     expect(cluster.clock.monotonic() - beganMs).toBeLessThan(15_000);
-    // Nothing of it goes on: no heartbeat, no flush.
+    // No part of it continues: no heartbeat, no flush.
     let calls = 0;
     cluster.store.fault = () => {
       calls += 1;

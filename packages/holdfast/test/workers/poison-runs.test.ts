@@ -28,7 +28,7 @@ class Supervisor {
     const held = [...this.#cluster.store.state.runs.values()].filter(({ heldBy }) => heldBy !== null);
     this.victims.push(held.map(({ id }) => id).sort());
     this.current?.kill();
-    // Brought up again by whatever looks after processes, soon, long before the lease of the dead one is over.
+    // Restarted soon by a process supervisor, long before the dead worker's lease expires.
     this.#cluster.clock.setTimer(2_000, () => void this.start());
     return NEVER;
   };

@@ -11,7 +11,7 @@ function online(cluster: Cluster): string[] {
     .map(({ workerId }) => workerId);
 }
 
-/** Freezes the process until its lease is over and somebody has noticed. */
+/** Freezes the process until its lease has expired and a sweep has noticed. */
 async function outliveLease(cluster: Cluster, process: Process): Promise<void> {
   const reaper = cluster.process("reaper");
   const worker = await reaper.worker({ workflows: [] });
@@ -74,7 +74,7 @@ describe("a worker that registers", () => {
       return outcomeUnknown();
     };
     const process = cluster.process("p", async (method, _params, next) => {
-      // The network is away for so long that the lease of the first try runs out, and somebody notices.
+      // The network is down for so long that the lease of the first registration expires, and a sweep notices.
       if (method === "workers.register" && lost) await cluster.wait(LEASE_MS);
       return next();
     });

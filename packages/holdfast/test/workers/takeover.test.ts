@@ -49,7 +49,7 @@ describe("when a worker dies", () => {
     const two = workflow("two", async (ctx) => [await ctx.step("a", () => 1), await ctx.step("b", () => 2)]);
     const { doomed, heir } = await pair(cluster, [two]);
     cluster.store.fault = (moment, method) => {
-      // The commit of the first result takes effect, and its sender is gone before it hears of it.
+      // The commit of the first result takes effect, and its sender dies before the answer arrives.
       if (method === "runs.commit" && moment === "after") doomed.kill();
       return undefined;
     };
@@ -122,7 +122,7 @@ describe("when a worker dies", () => {
     await cluster.clock.advance("5s");
     doomed.kill();
     await cluster.until(heir.client.get("r").result());
-    // The short one was due while nobody was there; it fires as soon as somebody is.
+    // The short one was due while there was no worker; it fires as soon as there is one.
     expect(times["short"]).toBeGreaterThanOrEqual(10_000);
     expect(times["short"]).toBeLessThanOrEqual(LEASE_MS + 1_000);
     expect(times["long"]).toBe(60_000);

@@ -76,7 +76,7 @@ describe("a run that the store gave to a worker which knows nothing of it", () =
   });
 });
 
-test("a claim that is answered late is no stranger: the run is executed once, by the one that claimed it", async () => {
+test("a claim that is answered late is not an unknown claim: the run is executed once, by the one that claimed it", async () => {
   const cluster = new Cluster();
   const claims = new Valve("runs.claim", "answers");
   const process = cluster.process("p", claims.hook);
@@ -151,7 +151,7 @@ test("a worker that claims a run again before it hears that it has let it go, lo
   const run = await cluster.until(process.client.start(listen, undefined, { id: "r" }));
   await cluster.until(suspended.opened);
   expect(cluster.runOf("r").status).toBe("waiting");
-  // The run is due again, and claimed, while the worker is about to repeat the commit that let it go.
+  // The run is due again, and claimed, while the worker is about to repeat the commit that suspended it.
   await cluster.until(run.signal(word, "hello"));
   const sentMs = cluster.clock.monotonic();
   expect(await cluster.until(run.result())).toBe("hello");

@@ -180,16 +180,16 @@ describe("a termination signal", () => {
     const run = await fleet.client().start(job);
     await fleet.clock.settle();
     await fleet.worker({ workflows: [job], name: "deaf" });
-    const strangers = process.listeners("SIGTERM").slice(0, -1);
-    for (const stranger of strangers) process.off("SIGTERM", stranger);
+    const others = process.listeners("SIGTERM").slice(0, -1);
+    for (const other of others) process.off("SIGTERM", other);
     process.emit("SIGTERM", "SIGTERM");
     process.emit("SIGTERM", "SIGTERM"); // an echo of the first
-    for (const stranger of strangers) process.on("SIGTERM", stranger);
+    for (const other of others) process.on("SIGTERM", other);
     gates[0]?.resolve("ended in peace");
     expect(await fleet.result(run)).toBe("ended in peace");
     await fleet.clock.until(listening.drain());
     await fleet.clock.advance("1s");
-    expect(process.listenerCount("SIGTERM")).toBe(strangers.length);
+    expect(process.listenerCount("SIGTERM")).toBe(others.length);
     const states = (await fleet.client().workers.list()).map(({ name, status }) => [name, status]);
     expect(states).toEqual([
       ["listening", "offline"],

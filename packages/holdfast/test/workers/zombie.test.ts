@@ -41,7 +41,7 @@ describe.each([
     pause(zombie);
     await other.worker({ workflows: [slow] });
     await cluster.when(() => cluster.count("r", "b") === 2);
-    // Now both have the step in their hands, and both finish it.
+    // Now both execute the step, and both finish it.
     gate.open();
     zombie.thaw();
     expect(await cluster.until(other.client.get("r").result())).toBe("done");
@@ -100,7 +100,7 @@ test("a worker that cannot reach the store starts no effect past its deadline, b
   valve.shut();
   const run = await cluster.until(process.client.start(chain));
   await cluster.clock.advance("2 minutes");
-  // Commits go through: only the lease is not renewed. Nobody else is there to take the run.
+  // Commits go through: only the lease is not renewed. No other worker is there to claim the run.
   expect(Math.max(...cluster.executions.map(({ atMs }) => atMs))).toBeLessThan(LEASE_MS);
   expect(worker.activeRuns).toBe(1);
   const started = cluster.executions.length;
@@ -123,7 +123,7 @@ test("a wall clock that jumps ahead, as after a sleep of the machine, ends the l
   await cluster.clock.advance("5s");
   expect(cluster.count("r", "a")).toBe(1);
   expect(cluster.count("r", "b")).toBe(0);
-  // The next heartbeat that is answered gives it back.
+  // The next heartbeat that is answered releases it.
   await cluster.until(run.result());
   expect(cluster.clock.monotonic()).toBeLessThanOrEqual(HEARTBEAT_MS);
 });

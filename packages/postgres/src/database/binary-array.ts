@@ -1,6 +1,6 @@
 /**
- * Arrays in PostgreSQL's binary format. The driver sends a Buffer as a binary parameter, so a flush of hundreds of runs
- * is neither printed as text here nor parsed as text there: about a third of the cost of a flush on both sides.
+ * Arrays in PostgreSQL's binary format. The driver sends a Buffer as a binary parameter, so a flush of hundreds of runs is
+ * neither formatted as text here nor parsed as text there, which would be about a third of its cost on both sides.
  */
 const HEADER_BYTES = 20;
 const NULL_LENGTH = -1;
@@ -8,7 +8,7 @@ const NULL_LENGTH = -1;
 const OID = { bool: 16, bytea: 17, char: 18, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, uuid: 2950 } as const;
 
 type Write<T> = (out: Buffer, value: T, offset: number) => void;
-/** An array of what each item has, or of the items. It may be asked for twice: what is costly to make is to be made before. */
+/** Writes one value per item. The value may be read twice, so compute expensive ones beforehand. */
 type ToArray<T> = <I = T | null>(items: readonly I[], pick?: (item: I) => T | null) => Buffer;
 
 /** Arrays whose elements all have the same length. */
@@ -51,7 +51,7 @@ export const timeArray = fixed<number>(OID.int8, 8, (out, value, offset) => {
   out.writeUInt32BE(ms - Math.floor(ms / 2 ** 32) * 2 ** 32, offset + 4);
 });
 
-/** Without a copy that has no dashes: this happens for every run of every flush. */
+/** Reads around the dashes instead of copying: this runs for every run of every flush. */
 const uuids = fixed<string>(OID.uuid, 16, (out, value, offset) => {
   for (let i = 0, at = offset; i < 36; i += 2) {
     if (value.charCodeAt(i) === DASH) i += 1;
@@ -61,12 +61,12 @@ const uuids = fixed<string>(OID.uuid, 16, (out, value, offset) => {
 
 const DASH = 0x2d;
 
-/** The value of a hexadecimal digit, of either case. */
+/** The value of a hexadecimal digit, in either case. */
 function nibble(code: number): number {
   return (code & 0xf) + (code > 0x39 ? 9 : 0);
 }
 
-/** A text that is no UUID becomes null, which matches nothing. */
+/** A text that is not a UUID becomes null, which matches nothing. */
 export function uuidArray<I = string | null>(items: readonly I[], pick: (item: I) => string | null = itself): Buffer {
   return uuids(items, (item) => {
     const value = pick(item);
@@ -82,7 +82,7 @@ export function isUuid(text: string): boolean {
 
 export const textArray: ToArray<string> = (items, pick = itself) => {
   let room = HEADER_BYTES + items.length * 4;
-  // No character takes more than three bytes for each of its UTF-16 units.
+  // UTF-8 needs at most three bytes per UTF-16 unit.
   for (const item of items) room += 3 * (pick(item)?.length ?? 0);
   return lengthened(OID.text, room, items, pick, (out, value, offset) => out.write(value, offset));
 };
@@ -96,7 +96,7 @@ export const byteaArray: ToArray<Uint8Array> = (items, pick = itself) => {
   });
 };
 
-/** For a column that is mostly without values: nothing instead of nulls only. A subscript finds a null either way, and so does `unnest` beside longer arrays. */
+/** For a column that is mostly null: an empty array if all values are null. A subscript, or `unnest` beside longer arrays, yields null either way. */
 export function sparse<T, I = T | null>(
   toArray: ToArray<T>,
   items: readonly I[],
@@ -105,7 +105,7 @@ export function sparse<T, I = T | null>(
   return toArray(items.every((item) => pick(item) === null) ? [] : items, pick);
 }
 
-/** Arrays whose elements have any length: writing one answers how many bytes it took. */
+/** Arrays whose elements vary in length: writing one returns the number of bytes written. */
 function lengthened<T, I>(
   oid: number,
   room: number,

@@ -1,4 +1,4 @@
-/** The driver: node-postgres, set up for this store. No other file imports it; what it throws is translated in errors.ts. */
+/** The driver: node-postgres, configured for this store. No other file imports it; errors.ts translates what it throws. */
 import type { Socket } from "node:net";
 import pg from "pg";
 import { badUrl, type Settings } from "./settings.ts";
@@ -8,18 +8,18 @@ export type Client = pg.Client;
 export type PooledClient = pg.PoolClient;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** How much longer than the server's own limit to wait for its answer before the connection is given up as silent. */
+/** How much longer than the server's own limit to wait for an answer before the connection counts as silent. */
 const ANSWER_GRACE_MS = 5_000;
 const GOODBYE_MS = 2_000;
 const KEEP_ALIVE_MS = 30_000;
-/** The longest that a statement of the application's own may take. */
+/** How long a statement of the application may take. */
 const APPLICATION_STATEMENT_MS = 60_000;
-/** A transaction whose client has vanished without a word must not keep its locks for long. */
+/** A transaction whose client has vanished without closing the connection must not keep its locks for long. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 
 /**
- * Lists are made to walk indexes and to stop early; a guess at how many runs match must not change that. (With a sequential
- * scan "off", its cost would seem to make compiling worth while.) The functions bring the same settings with them.
+ * List queries are designed to walk indexes and stop early; an estimate of how many runs match must not change that. (JIT is
+ * off because the cost added by disabling sequential scans would make it seem worthwhile.) The functions carry the same settings.
  */
 export const PLANNER_SETTINGS = { enable_seqscan: "off", max_parallel_workers_per_gather: 0, jit: "off" } as const;
 
@@ -32,13 +32,13 @@ const INT8_ARRAY = 1016;
 export interface ClientPurpose {
   /** `sync` where the server's own default is weaker. */
   readonly synchronousCommit?: "on" | "off" | undefined;
-  /** No limit on how long a statement may take: migrations. */
+  /** No limit on how long a statement may take; for migrations. */
   readonly patient?: boolean;
-  /** The application's own statements run here: as `pg` does them by default, with the server's own settings. */
+  /** For the application's statements: runs them as `pg` does by default, with the server's settings. */
   readonly application?: boolean;
 }
 
-/** A client that is not connected yet. Throws `invalid_option` if the URL makes no sense. */
+/** A client that is not connected yet. Throws `invalid_option` if the URL is unusable. */
 export function newClient(settings: Settings, purpose: ClientPurpose = {}): Client {
   const { connectTimeoutMs } = settings;
   const statementMs = statementLimit(settings, purpose);
@@ -53,7 +53,7 @@ export function newClient(settings: Settings, purpose: ClientPurpose = {}): Clie
       ...(statementMs === 0 ? {} : { query_timeout: statementMs + ANSWER_GRACE_MS }),
       ...(settings.pooler ? {} : { options: serverOptions(settings, purpose) }),
     } as pg.ClientConfig);
-    // An error without a listener would end the process; whoever uses the client learns of it by its calls or by `end`.
+    // An "error" event without a listener would end the process. Users of the client see the failure in their calls or by `end`.
     client.on("error", () => {});
     return client;
   } catch (error) {
@@ -61,16 +61,16 @@ export function newClient(settings: Settings, purpose: ClientPurpose = {}): Clie
   }
 }
 
-/** 0 is no limit. */
+/** 0 means no limit. */
 function statementLimit({ statementTimeoutMs }: Settings, { patient, application }: ClientPurpose): number {
   if (patient) return 0;
   return application ? Math.max(statementTimeoutMs, APPLICATION_STATEMENT_MS) : statementTimeoutMs;
 }
 
-/** A pooler passes no settings on; there the client's own limit and the server's defaults have to do. */
+/** A pooler does not forward settings; behind one, only the client's limit and the server's defaults apply. */
 function serverOptions(settings: Settings, purpose: ClientPurpose): string {
   const set = {
-    // What the functions read after a lock must be what the lock protects.
+    // What the functions read after taking a lock must be current, not an older snapshot.
     default_transaction_isolation: "read\\ committed",
     statement_timeout: statementLimit(settings, purpose),
     ...(purpose.application ? { idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS } : PLANNER_SETTINGS),
@@ -84,16 +84,16 @@ export interface Query {
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
-  /** How long to wait for the answer, if not as long as the connection usually does. */
+  /** How long to wait for the answer, if not for the connection's default. */
   readonly answerMs?: number;
 }
 
-/** After this long without an answer to a statement of our own the connection counts as silent. */
+/** If one of our statements gets no answer for this long, the connection counts as silent. */
 export function answerLimit({ statementTimeoutMs }: Settings): number {
   return statementTimeoutMs + ANSWER_GRACE_MS;
 }
 
-/** Of several statements at once: the rows of the last. */
+/** For several statements at once, returns the rows of the last one. */
 export async function runQuery(client: Client, query: Query): Promise<readonly Row[]> {
   const { name, answerMs } = query;
   const named = name === undefined ? {} : { name };
@@ -103,24 +103,24 @@ export async function runQuery(client: Client, query: Query): Promise<readonly R
   return (last?.rows ?? []) as Row[];
 }
 
-/** A statement of ours, also on a connection of the application's: read as we do, whatever the application has set. */
+/** One of our statements, also on the application's connection: parses values our way, whatever parsers the application has set. */
 export function ownQuery({ text, values = [] }: Query): pg.QueryConfig {
   return { text, values: [...values], types: { getTypeParser } };
 }
 
-/** At once, without a word to the server. */
+/** Closes the socket at once, without notifying the server. */
 export function destroyClient(client: Client): void {
   streamOf(client).destroy();
 }
 
-/** As of the server's last answer. Undefined where the driver does not say. */
+/** As of the server's last answer. Undefined if the driver does not report it. */
 export function transactionStatus(client: object): "idle" | "open" | "failed" | undefined {
   const { getTransactionStatus } = client as { getTransactionStatus?: () => string | null };
   const status = typeof getTransactionStatus === "function" ? getTransactionStatus.call(client) : undefined;
   return status === "I" ? "idle" : status === "T" ? "open" : status === "E" ? "failed" : undefined;
 }
 
-/** The same for all objects that stand for one connection, such as the `tx` of one step after the other. */
+/** The same for all objects that wrap one connection, such as the `tx` of successive steps. */
 export function connectionOf(client: object): object {
   const { connection } = client as { readonly connection?: unknown };
   return typeof connection === "object" && connection !== null ? connection : client;
@@ -131,22 +131,22 @@ export function isInTransaction(client: Client): boolean {
   return status === "open" || status === "failed";
 }
 
-/** Several statements at once, without values. */
+/** Several statements at once, without parameters. */
 export async function runScript(client: Client, sql: string): Promise<void> {
   await client.query(sql);
 }
 
-/** The process stays alive for this connection: somebody waits for an answer. */
+/** Keeps the process alive while a caller waits for an answer on this connection. */
 export function refClient(client: Client): void {
   streamOf(client).ref();
 }
 
-/** Nobody waits for anything on this connection: a process with nothing else to do may end. */
+/** No caller waits on this connection: a process with nothing else to do may exit. */
 export function unrefClient(client: Client): void {
   streamOf(client).unref();
 }
 
-/** Says goodbye, and hangs up if that is not answered: from a connection that has gone silent nothing ever comes. */
+/** Closes the connection in an orderly way, and by force if the server does not answer: a silent connection never would. */
 export async function endClient(client: Client): Promise<void> {
   refClient(client);
   const stream = streamOf(client);
@@ -158,21 +158,21 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
-/** `host:port/database as user`, never the password, nor what may be one. */
+/** `host:port/database as user`, never the password, nor anything that may be one. */
 export function placeOf(client: Client, secrets: readonly string[]): string {
   const host = client.host.includes("/") ? `socket ${client.host}` : client.host;
   const shown = (name: string | undefined): string => (name === undefined || secrets.includes(name) ? "" : name);
   const user = shown(client.user);
-  // Without a database in the URL the driver takes the one that is named like the user.
+  // Without a database in the URL, the driver uses the one named after the user.
   return `${host}:${client.port}/${shown(client.database)}${user && ` as ${user}`}`;
 }
 
-/** Which process of the server serves this client. */
+/** The process id of the backend that serves this client. */
 export function serverProcess(client: Client): number | undefined {
   return (client as unknown as { readonly processID?: number }).processID;
 }
 
-/** The driver's own message may repeat the URL, and with it the password. */
+/** The driver's message may repeat the URL, and with it the password. */
 function whyUnusable(error: unknown): string {
   const { code, path } = error as { readonly code?: unknown; readonly path?: unknown };
   return code === "ENOENT" || code === "EACCES" ? `a file that it names cannot be read (${path})` : "it cannot be read";
@@ -197,7 +197,7 @@ function getTypeParser(oid: number, format?: "text" | "binary"): (value: never) 
   }
 }
 
-/** A copy: a run in memory keeps its input, and with a part of Node's pool it would keep 8 KiB. */
+/** A copy: a run in memory keeps its input, and a slice of Node's buffer pool would keep 8 KiB alive. */
 function plainBytes(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer);
 }

@@ -1,8 +1,8 @@
 /**
- * A few connections, shared: calls are pipelined, so several may be under way on one connection. A call takes an idle
- * connection if there is one, opens another while fewer than the most are open, and otherwise queues on the least busy. Among
- * equals it takes one that has made this call before: the server's plans for it belong to the connection, and making them takes
- * longer than most calls. An idle connection does not keep the process alive.
+ * A few shared connections. Calls are pipelined, so several may be in flight on one connection. A call takes an idle
+ * connection if there is one, opens another if the maximum is not reached, and otherwise queues on the least busy. Among
+ * equals it takes one that has made this call before: the server's plans belong to the connection, and planning takes longer
+ * than most calls. An idle connection does not keep the process alive.
  */
 
 import { callError, isSilence, spoilsConnection } from "../errors.ts";
@@ -20,7 +20,7 @@ import {
 } from "./driver.ts";
 import type { Settings } from "./settings.ts";
 
-/** A call that only reads has happened or not, it is all the same. */
+/** The call only reads, so it is safe whether or not it took effect. */
 export interface Statement extends Query {
   readonly name: string;
   readonly reads?: boolean;
@@ -34,7 +34,7 @@ export interface PoolParams {
 
 interface Slot {
   readonly client: Promise<Client>;
-  /** The calls that it has been used for. */
+  /** The calls that this connection has been used for. */
   readonly calls: Set<string>;
   inFlight: number;
   /** Once it is. */
@@ -52,7 +52,7 @@ export class Pool {
     this.#params = params;
   }
 
-  /** Whether a process of the server works for this pool: what it notifies, this process knows already. */
+  /** Whether a backend serves this pool: this process already knows what it notifies. */
   owns(serverProcess: number): boolean {
     return this.#processes.has(serverProcess);
   }
@@ -85,7 +85,7 @@ export class Pool {
     }
   }
 
-  /** Waits for the calls under way; each of them ends, at the latest when its time is up. */
+  /** Waits for the calls in flight; each of them ends, at the latest when it times out. */
   async close(): Promise<void> {
     this.#closed = true;
     if ([...this.#slots].some((slot) => slot.inFlight > 0)) {
@@ -128,7 +128,7 @@ export class Pool {
     void slot.client.then(endClient).catch(() => {});
   }
 
-  /** Where one connection has gone silent the others may have as well, and each would cost a call its whole patience. */
+  /** If one connection has gone silent, the others may have too, and each would cost a call its full time limit. */
   #dropIdle(): void {
     for (const slot of [...this.#slots]) if (slot.inFlight === 0) this.#drop(slot);
   }

@@ -1,11 +1,10 @@
 /**
- * What is asked of the server: a text, under the name of which the server keeps its plan, and values that have names. A value is
- * one line of a table: its name in the text, and how it is made from what the call is about. Which position it has is nobody's
- * business but this file's.
+ * A call to the server: a text, whose name the server keeps its plan under, and named values. A value is one line of a table:
+ * its name in the text, and how to compute it from the call's subject. Only this file knows the positions of values.
  */
 import { quoteName } from "./settings.ts";
 
-/** The values of a call by name, each made from what the call is about. */
+/** The values of a call by name, each computed from the call's subject. */
 export type Values<T> = Readonly<Record<string, (about: T) => unknown>>;
 
 export interface ServerCall<T> {
@@ -17,7 +16,7 @@ export interface ServerCall<T> {
   readonly reads?: true;
 }
 
-/** A call of one of our functions: the names are those of its parameters. */
+/** A call to one of our functions; the names are those of its parameters. */
 export function callOf<T>(name: string, values: Values<T>, columns = "*"): ServerCall<T> {
   const parameters = Object.keys(values).map((parameter, i) => `${parameter} => $${i + 1}`);
   const text = (at: string): string => `select ${columns} from ${at}.${name}(${parameters.join(", ")}) c`;
@@ -28,7 +27,7 @@ export function readingCallOf<T>(name: string, values: Values<T>): ServerCall<T>
   return { ...callOf(name, values), reads: true };
 }
 
-/** A query that only reads; its text says `$namespace` where the value of that name is to stand. */
+/** A query that only reads; `$namespace` in its text stands for the value of that name. */
 export function queryOf<T>(name: string, text: (at: string) => string, values: Values<T>): ServerCall<T> {
   const numbers = new Map(Object.keys(values).map((parameter, i) => [parameter, i + 1]));
   const numbered = (at: string): string =>

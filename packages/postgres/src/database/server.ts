@@ -8,11 +8,11 @@ export interface ServerParams {
   readonly pool: Pool;
   readonly notifier: PostgresNotifier;
   readonly schema: string;
-  /** Tell other processes. */
+  /** Notify other processes. */
   readonly notify: boolean;
 }
 
-/** The server as the store's own calls see it: one schema, on connections that all of them share. */
+/** The server as the store's calls see it: one schema, on shared connections. */
 export class Server {
   readonly schema: string;
   readonly notify: boolean;
@@ -35,7 +35,7 @@ export class Server {
     return this.#pool.run(statement, values);
   }
 
-  /** What was committed is told to this process at once; the call itself has told the others. */
+  /** Announces what was committed within this process; the call itself has notified the others. */
   async write<T>(call: ServerCall<T>, about: T): Promise<readonly Row[]> {
     const rows = await this.read(call, about);
     for (const row of rows) this.#notifier.publish(readHints(row.o_hints ?? row.hints));

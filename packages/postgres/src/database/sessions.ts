@@ -1,6 +1,6 @@
 /**
- * Connections for transactions that the application takes part in: each is used by one transaction at a time. Those that are
- * idle do not keep the process alive.
+ * Connections for transactions that the application takes part in. Each serves one transaction at a time. Idle ones do not
+ * keep the process alive.
  */
 import { HoldfastError } from "holdfast/adapter";
 import { callError, sqlStateOf } from "../errors.ts";
@@ -30,7 +30,7 @@ export class Session {
   readonly client: Client;
   /** The connection is gone, or must not be used again. */
   broken = false;
-  /** Why the server has ended the connection, if it has said so. */
+  /** Why the server ended the connection, if it gave a reason. */
   ending: string | undefined;
   readonly #settings: Settings;
 
@@ -45,19 +45,19 @@ export class Session {
     });
   }
 
-  /** A statement of our own. It does not get as much time as those of the application. */
+  /** One of our own statements. It gets less time than the application's. */
   async run({ name, ...query }: Query): Promise<readonly Row[]> {
     const named = name === undefined || this.#settings.pooler ? {} : { name };
     try {
       return await runQuery(this.client, { ...query, ...named, answerMs: answerLimit(this.#settings) });
     } catch (error) {
-      // Where one call was not answered, the next would not be either.
+      // If one call got no answer, the next would not either.
       if (sqlStateOf(error) === undefined) this.destroy();
       throw error;
     }
   }
 
-  /** At once; whatever has not committed on it never will. */
+  /** Closes the connection at once; anything uncommitted on it is lost. */
   destroy(): void {
     this.broken = true;
     destroyClient(this.client);
@@ -82,7 +82,7 @@ export class Sessions {
     this.#params = params;
   }
 
-  /** Waits for a connection, but no longer than until the signal is aborted. */
+  /** Waits for a connection until the signal is aborted. */
   async use<T>(signal: AbortSignal | undefined, work: (session: Session) => Promise<T>): Promise<T> {
     if (this.#taken < this.#params.settings.transactionsMax) this.#taken += 1;
     else await this.#turn(signal);
@@ -103,7 +103,7 @@ export class Sessions {
     await Promise.all(this.#idle.splice(0).map((session) => endClient(session.client)));
   }
 
-  /** Those who wait are served in their order. */
+  /** Callers are served in the order in which they began to wait. */
   #turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const leave = (): void => {
@@ -127,7 +127,7 @@ export class Sessions {
 
   #giveBack(session: Session): void {
     if (session.broken) return;
-    // Whatever was left behind by the work must not become part of the next transaction.
+    // What the work left open must not become part of the next transaction.
     if (this.#closed || isInTransaction(session.client)) session.destroy();
     else {
       unrefClient(session.client);
@@ -138,7 +138,7 @@ export class Sessions {
   async #open(): Promise<Session> {
     const { settings, purpose, where } = this.#params;
     const context = { where, call: "transaction", harmless: true };
-    // For good: whoever asks again and again, because that is what one does in an outage, must hear of it.
+    // A permanent error: callers that retry as in an outage must stop.
     if (this.#closed)
       throw new HoldfastError("client_closed", `PostgreSQL at ${where}: the store was used after it was closed.`);
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {

@@ -10,7 +10,7 @@ import {
   secretsOf,
 } from "holdfast/adapter";
 
-/** What the URL and the options say. Whatever is not Holdfast's own stays in `connectionString` for the driver: TLS, user, … */
+/** Settings from the URL and the options. Parameters that are not Holdfast's stay in `connectionString` for the driver: TLS, user, … */
 export interface Settings {
   readonly connectionString: string;
   readonly schema: string;
@@ -18,23 +18,23 @@ export interface Settings {
   readonly durability: Durability;
   /** Send and receive notifications. */
   readonly notify: boolean;
-  /** A pooler that gives a connection away after each transaction stands in between. */
+  /** The server is behind a pooler that reassigns the connection after each transaction. */
   readonly pooler: boolean;
   readonly connectionsMax: number;
-  /** How many transaction steps may be under way at once, each on a connection of its own. */
+  /** How many transaction steps may be in flight at once, each on its own connection. */
   readonly transactionsMax: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
   /** Server settings (`-c name=value …`) that the URL asks for. */
   readonly serverOptions: string;
-  /** What no error may show. */
+  /** Texts that no error may show. */
   readonly secrets: readonly string[];
 }
 
 const OWN_PARAMETERS = [
   ...["schema", "notify", "pooler", "connections", "transactions", "connect_timeout", "statement_timeout", "options"],
 ];
-/** What the driver reads, and what other programs put into the same URL for libpq. */
+/** Parameters that the driver reads, and those that other programs put into the same URL for libpq. */
 const DRIVER_PARAMETERS = [
   ...["host", "port", "user", "password", "application_name", "fallback_application_name", "client_encoding"],
   ...[
@@ -62,7 +62,7 @@ export const DEFAULT_SCHEMA = "holdfast";
 const CONNECTIONS_MAX = 4;
 const TRANSACTIONS_MAX = 5;
 const CONNECT_TIMEOUT_S = 10;
-/** With the grace that an answer has (driver.ts), half of the usual lease: a heartbeat into silence can be sent again in time. */
+/** Together with the grace for an answer (driver.ts), half of the default lease: a heartbeat that gets no answer can be sent again in time. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 export function readSettings(url: string, options: StoreOptions): Settings {
@@ -97,7 +97,7 @@ export function readSettings(url: string, options: StoreOptions): Settings {
   return { ...settings, connectionString: rest === "" ? address : `${address}?${rest}` };
 }
 
-/** Anything but a sound URL may have its password where a host, a database or a parameter should be, and would show it in errors. */
+/** A malformed URL may have its password where a host, a database or a parameter should be, and errors would show it. */
 function soundUrl(url: string): ServerUrl {
   const parts = readServerUrl(url);
   if (parts) return parts;
@@ -123,7 +123,7 @@ function requireKnown(parameters: URLSearchParams): void {
   }
 }
 
-/** Says nothing of the URL itself: it may hold a password. */
+/** The message must not show the URL: it may hold a password. */
 export function badUrl(why: string): HoldfastError {
   const message = `connect: the PostgreSQL URL is not usable: ${why}. Write it like postgres://user:password@host:5432/database, with special characters in the password percent-encoded.`;
   return new HoldfastError("invalid_option", message, { data: { option: "url" } });

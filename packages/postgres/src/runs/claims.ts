@@ -52,7 +52,7 @@ export async function holdRunsIfParkedByOtherCode(server: Server, params: TakeUp
 
 type Lane = Pick<Run, "workflow" | "version" | "queue" | "priority">;
 
-/** A row for each run that was taken, and one that says how things stand. */
+/** One row for each claimed run, and a last one with the overall state. */
 function claimResult(params: ClaimRunsParams, rows: readonly Row[]): ClaimRunsResult {
   const runs: Run[] = [];
   const messages: Message[] = [];
@@ -88,7 +88,7 @@ function messageIn(row: Row): Message {
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
-/** Field by field: a worker that is busy claims thousands of runs a second. */
+/** Field by field, for speed: a busy worker claims thousands of runs a second. */
 function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row: Row, lane: Lane): Run {
   const runId = row.run_id as string;
   return {

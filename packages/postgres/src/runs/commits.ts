@@ -18,12 +18,12 @@ import { isLockConflict } from "../errors.ts";
 import { NEW_RUN, namedFor } from "./new-runs.ts";
 import { messagesOf } from "./run-rows.ts";
 
-/** What a call of commit_runs is about: the commits, and what is gathered from them. */
+/** The subject of a call to commit_runs: the commits, and what is gathered from them. */
 interface Flush {
   readonly commits: readonly RunCommit[];
   readonly transitions: readonly Transition[];
   readonly ends: readonly (Extract<Transition, { type: "end" }> | null)[];
-  /** Each pair of a worker and a namespace once, and for each commit the position of its own. */
+  /** Each pair of a worker and a namespace once, and for each commit the position of its pair. */
   readonly workers: readonly RunCommit[];
   readonly by: readonly number[];
   readonly events: readonly Placed<HistoryEvent>[];
@@ -32,12 +32,12 @@ interface Flush {
   /** The successors. */
   readonly runs: readonly NewRun[];
   readonly carried: readonly Placed<CarriedMessage>[];
-  /** Leave out rows that another transaction has locked. */
+  /** Skip rows that another transaction has locked. */
   readonly skip: boolean;
   readonly notify: boolean;
 }
 
-/** Something of a run, with the position of the run from 1. */
+/** Something that belongs to a run, with the position of the run, from 1. */
 type Placed<T> = readonly [position: number, T];
 
 export const COMMIT = callOf<Flush>("commit_runs", {
@@ -58,7 +58,7 @@ export const COMMIT = callOf<Flush>("commit_runs", {
     binary.sparse(binary.textArray, transitions, (transition) =>
       transition.type === "suspend" ? arrayLiteral(transition.waitingFor) : null,
     ),
-  // What becomes of those that end, park or continue; nothing for the others.
+  // For runs that end, park or continue; empty for the others.
   p_output: ({ ends }) => binary.sparse(binary.byteaArray, ends, (end) => end?.output ?? null),
   p_error: ({ transitions }) => binary.sparse(binary.byteaArray, transitions.map(errorOf)),
   p_compensation: ({ ends }) => binary.sparse(binary.textArray, ends, (end) => end?.compensation ?? null),
@@ -100,7 +100,7 @@ export async function commitRuns(server: Server, params: CommitRunsParams): Prom
   try {
     return commitResult(await send(false));
   } catch (error) {
-    // Another transaction has locked one of the rows: once more without those that are locked.
+    // Another transaction has locked one of the rows: repeat the call without the locked ones.
     if (!isLockConflict(error)) throw error;
     return commitResult(await send(true));
   }
@@ -131,7 +131,7 @@ function workersOf(commits: readonly RunCommit[]) {
   for (const commit of commits) {
     const isSame = (other: RunCommit): boolean =>
       other.workerId === commit.workerId && other.namespace === commit.namespace;
-    // Nearly always all of them are of one worker.
+    // Nearly always, all of them belong to one worker.
     if (at < 0 || !isSame(workers[at] as RunCommit)) at = workers.findIndex(isSame);
     if (at < 0) at = workers.push(commit) - 1;
     by.push(at + 1);
@@ -139,7 +139,7 @@ function workersOf(commits: readonly RunCommit[]) {
   return { workers, by };
 }
 
-/** When a suspended run is due; when the last event of one that ends was, because its end may not be earlier. */
+/** For a suspended run, when it is due; for one that ends, the time of its last event, because its end may not be earlier. */
 function timeOf({ transition, events }: RunCommit): number | null {
   if (transition.type === "suspend") return transition.availableAt;
   return transition.type === "end" || transition.type === "continue" ? (events[events.length - 1]?.at ?? null) : null;

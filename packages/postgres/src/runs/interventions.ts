@@ -33,7 +33,7 @@ const REOPEN = callOf<Ref & Pick<ReopenParams, "eventCount" | "event"> & { reado
   p_notify: ({ notify }) => notify,
 });
 
-/** What operators do to runs, whoever holds them. */
+/** What operators do to runs, no matter which worker holds them. */
 export async function terminateRuns(server: Server, params: TerminateRunsParams): Promise<readonly TerminateOutcome[]> {
   const { runs, error } = params;
   return outcomesOf<TerminateOutcome>(await server.write(TERMINATE, { refs: runs, error, notify: server.notify }));

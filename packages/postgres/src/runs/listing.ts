@@ -1,5 +1,5 @@
 /**
- * Lists and counts of runs. Which index a list walks is decided here, not by the planner: one that guesses wrong reads
+ * Lists and counts of runs. This file, not the planner, decides which index a list walks: a planner that guesses wrong reads
  * millions of finished runs to find three parked ones.
  */
 import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
@@ -10,9 +10,9 @@ import { quoteName } from "../database/settings.ts";
 import { REFS, type Refs } from "./run-refs.ts";
 import { runOf, runRowOf } from "./run-rows.ts";
 
-/** Statuses that few runs have: they are in an index of their own. */
+/** Statuses that few runs have: such runs have an index of their own. */
 const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled", "terminated", "timed_out"];
-/** Statuses of runs that are open; the open runs have a list of their own. */
+/** Statuses of open runs, which have a table of their own. */
 const OPEN: readonly RunStatus[] = ["pending", "running", "sleeping", "waiting", "compensating", "parked"];
 
 const READ = queryOf<Refs>(
@@ -78,7 +78,7 @@ export function countStatement(schema: string, params: RunFilter & { readonly at
   return { statement: { name: query.name(name), text, reads: true }, values: query.values };
 }
 
-/** Builds the statement for one combination of filters; the server keeps a plan for each combination that is used. */
+/** Builds the statement for one combination of filters; the server keeps a plan for each combination in use. */
 class FilterQuery {
   readonly values: unknown[] = [];
   /** The cursor, with % for the table that is walked. */
@@ -102,7 +102,7 @@ class FilterQuery {
     return `${call} ${this.#shape.join("")}${this.before === "" ? "" : "b"}`;
   }
 
-  /** Run ids with their creation times that match, from the narrowest source. `limit`: how many are wanted of them. */
+  /** Matching run ids with their creation times, from the narrowest source. `limit`: how many are wanted. */
   candidates(limit: string | null): string {
     const { statuses, id, attributes } = this.#filter;
     if (id !== undefined)
@@ -121,7 +121,7 @@ class FilterQuery {
     return `select ${alias}.run_id, ${alias}.created_at from ${this.#schema}.${table} ${joined.text} where ${all([...conditions, ...joined.conditions])}`;
   }
 
-  /** Whatever the index of attributes finds. */
+  /** The runs that the attribute index finds. */
   #byAttributes(wanted: NonNullable<RunFilter["attributes"]>): string {
     const contains = `a.attributes @> ${this.value(JSON.stringify(wanted))}::jsonb`;
     this.#shape.push("a");
@@ -171,7 +171,7 @@ class FilterQuery {
       where ${all([`l.namespace = ${this.value(this.#filter.namespace)}`, ...lanes])}`;
   }
 
-  /** What can only be seen in other tables than the one that is walked. */
+  /** Conditions on tables other than the one that is walked. */
   #joins(alias: string, hasStatus = false): { readonly text: string; readonly conditions: readonly string[] } {
     const lanes = this.#laneConditions();
     const status = hasStatus ? "" : this.#statusCondition();
@@ -211,7 +211,7 @@ class FilterQuery {
   }
 }
 
-/** The condition of the index, so that the planner may use it for a status that it does not know yet. */
+/** Repeats the index's condition, so that the planner may use the index for a status that is a parameter. */
 const ODD_INDEX = `r.status in (${ODD.map((status) => `'${status}'`).join(", ")})`;
 
 function isEmpty(object: object): boolean {

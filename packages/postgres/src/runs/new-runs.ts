@@ -6,7 +6,7 @@ export interface NewRuns {
   readonly runs: readonly NewRun[];
 }
 
-/** What a run is created with, whoever creates it; the names lack what tells the two callers apart. */
+/** The values of a new run, shared by both callers; each adds its own prefix to the names. */
 export const NEW_RUN: Values<NewRuns> = {
   workflow: ({ runs }) => binary.textArray(runs, (run) => run.workflow),
   version: ({ runs }) => binary.textArray(runs, (run) => run.version),
@@ -24,7 +24,7 @@ export const NEW_RUN: Values<NewRuns> = {
   timeout: ({ runs }) => binary.sparse(binary.timeArray, runs, (run) => run.timeoutMs ?? null),
 };
 
-/** The same values under names with a letter in front. */
+/** The same values, with a letter in front of each name. */
 export function namedFor<T>(letter: string, values: Values<T>): Values<T> {
   return Object.fromEntries(Object.entries(values).map(([name, make]) => [`${letter}_${name}`, make]));
 }

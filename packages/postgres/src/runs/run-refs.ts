@@ -2,7 +2,7 @@ import type { RunRef } from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
 import type { Row } from "../database/driver.ts";
 
-/** Runs of namespaces, by their run ids or by the users' ids. */
+/** Runs by namespace, and by run id or the user's id. */
 export const REFS = {
   p_run: ({ refs }: Refs) => binary.uuidArray(refs, (ref) => ("runId" in ref ? ref.runId : null)),
   p_namespace: ({ refs }: Refs) => binary.textArray(refs, (ref) => ref.namespace),

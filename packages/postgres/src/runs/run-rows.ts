@@ -73,7 +73,7 @@ export function messageOf(row: Row): Message {
   };
 }
 
-/** Messages that came as one array per column. */
+/** Messages, returned as one array per column. */
 export function messagesOf(row: Row, runIds: (i: number) => string): Message[] {
   const column = <T>(name: string): T[] => (row[name] ?? []) as T[];
   const payloads = column<Payload>("m_payload");

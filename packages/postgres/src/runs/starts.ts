@@ -17,9 +17,9 @@ import { isRace } from "../errors.ts";
 import { NEW_RUN, type NewRuns, namedFor } from "./new-runs.ts";
 import { runRowOf } from "./run-rows.ts";
 
-/** What a call of start_runs is about. */
+/** The subject of a call to start_runs. */
 export interface Starting extends StartRunsParams, NewRuns {
-  /** Others may be taking the same ids. */
+  /** Other calls may be taking the same ids. */
   readonly races: boolean;
   readonly notify: boolean;
 }
@@ -52,7 +52,7 @@ export async function startRuns(server: Server, params: StartRunsParams): Promis
   try {
     return startResult(params, await send(false));
   } catch (error) {
-    // Somebody has taken one of the ids at this very moment: once more, prepared for that.
+    // Another call has just taken one of the ids: repeat the call, prepared for such races.
     if (!isRace(error)) throw error;
     return startResult(params, await send(true));
   }
@@ -70,14 +70,14 @@ export function startResult(params: StartRunsParams, rows: readonly Row[]): Star
       };
   }
   addFresh(outcomes, params, made, now);
-  // Lost the race for its id in every round: as good as locked.
+  // It lost the race for its id in every round: treated as locked.
   params.starts.forEach((start, i) => {
     outcomes[i] ??= { outcome: "busy", run: notCreated(start.run, now) };
   });
   return { outcomes, now };
 }
 
-/** Runs that this call has created: everything about them is known here, except for what the store decided. */
+/** Runs that this call created: everything about them is known here, except what the store decided. */
 function addFresh(outcomes: StartOutcome[], { starts, holdBy }: StartRunsParams, made: Row, now: number): void {
   const positions = numbers(made.made);
   const created = numbers(made.created_at);
@@ -100,7 +100,7 @@ function addFresh(outcomes: StartOutcome[], { starts, holdBy }: StartRunsParams,
   }
 }
 
-/** Numbers that are separated by commas. */
+/** Numbers separated by commas. */
 function numbers(list: unknown): number[] {
   return list === "" || list === null ? [] : (list as string).split(",").map(Number);
 }

@@ -1,12 +1,12 @@
-/** Statements of Holdfast's inside a transaction of the application's own. */
+/** Holdfast's statements inside the application's own transaction. */
 import { HoldfastError } from "holdfast/adapter";
 import { connectionOf, ownQuery, type Row, transactionStatus } from "../database/driver.ts";
 import type { Statement } from "../database/pool.ts";
 import type { ApplicationConnection, TxQuery } from "./tx.ts";
 
 /**
- * Which database of which server a connection leads to, whatever the way to it is called. Anybody may ask, and all connections
- * to a server that runs are told the same.
+ * Identifies the database and server behind a connection, whatever host name leads to it. Any role may ask, and all connections
+ * to a running server get the same answer.
  */
 export const WHICH_DATABASE: Statement = {
   name: "which_database",
@@ -19,7 +19,7 @@ export const WHICH_DATABASE: Statement = {
 export class ApplicationTransactions {
   readonly #whichOurs: () => Promise<readonly Row[]>;
   readonly #where: string;
-  /** Connections that lead there: one stays where it is. */
+  /** Connections that are known to lead there: a connection never changes its database. */
   readonly #known = new WeakSet<object>();
 
   constructor(whichOurs: () => Promise<readonly Row[]>, where: string) {
@@ -40,7 +40,7 @@ export class ApplicationTransactions {
     const [theirs] = await runInside(tx, WHICH_DATABASE, []);
     const [ours] = await this.#whichOurs();
     if (theirs?.id === ours?.id) return;
-    const message = `inTransaction: the connection leads to another database ("${theirs?.name}") than the client's (PostgreSQL at ${this.#where}). Use a connection to that database; nothing has happened.`;
+    const message = `inTransaction: the connection leads to another database ("${theirs?.name}") than the client's (PostgreSQL at ${this.#where}). Use a connection to the client's database; nothing has happened.`;
     throw new HoldfastError("transaction_misused", message, { data: { database: theirs?.name, where: this.#where } });
   }
 }
@@ -50,7 +50,7 @@ async function runInside(
   { text }: Statement,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
-  // Without a transaction each statement would commit by itself, which is not what was asked for.
+  // Without a transaction, each statement would commit on its own.
   if (transactionStatus(tx) === "idle") {
     const message = 'inTransaction: no transaction is open on the connection; call client.query("begin") first.';
     throw new HoldfastError("transaction_misused", message);
@@ -60,7 +60,7 @@ async function runInside(
     return rows;
   } catch (cause) {
     const told = cause instanceof Error ? cause.message : String(cause);
-    const message = `inTransaction: ${told}. Roll the transaction back; nothing of it has happened.`;
+    const message = `inTransaction: ${told}. Roll the transaction back; none of it has happened.`;
     throw new HoldfastError("transaction_failed", message, { cause });
   }
 }

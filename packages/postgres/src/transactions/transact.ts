@@ -1,6 +1,6 @@
 /**
- * Transaction steps: begin, the user's statements, the record of the outcome, commit, all on one connection. Until the commit is
- * sent, a lost connection means that nothing has happened. After that nobody knows, and only `find_outcome` can tell.
+ * Transaction steps: begin, the user's statements, the result message, commit, all on one connection. Until the commit is
+ * sent, a lost connection means that nothing has happened. After that the outcome is unknown, and only `find_outcome` can tell.
  */
 import { HoldfastError, type Payload, type TransactParams, type TransactResult } from "holdfast/adapter";
 import type { Row } from "../database/driver.ts";
@@ -19,22 +19,22 @@ const NO_SUCH_STATEMENT = "26000";
 const IDLE_IN_TRANSACTION = "25P03";
 const READ_ONLY = "25006";
 const NOT_ALLOWED = "42501";
-/** Serialization failure, deadlock: all of it is to be done again. */
+/** Serialization failure, deadlock: the whole transaction must be repeated. */
 const DO_AGAIN = /^40(?:001|P01)$/;
-/** The server, or the way to it, went away in the middle. */
+/** The server or the network failed in the middle of the transaction. */
 const OUTCOME_UNKNOWN = /^(?:08|57P|40003)/;
 
-/** What an earlier function has set for the whole session is not for the next one. */
+/** Session settings that an earlier function left behind must not affect the next one. */
 const CLEAN = "reset session authorization; reset all";
 
 const MADE_READ_ONLY =
-  "its function made the transaction read-only, and Holdfast cannot record the outcome in it; leave it writable, or read on a connection of your own in a step";
+  "its function made the transaction read-only, and Holdfast cannot record the result in it; leave it writable, or read on your own connection in an ordinary step";
 
 export interface TransactionStepsParams {
   readonly sessions: Sessions;
   readonly schema: string;
   readonly where: string;
-  /** A text that no other transaction has. */
+  /** Unique to this transaction. */
   readonly newToken: () => string;
 }
 
@@ -58,7 +58,7 @@ const FIND = callOf<TransactParams>("find_outcome", {
 interface Work {
   readonly token: string;
   readonly payload: Payload;
-  /** The server has begun the transaction as one that only reads: a standby, or a database that is read-only as a whole. */
+  /** The server began the transaction as read-only: a standby, or a read-only database. */
   readonly begunReadOnly: boolean;
 }
 
@@ -74,7 +74,7 @@ export class TransactionSteps {
   }
 
   transact(params: TransactParams): Promise<TransactResult> {
-    // Who wants to know what has become of an earlier try is not free to give up.
+    // A call that asks about an earlier attempt's outcome must not be aborted.
     return this.#params.sessions.use(params.again ? undefined : params.signal, async (session) => {
       const earlier = params.again ? await this.#find(session, params) : undefined;
       return earlier ?? this.#attempt(session, params);
@@ -98,7 +98,7 @@ export class TransactionSteps {
     return { outcome: "recorded", message: { ...message, number: row?.number as number, at: row?.at as number } };
   }
 
-  /** What the user does. Whatever goes wrong here, nothing of it has happened. */
+  /** The user's part. If anything fails here, it is all rolled back. */
   async #work(session: Session, params: TransactParams): Promise<Work> {
     const { signal, work } = params;
     signal.throwIfAborted();
@@ -116,9 +116,9 @@ export class TransactionSteps {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isSilence(error)) session.destroy();
-      // A connection on which not even a rollback works is gone: that is no fault of the user's work.
+      // If not even a rollback works, the connection is gone, which is not the fault of the user's work.
       if (!begun || !(await session.rollback())) throw this.#goneError(session, params, error);
-      // A standby, or what has become one: the next attempt may find a better server.
+      // A standby, or a server that has become one: the next attempt may reach a better server.
       if (sqlStateOf(error) === READ_ONLY) session.destroy();
       throw error;
     } finally {
@@ -137,22 +137,25 @@ export class TransactionSteps {
       case ENDED_BY_HAND:
         throw misused(
           op,
-          "its function ended the transaction itself, and what it did is not protected from being repeated",
+          "its function ended the transaction itself, so what it did may be repeated; leave BEGIN, COMMIT and ROLLBACK to Holdfast",
         );
       case NO_SUCH_STATEMENT:
         session.destroy();
         throw misused(
           op,
-          "its function dropped the prepared statements of its connection (DEALLOCATE); leave them alone",
+          "its function dropped the prepared statements of its connection (DEALLOCATE); do not drop them",
         );
       case IN_FAILED_TRANSACTION:
-        throw misused(op, "its function went on after a statement had failed; let the error pass, or use a savepoint");
+        throw misused(
+          op,
+          "its function continued after a statement had failed; do not catch the error, or use a savepoint",
+        );
       case NOT_ALLOWED:
-        // If this works, the connection may do all that it needs: the function has changed the role.
+        // If this works, the connection has all the rights it needs, so the function must have changed the role.
         await this.#find(session, params);
-        throw misused(op, 'its function has left a role behind that Holdfast does not know; end it with "reset role"');
+        throw misused(op, 'its function left the connection in another role; end it with "reset role"');
       case READ_ONLY:
-        // A standby, or what has become one: the next try may find a better server.
+        // A standby, or a server that has become one: the next attempt may reach a better server.
         session.destroy();
         throw this.#goneError(session, params, error);
       default:
@@ -170,7 +173,7 @@ export class TransactionSteps {
         throw this.#storeError(error, false);
       }
       await session.rollback();
-      // A deferred constraint, or a trigger: the user's own.
+      // A deferred constraint or a trigger of the user's own tables.
       throw DO_AGAIN.test(state) ? this.#storeError(error, true) : error;
     }
   }
@@ -188,19 +191,19 @@ export class TransactionSteps {
     if (session.ending !== IDLE_IN_TRANSACTION) return this.#storeError(error, true);
     return misused(
       op,
-      "its function left the transaction idle for so long that the server ended it; wait for other things in a step before it",
+      "its function left the transaction idle for so long that the server ended it; do anything slow in a step before it",
     );
   }
 
   #storeError(error: unknown, harmless: boolean): HoldfastError {
     const told = callError(error, { where: this.#params.where, call: "transaction", harmless });
     if (told.code !== "store_refused") return told;
-    // Data that the user's statements have brought about is refused; ours never is.
+    // "Refused" concerns data of the user's statements; our own is never refused.
     return new HoldfastError("store_unavailable", told.message, { cause: error, data: told.data });
   }
 }
 
-/** The work may be waiting for anything; who has given up does not wait for it. */
+/** The user's work may wait for anything; after an abort, nothing waits for it. */
 function whenAborted(signal: AbortSignal, act: () => void): { readonly promise: Promise<never>; forget(): void } {
   let forget = (): void => {};
   const promise = new Promise<never>((_, reject) => {

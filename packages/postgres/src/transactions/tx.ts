@@ -8,20 +8,20 @@ export interface TxQuery {
   readonly name?: string;
 }
 
-/** What a statement has come to. */
+/** The result of a statement. */
 export interface TxResult<R> {
   readonly rows: R[];
   readonly rowCount: number | null;
 }
 
-/** What Holdfast needs of a connection of the application's own: any of `pg`, from a pool or not. */
+/** What Holdfast needs from the application's own connection: any connection of `pg`, from a pool or not. */
 export interface ApplicationConnection {
   query<R = Record<string, unknown>>(query: string | TxQuery, values?: readonly unknown[]): Promise<TxResult<R>>;
 }
 
 /**
- * The open transaction of a step: a connection as a pool of `pg` hands it out. Libraries and functions that take such a
- * connection take this one. `release()` does nothing, `connect()` and `end()` are refused: the connection stays Holdfast's.
+ * A step's open transaction: a connection like those from a `pg` pool. Libraries and functions that take such a connection
+ * take this one. `release()` does nothing; `connect()` and `end()` are refused, because the connection belongs to Holdfast.
  */
 export interface Tx extends PooledClient {
   /** Rows are typed by the type argument; without one their columns are unknown. */
@@ -35,7 +35,7 @@ export function openTx(client: Client): { readonly client: Tx; end(): void } {
   let open = true;
   const proxy = new Proxy(client, {
     get: (target, name) => {
-      // Judged when it is called: a function may keep the method.
+      // Checked at each call: a function may keep the method.
       if (name === "query")
         return (...values: unknown[]) => (open ? Reflect.apply(target.query, target, values) : Promise.reject(ended()));
       if (name === "release") return () => {};
@@ -58,7 +58,7 @@ function refuse(name: string): never {
 
 function ended(): HoldfastError {
   return misused(
-    "it was used after its end. Use tx only inside the function that it is given to, and await what it returns.",
+    "tx was used after the transaction ended. Use it only inside the step's function, and await every query.",
   );
 }
 

@@ -14,7 +14,7 @@ const DISK_FULL = "53100";
 
 let load: FaultLoad;
 
-/** The server's own error in the place of its answer, to a call that it has not been told of. */
+/** The server's own error in place of its answer, to a call that never reached it. */
 describe("a server that says that its disk is full", () => {
   let database: TestDatabase;
   let proxy: TestProxy;
@@ -53,7 +53,7 @@ describe("a server that says that its disk is full", () => {
   );
 });
 
-// skip: a disk that is really full has to be mounted by root, for a server of the test's own; the error itself is tested above
+// skip: only root can mount a disk that is really full, for a server of this test; the error itself is tested above
 describe.skipIf(!canStartOwnServer() || !canMountSmallDisk())("a disk that is really full", () => {
   let own: OwnServer;
   let database: TestDatabase;
@@ -74,7 +74,7 @@ describe.skipIf(!canStartOwnServer() || !canMountSmallDisk())("a disk that is re
     await database.drop();
   });
 
-  /** Writes until nothing fits any more, not even a page. */
+  /** Writes until nothing fits anymore, not even a page. */
   async function fillDisk(): Promise<void> {
     for (let bytes = 1_000_000; bytes >= 1_000; bytes /= 10) {
       const insert = `insert into filler values (decode(repeat('ab', ${bytes}), 'hex'))`;

@@ -1,6 +1,6 @@
 /**
- * Work for a real engine on a real server while something happens to the server, and the account of it afterwards. No
- * process dies in these tests, so nothing may ever be done twice: not recorded twice, and not executed twice.
+ * Work for a real engine on a real server while faults strike the server, and checks afterwards. No process dies in these
+ * tests, so nothing may be recorded or executed twice.
  */
 import { type Client, connect, type RunHandle, signal, type Worker, type WorkerOptions, workflow } from "holdfast";
 import { expect } from "vitest";
@@ -30,7 +30,7 @@ export class FaultLoad {
   readonly #inputs: OrderInput[] = [];
   #effects = 0;
   #failed = (): void => {};
-  /** How long each step takes from now on. */
+  /** From now on, each step takes this long. */
   stepTakes: () => Promise<unknown> | undefined = () => undefined;
 
   readonly order = workflow("order", async (ctx, { n, pause }: OrderInput) => {
@@ -64,7 +64,7 @@ export class FaultLoad {
       workflows: [this.order],
       lease: "2s",
       concurrency: 200,
-      // Only what a fault has held up may wait for this; it is what finds work whose hint was lost.
+      // Only work that a fault has held up may wait for this fallback, which finds work whose hint was lost.
       tuning: { claimFallbackMs: 1_000 },
       ...options,
     });
@@ -83,7 +83,7 @@ export class FaultLoad {
     return Promise.all(handles.map((handle) => handle.signal(go, { bonus: 1_000 })));
   }
 
-  /** Steps that are executed from now on take until the function that is returned is called. */
+  /** From now on, steps take until the returned function is called. */
   pauseSteps(): () => void {
     let goOn = (): void => {};
     const over = new Promise<void>((resolve) => {
@@ -96,12 +96,12 @@ export class FaultLoad {
     };
   }
 
-  /** Resolves as soon as so many more steps have been executed. */
+  /** Resolves as soon as that many more steps have been executed. */
   executions(more: number): Promise<void> {
     return new Promise((resolve) => this.#watches.add({ count: this.#effects + more, resolve }));
   }
 
-  /** Resolves as soon as so many more flushes have failed. */
+  /** Resolves as soon as that many more flushes have failed. */
   failures(more: number): Promise<void> {
     let left = more;
     return new Promise((resolve) => {
@@ -132,7 +132,7 @@ export class FaultLoad {
     expect(left).toEqual({ open: 0 });
   }
 
-  /** No run has changed hands but by its own pauses, and nobody was declared dead. */
+  /** No run was claimed except after its own pauses, and no worker was declared dead. */
   async expectNoTakeover(): Promise<void> {
     const rows = await this.#database.sql(
       `select s.id, r.epoch from ${this.#database.name("runs")} r join ${this.#database.name("run_starts")} s using (run_id)`,

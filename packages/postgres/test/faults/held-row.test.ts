@@ -9,33 +9,33 @@ const LEASE_MS = 1_000;
 let database: TestDatabase;
 let proxy: TestProxy;
 let load: FaultLoad;
-let stranger: pg.Client;
+let other: pg.Client;
 
 beforeEach(async () => {
   database = await TestDatabase.create();
   proxy = await TestProxy.start();
   load = new FaultLoad(database);
-  stranger = new pg.Client({ connectionString: serverUrl() });
-  await stranger.connect();
+  other = new pg.Client({ connectionString: serverUrl() });
+  await other.connect();
 });
 
 afterEach(async () => {
-  await stranger.end();
+  await other.end();
   await load.close();
   await proxy.close();
   await database.drop();
 });
 
-/** Somebody's transaction locks the rows of all runs that there are, and stays open. */
+/** Another transaction locks the rows of all runs, and stays open. */
 async function lockAll(): Promise<void> {
-  await stranger.query("begin");
-  await stranger.query(`select 1 from ${database.name("runs")} for update`);
+  await other.query("begin");
+  await other.query(`select 1 from ${database.name("runs")} for update`);
 }
 
-/** Three leases stand for the minute of somebody who forgot to commit: longer than the engine waits for anything. */
+/** Three leases stand for the minute of a forgotten commit: longer than the engine waits for anything. */
 async function callsMeanwhile(call: string): Promise<number> {
   const before = proxy.sent.get(call) ?? 0;
-  await stranger.query("select pg_sleep($1)", [(3 * LEASE_MS) / 1_000]);
+  await other.query("select pg_sleep($1)", [(3 * LEASE_MS) / 1_000]);
   return (proxy.sent.get(call) ?? 0) - before;
 }
 
@@ -50,10 +50,10 @@ test("a row that an application's transaction keeps locked holds up its own run 
   goOn();
   const others = await load.start(client, 500);
   await Promise.all(others.map((handle) => handle.result()));
-  // Once a second at last, each time with a second try that passes over the locked row.
+  // Once a second in the end, each time followed by a call that skips the locked row.
   expect(await callsMeanwhile("commit_runs")).toBeLessThan(25);
   expect(await held[0]?.status()).toBe("running");
-  await stranger.query("commit");
+  await other.query("commit");
   await load.expectDoneOnce([...held, ...others]);
   await load.expectNoTakeover();
 });
@@ -67,7 +67,7 @@ test("a row that is kept locked while its run is due is passed over until it is 
   await Promise.all(others.map((handle) => handle.result()));
   expect(await callsMeanwhile("claim_runs")).toBeLessThan(25);
   expect(await held[0]?.status()).toBe("pending");
-  await stranger.query("commit");
+  await other.query("commit");
   await load.expectDoneOnce([...held, ...others]);
   await load.expectNoTakeover();
 });

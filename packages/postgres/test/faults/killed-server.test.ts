@@ -60,12 +60,12 @@ describe.skipIf(!canStartOwnServer())("a server that is killed with SIGQUIT", ()
     const goOn = load.pauseSteps();
     const begun = load.executions(3 * 100);
     const handles = (await Promise.all(clients.map((client) => load.start(client, 100)))).flat();
-    // Every run is in the middle of a step then.
+    // At that time, every run is in the middle of a step.
     await begun;
     const workerIds = load.workers.map(({ workerId }) => workerId);
     await own.kill();
     goOn();
-    // tidy-allow: an outage has to last; nothing but time ends a lease
+    // tidy-allow: an outage has to last; a lease expires only with time
     await new Promise((resolve) => setTimeout(resolve, 2.5 * leaseMs));
     await own.start();
     await database.reconnect();

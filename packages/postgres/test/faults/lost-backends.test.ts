@@ -15,7 +15,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** The server's processes that have last worked on something of this test's. */
+/** The backends whose last statement belongs to this test. */
 async function processes(condition: string): Promise<number[]> {
   const rows = await database.sql(
     `select pid from pg_stat_activity where pid <> pg_backend_pid() and strpos(query, $1) > 0 and ${condition}`,
@@ -42,7 +42,7 @@ describe("a process of the server that is terminated", () => {
     for (let i = 0; i < 5; i++) {
       // Every run is in the middle of a step, and is stopped again in the next one.
       await reached;
-      // Every call that looks at the clock stands still from now on, with what it has done so far uncommitted.
+      // From now on, every call that reads the clock blocks, with its work so far uncommitted.
       await database.sql(`create or replace function ${database.name("now_ms")}() returns bigint language sql volatile
         as $$ select case when pg_sleep(60) is null then 0 else 1 end::bigint $$`);
       goOn();

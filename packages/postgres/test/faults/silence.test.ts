@@ -1,6 +1,6 @@
 /**
- * Connections on which nothing comes any more, and nobody says that they are broken: a firewall that forgot them, a machine
- * that lost its power. Only patience that ends finds out. A call is given its statement timeout and five seconds.
+ * Connections that go silent without an error: a firewall that forgot them, a machine that lost power. Only a time limit
+ * detects this. A call gets its statement timeout plus five seconds.
  */
 import { VirtualClock } from "holdfast/testing";
 import { describe, expect, type TestContext, test } from "vitest";
@@ -12,7 +12,7 @@ import { FaultLoad } from "./fault-load.ts";
 
 const worker = idOf(1);
 
-/** They run beside each other, because they wait most of the time; so each has everything to itself. */
+/** The tests run concurrently, because they mostly wait; so each has its own store and proxy. */
 async function setUp({ onTestFinished }: TestContext) {
   const database = await TestDatabase.create();
   const proxy = await TestProxy.start();
@@ -75,12 +75,12 @@ describe.concurrent("connections that go silent", () => {
     await load.worker(database.url(), { lease: "11s" });
     const goOn = load.pauseSteps();
     const handles = await load.start(client, 20);
-    // All connections are open and idle when it happens, so that each of them could swallow a heartbeat.
+    // All connections are open and idle when it happens, so each of them could swallow a heartbeat.
     await Promise.all(Array.from({ length: 20 }, () => client.health()));
     proxy.goSilent();
     proxy.heal();
     const beats = proxy.sent.get("heartbeat_worker") ?? 0;
-    // Past the end of the lease as it stands now.
+    // Past the end of the current lease.
     await database.sql(
       `select pg_sleep((max(lease_expires_at) + 100 - ${database.name("now_ms")}()) / 1000.0) from ${database.name("workers")}`,
     );

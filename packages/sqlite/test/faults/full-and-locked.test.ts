@@ -118,13 +118,13 @@ test("a program that keeps the file locked for three leases delays everything; n
   const begun = underWay();
   const handles = await startAll();
   await begun;
-  const stranger = new Connection(await openDatabase(file));
-  stranger.script("pragma busy_timeout = 5000");
-  stranger.script("begin immediate");
+  const blocker = new Connection(await openDatabase(file));
+  blocker.script("pragma busy_timeout = 5000");
+  blocker.script("begin immediate");
   // tidy-allow: a lease expires only with time
   await new Promise((resolve) => setTimeout(resolve, 3 * LEASE_MS));
   expect(executions.size).toBeLessThan(RUNS * STEPS);
-  stranger.script("rollback");
-  stranger.close();
+  blocker.script("rollback");
+  blocker.close();
   await expectDoneOnce(handles);
 });

@@ -1,20 +1,20 @@
 export const TABLES = String.raw`
--- The tables. How they came to have this shape is told in docs/store-on-postgresql.md. Four rules to keep:
--- 1. What a hold commit changes (commit_no, event_count, consumed, the counters of deaths) is in no index, so that it is
---    a heap-only update.
--- 2. What never changes is not in "runs" but in run_starts. A row of "runs" is in at most one of runs_due and runs_held.
--- 3. Text in keys is compared byte by byte (collate "C"): quick, and the same on every server and after every update of it.
+-- The tables. docs/store-on-postgresql.md explains their shape. Four rules to keep:
+-- 1. Columns that a commit changes while the run stays held (commit_no, event_count, consumed, the death counters) are in no
+--    index, so that the update is heap-only.
+-- 2. What never changes is in run_starts, not in "runs". A row of "runs" is in at most one of runs_due and runs_held.
+-- 3. Text in keys is compared byte by byte (collate "C"): fast, and the same on every server and after every upgrade.
 -- 4. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
 
 create type run_status as enum ('pending', 'running', 'sleeping', 'waiting', 'compensating', 'parked',
   'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued');
 create type worker_status as enum ('online', 'draining', 'offline');
 
--- The only source of time. Tests replace it. Not now(): who has waited for a lock must not use the time before the wait.
+-- The only source of time; tests replace it. Not now(): after waiting for a lock, the time before the wait is too old.
 create function now_ms() returns bigint language sql volatile parallel safe as
 $$ select floor(extract(epoch from clock_timestamp()) * 1000)::bigint $$;
 
--- Everything about a run that a claim filters on and that is fixed at its creation.
+-- Everything a claim filters on that is fixed when the run is created.
 create table lanes (
   lane_id   int generated always as identity primary key,
   namespace text collate "C" not null,
@@ -26,7 +26,7 @@ create table lanes (
 
 create table runs (
   run_id       uuid primary key,
-  -- The key of its events: shorter than the run id, and events are what there is most of.
+  -- The key of its events. It is shorter than the run id, and the events table has the most rows.
   run_no       bigint generated always as identity (cache 20),
   held_by      uuid,
   claim_id     uuid,
@@ -51,7 +51,7 @@ create table runs (
   compensation text,
   output       bytea,
   error        bytea,
-  -- Which code has parked it since it last made progress: identities, the latest first, separated by blanks.
+  -- The code that has parked the run since it last made progress: identities, the latest first, separated by blanks.
   parked_by    text collate "C"
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
@@ -61,7 +61,7 @@ create index runs_deadline on runs (deadline_at) where deadline_at is not null a
 create index runs_parked on runs (lane_id, parked_by) where parked_by is not null and ended_at is null;
 create index runs_odd on runs (status, created_at) where status in
   ('parked', 'compensating', 'failed', 'canceled', 'terminated', 'timed_out');
--- For retention. With the status it is no larger than without: eight bytes are filled either way.
+-- For retention. Including the status costs nothing: the entry is padded to eight bytes either way.
 create index runs_ended on runs (lane_id, status, ended_at) where ended_at is not null;
 
 create table run_starts (
@@ -76,19 +76,19 @@ create table run_starts (
   input          bytea not null
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
--- Ascending, and read backwards: what is created last goes to the end of an index, where inserting is cheapest.
+-- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
 create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 
 create table run_attributes (run_id uuid primary key, attributes jsonb not null);
 create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
 
--- At most one open run per id: the primary key decides every race. Also the list of what is open.
+-- At most one open run per id: the primary key decides every race. Also serves as the list of open runs.
 create table open_ids (
   namespace  text collate "C",
   id         text collate "C",
   created_at bigint not null,
   run_id     uuid not null,
-  -- The id first: by its namespace alone nothing is to be looked for here.
+  -- The id comes first: this table is never searched by namespace alone.
   primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
@@ -105,7 +105,7 @@ create table events (
   primary key (run_no, seq)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 
--- Rows stay after consumption: they are the memory for deduplication, over all runs of a chain.
+-- Rows stay after they are consumed: they serve deduplication across all runs of a chain.
 create table inbox (
   run_id     uuid not null,
   chain_id   uuid not null,
@@ -129,7 +129,7 @@ create table workers (
   labels           jsonb not null,
   status           worker_status not null,
   died             boolean not null default false,
-  -- Offline and without runs: no sweep has to look at it again.
+  -- Offline and without runs: no sweep needs to check it again.
   emptied          boolean not null default false,
   lease_ms         bigint not null,
   started_at       bigint not null,
@@ -151,7 +151,7 @@ create table versions (
   registered_at bigint not null,
   primary key (namespace, workflow, version));
 
--- A run as the port sees it, without its payloads and with them.
+-- A run as the port sees it, without and with its payloads.
 create view lean_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,

@@ -1,9 +1,9 @@
 export const HINTS = String.raw`
--- Hints for other processes. A line is a type, a namespace or a worker, and what it is about, separated by tabs: names
--- have no control characters. The same lines go to the caller, who tells his own process.
+-- Hints for other processes. A line is a type, a namespace or a worker, and the subject, separated by tabs: names contain
+-- no control characters. The same lines are returned to the caller, which announces them in its own process.
 
 -- Groups run ids under what they have in common: "e <namespace> <run>,<run>…", in lines that fit into a notification.
--- (In plpgsql, here and below: a function in SQL that cannot be inlined is parsed and planned anew by every call.)
+-- (In plpgsql, here and below: an SQL function that cannot be inlined is parsed and planned again at every call.)
 create function hint_lines(p_type text, p_common text[], p_run uuid[]) returns text[] language plpgsql stable as $$
 begin
   return array(
@@ -13,7 +13,7 @@ begin
      group by k.common, k.part);
 end $$;
 
--- Queues in which one of these runs is due and not held.
+-- The queues in which at least one of these runs is due and not held.
 create function due_lines(p_run uuid[], p_now bigint) returns text[] language plpgsql stable set enable_seqscan = off as $$
 begin
   return array(
@@ -22,7 +22,7 @@ begin
      where r.run_id = any (p_run) and r.available_at <= p_now);
 end $$;
 
--- One notification for all of it, or as few as fit: at most 7999 bytes each. The channel is named like the schema.
+-- Sends all lines in as few notifications as possible, at most 7999 bytes each. The channel is named after the schema.
 create function send_hints(p_lines text[], p_notify boolean) returns text language plpgsql volatile as $$
 declare v_line text; v_payload text := '';
 begin

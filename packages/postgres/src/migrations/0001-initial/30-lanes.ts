@@ -1,7 +1,7 @@
 export const LANES = String.raw`
--- The lanes of runs that are about to be created, made where they are missing. Called before any other lock is taken.
--- Hundreds of runs that are started at once are mostly of a few lanes: each is looked for once. A run that is gone has no
--- namespace, and gets a null in its place.
+-- The lanes of runs that are about to be created; missing lanes are created. Called before any other lock is taken.
+-- Hundreds of runs started at once mostly share a few lanes: each lane is looked up once. A run that no longer exists has no
+-- namespace; its place holds a null.
 create function lanes_of(p_namespace text[], p_queue text[], p_workflow text[], p_version text[], p_priority int[])
 returns int[] language plpgsql volatile set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$

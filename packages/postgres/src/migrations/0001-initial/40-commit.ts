@@ -1,23 +1,23 @@
 export const COMMIT = String.raw`
--- The list of those who have parked a run, with the latest in front; eight of them at most.
+-- The list of code identities that have parked a run, the latest first; at most eight.
 create function with_parker(p_parked_by text, p_code text) returns text language sql immutable as $$
   select array_to_string((array[p_code] || array_remove(string_to_array(p_parked_by, ' '), p_code))[1:8], ' ') $$;
 
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
 -- carried messages) point at the run by its position, counted from 1.
 create function commit_runs(
-  w_worker uuid[], w_namespace text[],  -- whose runs these are: each pair of a worker and a namespace once
-  p_skip boolean,        -- leave out rows that a stranger has locked; else such a row is an error (55P03)
+  w_worker uuid[], w_namespace text[],  -- the holders: each pair of a worker and a namespace once
+  p_skip boolean,        -- skip rows that another transaction has locked; otherwise such a row is an error (55P03)
   p_run uuid[],
   p_by int[],            -- the position of its worker
   p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
   p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park
   p_status text[],       -- null: unchanged
-  p_available bigint[],  -- of a suspension, when it is due; of an end, when the last event of this flush was
+  p_available bigint[],  -- for a suspension, when it is due; for an end, the time of this flush's last event
   p_waiting text[],      -- each a literal of a text array
   p_output bytea[], p_error bytea[], p_compensation text[], p_continued_as uuid[],
   p_clear_deadline boolean[],
-  p_code text[],         -- who parks it, where other code may be able to go on with it
+  p_code text[],         -- the code that parks it, if other code may be able to continue it
   e_i int[], e_seq int[], e_type smallint[], e_op text[], e_at bigint[], e_payload bytea[], e_meta bytea[],
   a_i int[], a_attributes text[],
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
@@ -34,9 +34,9 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
 declare
-  v_worker uuid[];       -- the workers that are of their namespaces; nobody in place of the others. A worker holds runs of its own
-                         -- namespace only (claims and starts see to that), so that this is compared once, and not for each run
-  v_ok boolean[];        -- the rows that could be locked; null: all, or else an error
+  v_worker uuid[];       -- the workers that belong to their namespace; null for the others. A worker holds runs of its own
+                         -- namespace only (claims and starts ensure that), so this is checked once and not for each run
+  v_ok boolean[];        -- the rows that could be locked; null: all of them, or the call fails
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
@@ -59,8 +59,8 @@ begin
   end if;
   o_now := now_ms();
 
-  -- 1. The fence: one update, which judges the newest version of each row, even if that is younger than the snapshot.
-  --    Nearly always no row is locked, so that locking them first would only cost (54 bytes of WAL for each).
+  -- 1. The fence: one update, which checks the newest version of each row, even if that is newer than the snapshot.
+  --    Rows are almost never locked, so locking them first would only add cost (54 bytes of WAL each).
   with updated as (
     update runs r set
       commit_no    = r.commit_no + 1,
@@ -76,11 +76,11 @@ begin
       deadline_at  = case when not j.clear_deadline then r.deadline_at end,
       available_at = case when j.kind = 'r' then o_now
                           when j.kind = 's' and r.delivered <= j.consumed and j.available_at is not null
-                          -- Due now is due now, also past the deadline.
+                          -- A run that is due now stays due now, even past its deadline.
                           then case when j.available_at <= o_now then j.available_at
                                     else least(j.available_at, case when not j.clear_deadline then r.deadline_at end) end end,
       waiting_for  = case when j.kind = 's' and r.delivered <= j.consumed then j.waiting_for::text[] end,
-      -- The clock may have been set back. The last event is looked up only where this flush brings none.
+      -- The clock may have been set back. The last event is looked up only if this flush has none.
       ended_at     = case when j.kind in ('e', 'u', 'c')
                           then greatest(o_now, r.created_at, r.started_at, coalesce(j.available_at,
                                case when r.event_count > 0 then (select e.at from events e
@@ -96,7 +96,7 @@ begin
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality
                  as a(run_id, by, epoch, commit_no, consumed, first_seq, events, kind, status, available_at, waiting_for,
                       output, error, compensation, continued_as, clear_deadline, code, i)) j
-    -- Each row by its key. "held_by =" would be taken for a way to find them: an index full of runs that were held once.
+    -- Finds each row by its key. With "held_by =" the planner might use that index, which is full of runs that are no longer held.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
@@ -111,12 +111,12 @@ begin
     into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
-  -- The fence makes a gap impossible, unless the caller numbers wrongly.
+  -- The fence rules out gaps, unless the caller numbers events wrongly.
   if v_some is not null then
     raise exception 'run %: its events do not follow those that it has', v_some[1] using errcode = 'HF001';
   end if;
 
-  -- 2. The others: written before, a stranger's now, behind its messages, or lost.
+  -- 2. The others: written before, locked by another transaction, behind its messages, or lost.
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
     select array_agg(x.outcome order by x.i), array_agg(x.held order by x.i), array_agg(x.delivered order by x.i),
            array_agg(x.run_no order by x.i), array_agg(x.moved order by x.i)
@@ -142,7 +142,7 @@ begin
     from unnest(e_i, e_seq, e_type, e_op, e_at, e_payload, e_meta) as e(i, seq, type, op, at, payload, meta)
    where v_no[e.i] is not null;
 
-  -- 4. The id of what has ended is free again. Its row is found by when the run was created, which is known here.
+  -- 4. The ids of ended runs become free. Their rows are found by the creation time, which is known here.
   if cardinality(v_ended) > 0 then
     with ended as materialized (
       select l.namespace, e.born, e.run_id
@@ -162,7 +162,7 @@ begin
       n_attributes, n_start_at, n_delay, n_timeout, c_i, c_kind, c_name, c_message, c_payload);
   end if;
 
-  -- 5. What others, and the caller, want to know.
+  -- 5. Hints for other processes and for the caller.
   if array_position(p_kind, 'p') is not null then
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
       from unnest(p_kind, v_no) with ordinality as t(kind, run_no, i) join run_starts s on s.run_id = p_run[t.i]
@@ -189,7 +189,7 @@ begin
   o_delivered := array_to_string(v_delivered, ',');
 end $$;
 
--- Continue as new. The successor's inbox is the carried messages and then copies of the unconsumed ones.
+-- Continue as new. The successor's inbox holds the carried messages, then copies of the unconsumed ones.
 create function continue_runs(
   p_run uuid[], p_consumed int[], v_moved boolean[], p_now bigint,
   n_i int[], n_run uuid[], n_lane int[], n_seed text[], n_input bytea[], n_attributes text[],
@@ -232,7 +232,7 @@ begin
   return v_lines;
 end $$;
 
--- When a run ends that is ended from outside: not before it has begun, nor before its last event. The clock may have been set back.
+-- The end time of a run that is ended from outside: not before its start or its last event. The clock may have been set back.
 create function end_time(r runs, p_now bigint) returns bigint language sql stable as $$
   select greatest(p_now, r.created_at, r.started_at,
                   (select e.at from events e where e.run_no = r.run_no and e.seq = r.event_count))

@@ -1,8 +1,8 @@
 export const CLAIM = String.raw`
--- Takes due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
--- The last row of the answer says how things stand and names the lanes, the others are the runs: what the caller knows by
--- himself (the worker, the claim, that the run waits for nothing and has not ended) is not among their columns. A run with
--- several messages has a row for each; its input is in the first.
+-- Claims due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
+-- The last row of the answer holds the overall state and the lanes; the others are the runs, without what the caller already
+-- knows (the worker, the claim, that the run waits for nothing and has not ended). A run with several messages has a row for
+-- each; its input is in the first.
 create function claim_runs(
   p_worker uuid, p_claim uuid, p_again boolean, p_namespace text, p_queues text[],
   p_workflows text[], p_versions text[], p_limit int, p_solo boolean)
@@ -19,12 +19,12 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_now bigint; v_live boolean; v_next bigint; v_suspect boolean := false; l record; v_lanes int[] := '{}';
   v_limit int := case when p_solo then least(p_limit, 1) else p_limit end;
-  v_ids uuid[] := '{}';  -- in the order in which they are to be worked on
-  v_rows tid[] := '{}';  -- where the rows are that are to be taken; none for a repeat, which has taken them before
+  v_ids uuid[] := '{}';  -- in the order in which to execute them
+  v_rows tid[] := '{}';  -- physical positions of the rows to claim; empty for a repeat, which claimed them before
   v_got uuid[]; v_at tid[];
 begin
-  -- KEY SHARE lets heartbeats (NO KEY UPDATE) pass and keeps the sweep (FOR UPDATE) out until this claim is over.
-  -- A repeat takes FOR UPDATE instead: it waits for the first try, should that still be at work.
+  -- KEY SHARE lets heartbeats (NO KEY UPDATE) pass and blocks the sweep (FOR UPDATE) until this claim commits.
+  -- A repeat takes FOR UPDATE instead, to wait for the first call if that is still in flight.
   if p_again then
     select w.status <> 'offline' into v_live from workers w
      where w.worker_id = p_worker and w.namespace = p_namespace for update;
@@ -70,7 +70,7 @@ begin
     end loop;
   end if;
   return query
-    -- By their place: a row that is locked stays where it is, and no index has to be asked for it again.
+    -- By physical position: a locked row does not move, so no second index lookup is needed.
     with taken as (
       update runs r set epoch = r.epoch + 1, held_by = p_worker, claim_id = p_claim, available_at = null, alone = p_solo,
           waiting_for = null, started_at = coalesce(r.started_at, greatest(v_now, r.created_at)),
@@ -96,7 +96,7 @@ begin
                           where x.run_id = case when o.delivered > o.consumed then o.run_id end and x.number > o.consumed
                           order by x.number) m on true
      order by t.i, m.number;
-  -- Left because of the limit or of strangers' locks.
+  -- Left over because of the limit, or because other transactions have them locked.
   more_due := exists (select 1 from unnest(v_lanes) n(lane_id) cross join lateral (
                select 1 from runs r where r.lane_id = n.lane_id and r.suspect = p_solo and r.available_at <= v_now
                 order by r.available_at limit 1) x);
@@ -105,9 +105,9 @@ begin
   return next;
 end $$;
 
--- Takes runs that other code has parked, as if claimed: claim_runs with p_again gives them to the worker. What the worker's own
--- code has parked last begins with its identity, and is not even looked at; identities are hexadecimal digits, so that a "g" is
--- behind them all. The status is compared as text, so that no plan takes the index of all parked runs for a shorter way.
+-- Takes up runs that other code has parked; claim_runs with p_again then returns them to the worker. If the worker's own code
+-- was the last to park a run, the list begins with its identity and the run is not even read; identities are hexadecimal
+-- digits, so "g" sorts after all of them. The status is compared as text, so that no plan uses the index of all parked runs.
 create function hold_parked(
   p_worker uuid, p_claim uuid, p_namespace text, p_queues text[], p_workflows text[], p_versions text[], p_codes text[],
   p_limit int, out o_live boolean, out o_taken int, out o_more boolean)

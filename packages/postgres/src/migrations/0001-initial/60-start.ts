@@ -1,12 +1,12 @@
 export const START = String.raw`
--- Creates runs, or finds those that have their ids. Runs that were created in this call are answered by what is new about
--- them, all in the row with i = 0 (lists: positions, times, whether they are held), each of the others by a row of its own.
+-- Creates runs, or finds those that have their ids. Runs created in this call are returned together in the row with i = 0, with
+-- only what is new about them (lists: positions, times, whether they are held); each of the others has its own row.
 create function start_runs(
   p_run uuid[], p_namespace text[], p_id text[], p_workflow text[], p_version text[], p_queue text[], p_priority int[],
   p_seed text[], p_input bytea[], p_attributes text[], p_start_at bigint[], p_delay bigint[], p_timeout bigint[],
   p_if_running text[], p_if_closed text[], p_hold boolean[], p_pick double precision[],
   p_hold_by uuid, p_claim uuid, p_replace_error bytea,
-  p_races boolean,       -- others may be taking the same ids; else that is an error (23505)
+  p_races boolean,       -- other calls may be taking the same ids; otherwise that is an error (23505)
   p_notify boolean)
 returns table (i int, outcome text, run json, now bigint, hints text, made text, created_at text, available_at text, held text,
   version text[])        -- null: as asked for
@@ -17,7 +17,7 @@ declare
   v_open int[] := array(select generate_subscripts(p_run, 1));
   v_version text[] := p_version; v_lane int[]; v_live boolean := false; v_home text; v_now bigint; v_lines text[] := '{}';
   v_out text[]; v_found uuid[]; v_locked uuid[]; v_won int[]; v_made int[];
-  r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: rows that were there
+  r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: existing rows
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken text[];
 begin
@@ -38,7 +38,7 @@ begin
 
   for v_round in 1..5 loop
     v_now := now_ms();
-    -- 1. "replace": lock the old runs before judging them. A stranger's row makes that start busy.
+    -- 1. "replace": lock the old runs before judging them. If another transaction has locked a row, that start is busy.
     v_locked := '{}';
     if 'replace' = any (p_if_running) then
       v_locked := array(select r.run_id from runs r where r.run_id in (
@@ -46,7 +46,7 @@ begin
            where p_if_running[k.i] = 'replace') for no key update skip locked);
     end if;
     -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one. An id that no run has
-    --    ever had needs one look-up: the others get a null to look for, which finds nothing without looking.
+    --    ever had needs one lookup: the other lookups get a null, which matches nothing without a search.
     select array_agg(case when own.namespace <> p_namespace[k.i] then 'foreign'
                when own.run_id is not null then 'created'
                when op.run_id is null and last.run_id is null then 'create'
@@ -84,7 +84,7 @@ begin
       select v_lines || hint_lines('e', array_agg(p_namespace[old.i]), array_agg(old.run_id))
              || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_lines from old;
     end if;
-    -- 4. Take the id. Who loses the race for it goes round again.
+    -- 4. Take the id. A start that loses the race for it goes through the loop again.
     if p_races then
       with taken as (
         insert into open_ids (namespace, id, run_id, created_at)
@@ -92,7 +92,7 @@ begin
          where k.outcome = 'create' order by 1, 2 on conflict do nothing returning open_ids.namespace, open_ids.id)
       select array_agg(t.namespace || E'\t' || t.id) into v_taken from taken t;
     else
-      -- Expecting no conflict saves 48 bytes of WAL for each.
+      -- A plain insert, without "on conflict", saves 48 bytes of WAL each.
       insert into open_ids (namespace, id, run_id, created_at)
       select p_namespace[k.i], p_id[k.i], p_run[k.i], v_now from unnest(v_open, v_out) as k(i, outcome)
        where k.outcome = 'create' order by 1, 2;
@@ -100,7 +100,7 @@ begin
     v_won := array(select k.i from unnest(v_open, v_out) as k(i, outcome)
                     where k.outcome = 'replace' or k.outcome = 'create'
                       and (not p_races or p_namespace[k.i] || E'\t' || p_id[k.i] = any (v_taken)));
-    -- 5. The rows. (A row that the first try of this very call has made since step 2 is an error, and the call is repeated.)
+    -- 5. The rows. (If an earlier copy of this call has created a row since step 2, that is an error, and the call is repeated.)
     if cardinality(v_won) > 0 then
       with fresh as materialized (
         select k.i, born.at as created_at, due.at as available_at,
@@ -140,7 +140,7 @@ begin
     v_open := array(select k.i from unnest(v_open) k(i) where k.i <> all (r_i) and k.i <> all (f_i));
   end loop;
 
-  -- Also of those that begin later, with the earliest time of each queue: nobody else could know of them.
+  -- Also for runs that start later, with the earliest time per queue: workers could not know about them otherwise.
   v_lines := v_lines || array(
     select E'd\t' || p_namespace[f.i] || E'\t' || p_queue[f.i]
            || case when min(f.available_at) > v_now then E'\t' || min(f.available_at) else '' end

@@ -1,11 +1,12 @@
 export const INBOX = String.raw`
--- Which run of the namespace a reference means: the run of that run id, or the newest run of that id.
+-- The run that a reference means within the namespace: the run with that run id, or the newest run of that id.
 create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
   select case when p_run is not null then (select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace)
     else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
 
--- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read with the lock, and duplicates are
--- looked for behind it, with a new snapshot. Nothing waits: a run that a stranger has locked, or that continued just now, is busy.
+-- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
+-- searched for after taking it, with a new snapshot. Nothing waits: a run that another transaction has locked, or that has just
+-- continued, is busy.
 create function deliver_messages(
   p_run uuid[], p_namespace text[], p_id text[], p_kind text[], p_name text[], p_message text[], p_payload bytea[],
   p_inbox_max int, p_notify boolean)
@@ -16,20 +17,20 @@ set enable_bitmapscan = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   v_now bigint; v_lines text[]; v_due text[];
-  v_target uuid[];       -- per message: the run that is meant
-  -- The messages whose run could be locked, and how that run stands.
+  v_target uuid[];       -- per message: its run
+  -- The messages whose run could be locked, and the state of that run.
   l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
   l_delivered int[]; l_consumed int[];
   v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[];
 begin
-  -- 1. Which run is meant, and 2. lock it. One that has gone on stands for the last run of its chain.
+  -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain.
   v_target := array(
     select case when p_run[k.i] is not null then p_run[k.i] else
              (select s.run_id from run_starts s where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
                order by s.created_at desc limit 1) end
       from generate_subscripts(p_message, 1) k(i) order by k.i);
   for v_round in 1..2 loop
-    -- Each run is locked once, for all of its messages: they are delivered in their order, or are all busy.
+    -- Each run is locked once for all of its messages: they are delivered in order, or all are busy.
     select array_agg(p.i::int), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
            array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
       into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
@@ -51,9 +52,9 @@ begin
   -- 3. Judge, number and write.
   with known as materialized (
     select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
-           -- Where it went on was purged. (Not "exists", here and below: that may be planned as a read of the whole table.)
+           -- The run that it continued as was purged. (Not "exists", here and below: that may be planned as a scan of the whole table.)
            l.next is not null and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
-           -- Who knows only its run id has nothing in his hands.
+           -- A run id alone gives no access to a run of another namespace.
            s.namespace <> p_namespace[l.i] as foreign_run,
            row_number() over (partition by s.chain_id, p_message[l.i], s.namespace <> p_namespace[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
@@ -74,7 +75,7 @@ begin
       from judged j where j.outcome = 'delivered'
   ), counted as (
     update runs r set delivered = r.delivered + c.n,
-        -- A signal does not start a run before its time; a cancel does not wait for it.
+        -- A signal does not start a run before its start time; a cancel does not wait for that time.
         available_at = case when r.held_by is null and r.status <> 'parked' and (r.started_at is not null or c.cancel)
                             then least(r.available_at, v_now) else r.available_at end
       from (select d.place, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
@@ -94,7 +95,7 @@ begin
     select j.i, j.outcome, case when j.outcome <> 'not_found' then j.run_id end,
            case when j.outcome <> 'not_found' then j.status end, null::text
       from unnest(v_i, v_outcome, v_run, v_status) as j(i, outcome, run_id, status);
-  -- The others: no such run, or a stranger has it.
+  -- The others: no such run, or another transaction has it locked.
   if coalesce(cardinality(v_i), 0) < cardinality(p_message) then
     return query
       select t.i::int, case when r.run_id is null then 'not_found' else 'busy' end, r.run_id, r.status, null::text

@@ -1,9 +1,9 @@
 export const TRANSACT = String.raw`
--- Transaction steps. The application's own statements and the outcome of the step commit together: the outcome is a message in
--- the inbox of the run, of which there is one per step.
+-- Transaction steps. The application's statements and the step's result message commit together. The message is in the run's
+-- inbox; there is one per step.
 
--- The last statement of such a transaction. From here on until the commit the row of the run is locked: who holds the run, and
--- what number the message has, can no longer change.
+-- The last statement of such a transaction. From here until the commit the run's row is locked: its holder and the number of
+-- the message can no longer change.
 create function record_outcome(
   p_token text, p_namespace text, p_worker uuid, p_run uuid, p_epoch int, p_op text, p_message text, p_payload bytea)
 returns table (number int, at bigint)
@@ -31,8 +31,8 @@ begin
   return query select v_number, v_now;
 end $$;
 
--- What a transaction has come to whose commit was not answered. It waits for one that may still be under way: that has the row
--- locked, or has not got that far and never will, because its connection is gone and it is not this one.
+-- Finds the outcome of a transaction whose commit was not answered. It waits for a transaction that is still in flight: that
+-- one has the row locked, or has not come so far and never will, because its connection, which is not this one, is gone.
 create function find_outcome(p_namespace text, p_run uuid, p_message text)
 returns table (run_id uuid, number int, kind text, name text, message_id text, payload bytea, at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off

@@ -1,5 +1,5 @@
 export const OPERATIONS = String.raw`
--- Ends runs from outside, whoever holds them.
+-- Ends runs from outside, no matter which worker holds them.
 create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -30,7 +30,7 @@ begin
     select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify);
 end $$;
 
--- Makes a parked run due again. NOWAIT: who has the row says so at once.
+-- Makes a parked run due again. NOWAIT: if another transaction has the row locked, the call fails at once.
 create function resume_run(p_run uuid, p_namespace text, p_id text, p_notify boolean, out o_status run_status, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -45,7 +45,7 @@ begin
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
 end $$;
 
--- Makes a failed run go on, if it is the newest of its id. The primary key of open_ids decides the race with a start.
+-- Reopens a failed run, if it is the newest of its id. The primary key of open_ids decides the race with a start.
 create function reopen_run(
   p_run uuid, p_namespace text, p_id text, p_event_count int, p_type smallint, p_op text, p_payload bytea, p_meta bytea,
   p_notify boolean, out o_outcome text, out o_status run_status, out o_hints text)
@@ -83,7 +83,7 @@ begin
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
 end $$;
 
--- Answers the rows as they were before. The table lock makes two workers that register at once take turns.
+-- Returns the rows as they were before. The table lock makes two workers that register at the same time take turns.
 create function register_versions(p_namespace text, p_workflow text[], p_version text[], p_hash text[])
 returns table (i int, was versions)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off

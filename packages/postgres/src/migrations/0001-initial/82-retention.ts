@@ -1,5 +1,5 @@
 export const RETENTION = String.raw`
--- Deletes closed runs that ended before a time, the oldest first, with all that belongs to them.
+-- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them.
 create function purge_runs(
   p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -7,11 +7,11 @@ set plan_cache_mode = force_generic_plan as $$
 declare
   v_statuses run_status[] := p_statuses::run_status[];
   v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
-  v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that others may share a chain with
+  v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that may share a chain with other runs
 begin
-  -- Purges take turns: two that delete the last two runs of a chain at once would leave its message ids to each other.
+  -- Purges take turns: if two deleted the last two runs of a chain at once, each would leave the message ids to the other.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
-  -- 1. The oldest of each lane and status, merged. One more than the limit, to know whether some are left.
+  -- 1. The oldest of each lane and status, merged. One more than the limit, to know whether more are left.
   v_ids := array(
     select o.run_id
       from lanes l cross join unnest(v_statuses) as s(status)
@@ -37,7 +37,7 @@ begin
          array_agg(b.chain_id) filter (where b.linked) into v_chains, v_namespace, v_id, v_chain from begun b;
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
-  -- 4. Their messages. Of a chain that still has a run the ids stay, under a run id that nobody has.
+  -- 4. Their messages. If the chain still has a run, the message ids stay, under a run id that no run has.
   v_kept := array(
     select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)
      where (select 1 from run_starts x

@@ -36,7 +36,7 @@ begin
     from runs r where r.held_by = p_worker;
 end $$;
 
--- Gives runs back, due at once: epoch + 1, so that whoever held them finds out at the next write.
+-- Releases runs, due at once: epoch + 1 fences off the previous holder at its next write.
 create function give_back(p_run uuid[], p_now bigint) returns void language sql volatile set enable_seqscan = off as $$
   update runs r set epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
       available_at = p_now where r.run_id = any (p_run) $$;
@@ -61,7 +61,7 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan as $$
 declare v_now bigint; v_mine uuid[];
 begin
-  -- FOR UPDATE excludes the KEY SHARE of a claim in flight: behind it the worker takes nothing more.
+  -- FOR UPDATE excludes the KEY SHARE of a claim in flight: once it is granted, the worker can claim nothing more.
   perform 1 from workers w where w.worker_id = p_worker and w.namespace = p_namespace for update;
   if not found then return; end if;
   v_now := now_ms();
@@ -88,7 +88,7 @@ begin
        for update skip locked)
   update workers w set status = 'offline', died = true, stopped_at = o_now from late where w.worker_id = late.worker_id;
   get diagnostics o_dead = row_count;
-  -- The runs of every offline worker come back, except for those that have proved to be what kills workers.
+  -- Reclaims the runs of every offline worker, except those that have proved to kill workers.
   with gone as materialized (
     select r.run_id, w.died from workers w join runs r on r.held_by = w.worker_id
      where not w.emptied and w.status = 'offline' limit p_limit for no key update of r skip locked
@@ -112,13 +112,13 @@ begin
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
       from run_starts s where s.run_id = any (v_parked);
   end if;
-  -- An offline worker can only lose runs, so once it holds none it never has to be looked at again.
+  -- An offline worker can only lose runs: once it holds none, no sweep needs to check it again.
   update workers w set emptied = true where not w.emptied and w.status = 'offline'
      and not exists (select 1 from runs r where r.held_by = w.worker_id);
   select min(w.lease_expires_at) filter (where w.status <> 'offline'),
          cardinality(v_ids) >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
     into o_next_expiry_at, o_more from workers w where not w.emptied;
-  -- Runs past their deadline that have never begun. One that has may have something to clean up: it waits for a worker.
+  -- Runs past their deadline that never began. One that has may have something to clean up, so it waits for a worker.
   with late as materialized (
     select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
        and r.started_at is null order by r.deadline_at limit p_limit for no key update skip locked

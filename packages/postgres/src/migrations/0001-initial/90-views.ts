@@ -1,7 +1,7 @@
 export const VIEWS = String.raw`
--- For people with psql. The store itself does not read them. Times are timestamps, payloads are JSON where they are JSON.
+-- For people with psql. The store itself does not read these views. Times are timestamps; payloads that are JSON are shown as JSON.
 
--- A NUL, which no text of PostgreSQL can hold, is shown as a replacement character.
+-- PostgreSQL text cannot hold a NUL: it is shown as a replacement character.
 create function payload_json(p bytea) returns json language plpgsql immutable as $$
 begin
   if p is null or length(p) = 0 then return null; end if;
@@ -11,7 +11,7 @@ exception when others then
   return to_json(p::text);
 end $$;
 
--- Null also where the JSON holds text that PostgreSQL cannot take apart, such as half a surrogate pair.
+-- Also null if the JSON contains text that PostgreSQL cannot parse, such as half a surrogate pair.
 create function json_field(p json, p_key text) returns json language plpgsql immutable as $$
 begin
   return p -> p_key;
@@ -22,7 +22,7 @@ end $$;
 create function at_time(p_ms bigint) returns timestamptz language sql immutable as
 $$ select to_timestamp(p_ms / 1000.0) $$;
 
--- The position in the list of event types, which only grows.
+-- By position in the list of event types, which only grows.
 create function event_type_name(p_type smallint) returns text language sql immutable as $$
   select (array['run_started', 'run_completed', 'run_failed', 'run_canceled', 'run_terminated', 'run_timed_out',
     'run_continued', 'step_started', 'step_attempt_failed', 'step_completed', 'step_failed', 'timer_created',

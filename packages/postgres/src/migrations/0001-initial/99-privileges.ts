@@ -1,4 +1,4 @@
 export const PRIVILEGES = String.raw`
--- The functions act with the rights of whoever migrated. Nobody may call them who was not told so (docs/postgresql.md).
+-- The functions run with the rights of the role that migrated. Only roles with an explicit grant may call them (docs/postgresql.md).
 do $$ begin execute format('revoke execute on all functions in schema %I from public', current_schema()); end $$;
 `;
