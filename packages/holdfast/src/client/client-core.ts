@@ -158,6 +158,9 @@ export class ClientCore {
     }
   }
 
+  /** For calls that write by themselves. Does nothing but in the core of a client that is part of a transaction. */
+  requireNoTransaction(_call: string): void {}
+
   /** The run id of a new run; `id` is the user's own id, if there is one. */
   newRunId(id: string | undefined): string {
     return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));

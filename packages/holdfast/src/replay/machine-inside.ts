@@ -8,6 +8,7 @@ import type { Context } from "./context/context.ts";
 import type { Scope } from "./context/scope.ts";
 import type { SeededRandom } from "./context/seeded-random.ts";
 import type { Divergence } from "./history/divergence.ts";
+import type { Failures } from "./history/failures.ts";
 import type { Outcome } from "./machine.ts";
 import type { AskInit, Op, OpHost, OpModule } from "./op.ts";
 import type { OpTable } from "./op-table.ts";
@@ -44,6 +45,9 @@ export interface MachineInside extends OpHost {
   /** Time of the event that opened this turn: what `ctx.now()` returns. */
   readonly turnAt: number;
   readonly seenSeq: number;
+  /** The event that the code had seen last when it last asked for an op. */
+  readonly askedSeq: number;
+  readonly failures: Failures;
   readonly currentScope: Scope;
 
   /** The scope of an op that is asked for through the ctx of the given scope. */

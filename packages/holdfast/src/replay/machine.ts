@@ -73,6 +73,8 @@ export type Outcome =
       readonly compensation: CompensationOutcome | null;
       /** The run was canceled before its code was called. */
       readonly neverCalled?: true;
+      /** The first failure that a person's retry takes back, by its seq. */
+      readonly retryFrom?: number | undefined;
     };
 
 export interface RetriedOutcome {

@@ -39,6 +39,7 @@ import { SeededRandom } from "./context/seeded-random.ts";
 import { DrivenMachine, startOf } from "./driven-machine.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { Failures } from "./history/failures.ts";
 import { passOver } from "./history/passed-over.ts";
 import { applyRetry, endForRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
@@ -64,6 +65,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   // Assigned only in this file: the machine's parts see them through MachineInside, where they are read-only.
   turnIsRecorded = false;
   seenSeq = 0;
+  askedSeq = 0;
   turnAt: number;
   currentScope: Scope = this.root;
 
@@ -74,6 +76,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #turnIsNew = false;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
+  #failures: Failures | undefined;
 
   constructor(params: MachineParams, code: RunCode) {
     super(params);
@@ -107,6 +110,11 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return this.#random;
   }
 
+  get failures(): Failures {
+    this.#failures ??= new Failures((error) => this.code.retryRun?.(error, this.retries + 1) ?? false);
+    return this.#failures;
+  }
+
   // Driving ---------------------------------------------------------------------------------------------------------
 
   /** Calls the workflow function. */
@@ -132,7 +140,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
       if (role === "command") {
         return this.#diverge(event, notAskedFault(event));
       }
-      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history goes on.");
+      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history continues.");
       if (role === "delivered") return this.#deliver(event);
       if (!this.#applyNote(event)) return false;
     }
@@ -203,6 +211,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (canceled && !module.evenCanceled) return this.#refuse(canceled);
     const op = newOp(id, module, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
+    this.askedSeq = this.seenSeq;
     module.asked(op, name, init, this);
     op.gate = this.unwritten.nextSeq - 1;
     return op.promise;
@@ -377,6 +386,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
+    if (event.type === "step_failed") this.failures.add(op, event);
     op.module.settle(op, event, this);
     return true;
   }

@@ -59,7 +59,11 @@ describe("ctx.race", () => {
       cause: {
         code: "race_failed",
         message: "Every branch of ctx.race failed; the first: first",
-        cause: { name: "AggregateError", data: { errors: [{ message: "first" }, { message: "second" }] } },
+        cause: {
+          name: "AggregateError",
+          message: "first; second",
+          data: { errors: [{ message: "first" }, { message: "second" }] },
+        },
       },
     });
   });

@@ -1,11 +1,11 @@
 /**
- * Calls as transactions. SQLite works synchronously, so that a call is one transaction in one macrotask, and calls of one
- * process never meet. They meet other processes at the write lock.
+ * Runs calls as transactions. SQLite is synchronous, so a call is one transaction in one macrotask, and calls of one process
+ * never contend with each other. They contend with other processes for the write lock.
  *
  * Invariants
- *  T1. The event loop is never blocked by somebody else's lock for longer than BUSY_WAIT_MS (connection.ts): a call that
- *      finds the lock taken gives up its macrotask and tries again after a timer.
- *  T2. Writes run in the order of the calls. Reads need no lock and wait for nobody.
+ *  T1. Another process's lock never blocks the event loop for longer than BUSY_WAIT_MS (connection.ts): a call that finds
+ *      the lock taken ends its macrotask and tries again after a timer.
+ *  T2. Writes run in the order of the calls. Reads need no lock and never wait for writes.
  *  T3. A call has committed before its promise is resolved and before its hints are announced.
  */
 import { type Clock, HoldfastError, type Random } from "holdfast/adapter";
@@ -15,13 +15,13 @@ import type { Connection } from "../database/connection.ts";
 import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
 import type { HintLog } from "../hint-log.ts";
 
-/** After this long without getting a single transaction through, a call fails. */
+/** A call fails if no transaction of this process has gone through for this long. */
 export const BUSY_PATIENCE_MS = 10_000;
 const RETRY_MS_FIRST = 1;
 const RETRY_MS_MAX = 25;
-/** So many tries follow each other quickly: most locks are another process's flush, which is over in milliseconds. */
+/** How many times to try again quickly: most locks are another process's flush, which takes milliseconds. */
 const QUICK_TRIES = 10;
-/** For this long after it has met a lock a process leaves a gap between its own writes; else the others would hardly ever get in. */
+/** For this long after it met a lock, a process leaves gaps between its writes; otherwise the others would hardly ever get the lock. */
 const COURTESY_MS = 100;
 const GAP_MS = 1;
 
@@ -47,7 +47,7 @@ export class Transactions {
   #reads = 0;
   /** When a transaction last went through. */
   #passedAt = Number.NEGATIVE_INFINITY;
-  /** When somebody else's lock was last in the way. */
+  /** When another process's lock was last in the way. */
   #contendedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #whenIdle: (() => void) | undefined;
@@ -70,7 +70,7 @@ export class Transactions {
     });
   }
 
-  /** Lets what was asked for end; whatever is asked for later is refused. */
+  /** Waits for the calls made so far; refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#writes.length + this.#reads === 0) return;
@@ -117,7 +117,7 @@ export class Transactions {
     this.#noteIdle();
   }
 
-  /** False: somebody else has the lock, try again. */
+  /** False: another process has the lock, try again. */
   #settles(job: Job): boolean {
     const { clock, file } = this.#params;
     try {
@@ -135,7 +135,7 @@ export class Transactions {
     return true;
   }
 
-  /** Spread out, because processes that wait in step meet again. */
+  /** Randomized, because processes that wait in step collide again. */
   #pauseMs(job: Job): number {
     job.failures += 1;
     this.#contendedAt = this.#params.clock.monotonic();

@@ -1,9 +1,9 @@
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
+import { endError } from "../context/cancellation.ts";
 import type { Context } from "../context/context.ts";
 import type { Cursor } from "../history/cursor.ts";
-import { failedOps } from "../history/retries.ts";
 import type { MachineParams, Outcome } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { RunCode } from "../run-code.ts";
@@ -29,15 +29,16 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
     if (!machine.inTurn) return settledOutside(machine, error);
     const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
     if (bug) return machine.violate(bug);
-    const forgets = failedOps(error);
-    const retried = forgets.length > 0 && !machine.root.canceled && !cursor.compensates();
+    const { failures } = machine;
+    const retried = failures.explain(error) && !machine.root.canceled && !cursor.compensates();
     if (retried && code.retryRun?.(error, machine.retries + 1)) {
       // Steps in progress are not released: their results belong to the next run attempt.
-      machine.conclude({ type: "retried", error, forgets });
+      machine.conclude({ type: "retried", error, forgets: failures.forgets(error, machine.askedSeq) });
       return;
     }
     const compensation = await machine.compensations.run();
-    finish(machine, { type: "failed", error, compensation });
+    const retryFrom = failures.retryFrom(error, machine.askedSeq);
+    finish(machine, { type: "failed", error: endError(machine, error), compensation, retryFrom });
   }
 }
 

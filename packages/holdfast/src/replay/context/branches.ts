@@ -2,6 +2,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../../errors/option-checks.ts";
 import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
 import { shownValue } from "../../errors/shown-value.ts";
+import { bugIn, reportLostBug } from "../code/workflow-bug.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { cancelScope } from "./cancellation.ts";
 import { type Branch, type Branches, ContinueAsNew, type ParallelOptions } from "./context.ts";
@@ -47,7 +48,10 @@ export async function runParallel(
     };
     const settle = (branch: ScopedBranch, result: PromiseSettledResult<unknown>): void => {
       settled.set(branch.key, result);
-      if (failed) return;
+      if (failed) {
+        if (result.status === "rejected") reportLostBug(machine, "ctx.parallel", branch.key, result.reason);
+        return;
+      }
       const leaves = result.status === "rejected" && isInstance(result.reason, ContinueAsNew);
       if (result.status === "rejected" && (!collect || leaves)) {
         failed = true;
@@ -83,29 +87,33 @@ export async function runRace(machine: MachineInside, scope: Scope, branches: Br
           // Branches that finished second in the same turn have lost, too.
           for (const other of scoped) if (other !== branch) machine.signals.giveBack(other.scope);
           cancelAll(machine, scoped, branch, "another branch of ctx.race was first");
+          for (const [key, error] of errors) reportLostBug(machine, "ctx.race", key, error);
           resolve({ winner: Array.isArray(branches) ? Number(branch.key) : branch.key, value });
         },
         (error) => {
-          if (over) return;
+          if (over) return reportLostBug(machine, "ctx.race", branch.key, error);
           errors.set(branch.key, error);
           const leaves = isInstance(error, ContinueAsNew);
           if (errors.size < scoped.length && !leaves) return;
           over = true;
           if (leaves) return reject(error);
-          // A race that was canceled from outside must still look canceled.
-          const outer = branch.scope.parent?.cancellation();
-          const all = scoped.map((l) => errors.get(l.key));
-          reject(
-            outer ??
-              new HoldfastError(
-                "race_failed",
-                `Every branch of ctx.race failed; the first: ${readText(all[0], "message") ?? describeValue(all[0])}`,
-                { cause: new AggregateError(all) },
-              ),
-          );
+          const failure = raceFailure(scoped.map(({ key }) => errors.get(key)));
+          // A race that was canceled from outside must still look canceled, unless that brought a bug to light.
+          const outer = bugIn(failure) === undefined ? branch.scope.parent?.cancellation() : undefined;
+          reject(outer ?? failure);
         },
       );
     }
+  });
+}
+
+function raceFailure(errors: readonly unknown[]): HoldfastError {
+  const first = readText(errors[0], "message") ?? describeValue(errors[0]);
+  return new HoldfastError("race_failed", `Every branch of ctx.race failed; the first: ${first}`, {
+    cause: new AggregateError(
+      errors,
+      errors.map((error) => readText(error, "message") ?? describeValue(error)).join("; "),
+    ),
   });
 }
 

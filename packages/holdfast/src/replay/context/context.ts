@@ -140,7 +140,8 @@ export interface Context<I = unknown> {
   /** Search attributes: readable and filterable from outside. */
   set(attributes: Attributes): void;
   /**
-   * True in code that runs for the first time; false in turns that earlier code has finished, whatever the run waits for.
+   * True in code that runs for the first time; false in turns that earlier code has finished, whatever the run waits
+   * for. The answer is per place, not per run: for changes that belong together ask once, and keep the answer in a variable.
    */
   patched(id: string): boolean;
   /**
