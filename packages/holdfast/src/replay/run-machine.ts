@@ -140,7 +140,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
       if (role === "command") {
         return this.#diverge(event, notAskedFault(event));
       }
-      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history goes on.");
+      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history continues.");
       if (role === "delivered") return this.#deliver(event);
       if (!this.#applyNote(event)) return false;
     }

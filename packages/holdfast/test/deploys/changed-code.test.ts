@@ -102,7 +102,7 @@ describe("code that does not match the history of a run", () => {
         await step(ctx, "charge");
         return "done";
       },
-      ["the workflow function has ended, but its history goes on", "recorded, not asked for: mail"],
+      ["the workflow function has ended, but its history continues", "recorded, not asked for: mail"],
     ],
   ];
 
