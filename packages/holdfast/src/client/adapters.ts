@@ -9,9 +9,8 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { invalidOption } from "../errors/option-checks.ts";
+import { listOf } from "../errors/option-checks.ts";
 import { knownScheme, schemeOf } from "../errors/shown-url.ts";
-import { shownValue } from "../errors/shown-value.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import type { OpenStore, StoreAdapter } from "../ports/open-store.ts";
 
@@ -34,13 +33,14 @@ export interface PackageLoader {
   readonly application: readonly string[];
 }
 
+export const areAdapters = listOf(requireAdapter);
+
 export async function openStoreOf(
   url: string,
   adapters: readonly StoreAdapter[] = [],
   loader: PackageLoader = nodeLoader(),
 ): Promise<OpenStore> {
-  if (!Array.isArray(adapters)) throw invalidOption("connect", "adapters", `is ${shownValue(adapters)}, not an array`);
-  adapters.forEach(requireAdapter);
+  areAdapters(adapters, "connect", "adapters");
   const scheme = schemeOf(url);
   const given = adapters.find(({ schemes }) => scheme !== undefined && schemes.includes(scheme));
   if (given) return given.openStore;
@@ -100,7 +100,7 @@ function nodeLoader(): PackageLoader {
   };
 }
 
-function requireAdapter(adapter: StoreAdapter): void {
+function requireAdapter(adapter: unknown): void {
   const { name, schemes, openStore } = (adapter ?? {}) as Partial<StoreAdapter>;
   if (typeof name === "string" && Array.isArray(schemes) && typeof openStore === "function") return;
   const hint = typeof adapter === "function" ? "a function: call it, as in adapters: [sqlite()]" : "not an adapter";

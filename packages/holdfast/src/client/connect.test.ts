@@ -25,6 +25,17 @@ test.each([
   expect(text).not.toContain("hunter2");
 });
 
+test.each([{}, "sqlite", [{}], null])(
+  "adapters that are no list of adapters are refused for any URL: %j",
+  async (adapters) => {
+    for (const url of ["memory:", "file:app.db"])
+      await expect(connect(url, { adapters: adapters as never })).rejects.toMatchObject({
+        code: "invalid_option",
+        message: expect.stringMatching(/^connect: .*adapters/),
+      });
+  },
+);
+
 describe.each([
   ["file:app.db", "@holdfast/sqlite"],
   ["sqlite:app.db", "@holdfast/sqlite"],

@@ -5,7 +5,6 @@ import { limitPayloads } from "../codec/limited-codec.ts";
 import { DEFAULT_NAMESPACE } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
-  checkedLater,
   checkOptions,
   isFunction,
   isName,
@@ -26,7 +25,7 @@ import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemEnvironment } from "../system/environment.ts";
 import { systemRandom } from "../system/random.ts";
-import { KNOWN_URLS, openStoreOf } from "./adapters.ts";
+import { areAdapters, KNOWN_URLS, openStoreOf } from "./adapters.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
 import { consoleLogger } from "./console-logger.ts";
@@ -49,7 +48,7 @@ const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   telemetry: isTelemetry,
   redact: isFunction,
   limits: optionsOf(LIMIT_OPTIONS),
-  adapters: checkedLater,
+  adapters: areAdapters,
 };
 
 /** Named memory stores are shared by all clients of this process. */

@@ -6,7 +6,7 @@ import {
   requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
-import { assertAttributes } from "../errors/attribute-checks.ts";
+import { assertAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -67,7 +67,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   const version = options.version ?? definition?.version ?? DEFAULT_VERSION;
   const runId = core.newRunId(options.id);
   const id = options.id ?? runId;
-  const attributes = options.attributes ?? {};
+  const attributes = options.attributes === undefined ? {} : storedAttributes(options.attributes);
   const priority = options.priority ?? definition?.priority ?? 0;
   const timeoutMs =
     options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
@@ -85,20 +85,33 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
     attributes,
   };
   if (options.delay !== undefined) run.startDelayMs = readDelay(options.delay, timeoutMs, where);
-  if (options.startAt !== undefined) run.startAt = options.startAt.getTime();
+  if (options.startAt !== undefined) run.startAt = readStartAt(core, options.startAt, timeoutMs, where);
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
   return definition?.inputSchema ? withCheckedInput(core, run, definition, input) : withInput(core, run, input);
 }
 
-/** The timeout counts from the start, so a timeout shorter than the delay would leave the run no time at all. */
 function readDelay(delay: Duration, timeoutMs: number | undefined, where: string): number {
   const delayMs = requireDuration(delay, where, "delay");
-  if (timeoutMs === undefined || delayMs === 0 || delayMs < timeoutMs) return delayMs;
+  requireTimeToRun(delayMs, timeoutMs, where, "delay");
+  return delayMs;
+}
+
+function readStartAt(core: ClientCore, startAt: Date, timeoutMs: number | undefined, where: string): number {
+  const at = startAt.getTime();
+  if (timeoutMs !== undefined) requireTimeToRun(at - core.ports.clock.now(), timeoutMs, where, "startAt");
+  return at;
+}
+
+/** The timeout counts from the start, so a timeout shorter than the wait would leave the run no time at all. */
+function requireTimeToRun(waitMs: number, timeoutMs: number | undefined, where: string, option: string): void {
+  if (timeoutMs === undefined || waitMs <= 0 || waitMs < timeoutMs) return;
+  const wait = formatDuration(Math.round(waitMs));
+  const [shown, what] = option === "delay" ? [wait, "the delay"] : [`${wait} from now`, "the wait"];
   throw invalidOption(
     where,
-    "delay",
-    `is ${formatDuration(delayMs)}, but the timeout of the run is ${formatDuration(timeoutMs)}, counted from the start including the delay: ` +
-      "the run could never begin. Give it a timeout longer than the delay",
+    option,
+    `is ${shown}, but the timeout of the run is ${formatDuration(timeoutMs)}, counted from the start including ${what}: ` +
+      `the run could never begin. Give it a timeout longer than ${what}`,
   );
 }
 

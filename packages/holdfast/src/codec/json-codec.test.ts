@@ -267,6 +267,43 @@ function* numbers(): Generator<number> {
 }
 
 /** As query builders are: it is not sent before it is awaited. */
+describe("an instance of a class that extends a built-in one", () => {
+  class Tags extends Set<string> {}
+  class Table extends Map<string, number> {}
+  class Rows extends Array<number> {}
+  class SortedRows extends Rows {}
+  class Day extends Date {}
+  class Link extends URL {}
+
+  it.each([
+    ["Tags", "Set", new Tags(["a"])],
+    ["Table", "Map", new Table([["a", 1]])],
+    ["Rows", "Array", Rows.from([1, 2])],
+    ["SortedRows", "Array", SortedRows.from([])],
+    ["Day", "Date", new Day(0)],
+    ["Link", "URL", new Link("https://example.com")],
+  ])("is refused with its path: %s", (name, base, value) => {
+    expect(refusal({ at: [value] }).message).toBe(
+      `input.at[0] is an instance of class ${name}, and would come back without its methods (store a plain ${base}, or give the class a toJSON): it cannot be stored`,
+    );
+    expect(roundTrip(Object.assign(new Error("no"), { at: value }))).toMatchObject({ message: "no" });
+  });
+
+  it("is stored as what its own toJSON returns", () => {
+    class Money extends Map<string, number> {
+      toJSON(): unknown {
+        return [...this];
+      }
+    }
+    expect(roundTrip(new Money([["EUR", 1]]))).toEqual([["EUR", 1]]);
+  });
+
+  it("is not what a built-in one of another realm is", () => {
+    const text = "[[1], new Map([[1, 2]]), new Set([1]), new Date(0), /x/g]";
+    expect(roundTrip(runInNewContext(text))).toEqual([[1], new Map([[1, 2]]), new Set([1]), new Date(0), /x/g]);
+  });
+});
+
 class Query {
   // biome-ignore lint/suspicious/noThenProperty: that is what it is about
   then(): void {}

@@ -117,6 +117,7 @@ function isPlainJson(value: unknown, depth: number): boolean {
 }
 
 function isPlainList(values: readonly unknown[], depth: number): boolean {
+  if (Object.getPrototypeOf(values) !== Array.prototype) return false;
   for (let index = 0; index < values.length; index++) if (!isPlainJson(values[index], depth)) return false;
   return true;
 }

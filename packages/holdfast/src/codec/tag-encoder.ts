@@ -47,6 +47,8 @@ export function encodeTags(value: unknown, where: string): unknown {
   }
 }
 
+type ToJson = (this: object, key: string) => unknown;
+
 class TagEncoder {
   readonly #where: string;
   readonly #path: PathSegment[] = [];
@@ -113,8 +115,12 @@ class TagEncoder {
   }
 
   #container(value: object): unknown {
-    if (Array.isArray(value)) return this.#list(value);
-    const isPlain = hasPlainPrototype(value);
+    const isList = Array.isArray(value);
+    if (isList && Object.getPrototypeOf(value) === Array.prototype) return this.#list(value);
+    const isPlain = !isList && hasPlainPrototype(value);
+    const extended = isPlain || this.#errors > 0 ? undefined : extendedBuiltIn(value);
+    if (extended !== undefined) return this.#extension(value, extended);
+    if (isList) return this.#list(value);
     const special = isPlain ? undefined : this.#special(value);
     if (special !== undefined) return special;
     const toJson: unknown = (value as { toJSON?: unknown }).toJSON;
@@ -122,7 +128,19 @@ class TagEncoder {
       if (!isPlain && this.#errors === 0) throw this.refusal(whatInstance(value));
       return this.#fields(value);
     }
-    const stands: unknown = toJson.call(value, this.#lastKey());
+    return this.#standIn(value, toJson as ToJson);
+  }
+
+  /** An instance of a class that extends a built-in one: it would come back as a plain one. */
+  #extension(value: object, builtIn: object): unknown {
+    const toJson: unknown = (value as { toJSON?: unknown }).toJSON;
+    const isOwn = typeof toJson === "function" && toJson !== (builtIn as { toJSON?: unknown }).toJSON;
+    if (isOwn) return this.#standIn(value, toJson as ToJson);
+    throw this.refusal(whatInstance(value, nameOf(builtIn)));
+  }
+
+  #standIn(value: object, toJson: ToJson): unknown {
+    const stands = toJson.call(value, this.#lastKey());
     // As in JSON.stringify, toJSON is not called on the result of toJSON.
     if (typeof stands !== "object" || stands === null) return this.encode(stands);
     if (Array.isArray(stands)) return this.#list(stands);
@@ -243,15 +261,39 @@ function hasPlainPrototype(value: object): boolean {
 }
 
 /**
+ * The prototype of the array, Map, Set, Date, RegExp or URL that the value's class extends; undefined if it extends none. The
+ * prototypes of built-in classes, of any realm, inherit from Object.prototype alone.
+ */
+function extendedBuiltIn(value: object): object | undefined {
+  const { isMap, isSet, isDate, isRegExp } = types;
+  const isBuiltIn =
+    Array.isArray(value) || isMap(value) || isSet(value) || isDate(value) || isRegExp(value) || value instanceof URL;
+  if (!isBuiltIn) return undefined;
+  const first = prototypeOf(value);
+  let builtIn = first;
+  for (let next = builtIn && prototypeOf(builtIn); next && prototypeOf(next); next = prototypeOf(next)) builtIn = next;
+  return builtIn === null || builtIn === first ? undefined : builtIn;
+}
+
+function prototypeOf(value: object): object | null {
+  return Object.getPrototypeOf(value) as object | null;
+}
+
+/**
  * Why an instance is refused: it would be stored as {} or lose its methods, and the loss would show only much later.
  */
-function whatInstance(value: object): string {
+function whatInstance(value: object, builtIn?: string): string {
   if (typeof (value as { then?: unknown }).then === "function") return "is a promise (is an await missing?)";
-  const maker: unknown = (value as { constructor?: unknown }).constructor;
-  const name = typeof maker === "function" ? maker.name : "";
-  const advice = "(store a plain object, such as { ...value }, or give the class a toJSON)";
+  const name = nameOf(value);
+  const plain = builtIn === undefined ? "object, such as { ...value }" : builtIn;
+  const advice = `(store a plain ${plain}, or give the class a toJSON)`;
   if (name === "Object") return `inherits from another object ${advice}`;
   return `is an instance of ${name === "" ? "a class" : `class ${name}`}, and would come back without its methods ${advice}`;
+}
+
+function nameOf(value: object): string {
+  const maker: unknown = (value as { constructor?: unknown }).constructor;
+  return typeof maker === "function" ? maker.name : "";
 }
 
 /** Objects without parts. `tag` can be forged; the methods of the prototype then throw. */

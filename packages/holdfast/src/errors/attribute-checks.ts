@@ -23,3 +23,8 @@ export function assertAttributes(attributes: Attributes, where: string): void {
       );
   }
 }
+
+/** As every store keeps them: their JSON has no -0. A copy, so that the caller's object can change. */
+export function storedAttributes(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, value === 0 ? 0 : value]));
+}

@@ -81,6 +81,15 @@ describe("a duration that cannot be read", () => {
   });
 });
 
+describe("a worker without a queue", () => {
+  test("is refused: it could claim nothing", async () => {
+    const t = await openEngine(job);
+    const error = await refusal(async () => t.client.worker({ workflows: [job], queues: [] }));
+    expect(error.code).toBe("invalid_option");
+    expect(error.message).toContain("worker: queues is an empty list. Name at least one queue");
+  });
+});
+
 describe("a duration of more than 100 years", () => {
   test.each<[string | object]>([["36526 days"], ["6000 weeks"], [{ days: 36_526 }]])(
     "is refused as too long: %j",

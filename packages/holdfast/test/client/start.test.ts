@@ -1,6 +1,6 @@
 import { type StartOptions, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { openEngine, openFleet } from "../lab/fleet.ts";
+import { ahead, openEngine, openFleet } from "../lab/fleet.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -148,14 +148,18 @@ describe("start", () => {
   test("whose timeout is over before it may begin, ends as timed_out without a call of its code", async () => {
     let calls = 0;
     const late = workflow("late", async () => ++calls);
-    const t = await openEngine(late);
-    const startAt = new Date(t.clock.now() + HOUR_MS);
-    const run = await t.client.start(late, undefined, { startAt, timeout: "1s" });
+    const fleet = openFleet();
+    const { clock } = fleet;
+    await fleet.worker({ workflows: [late] });
+    const startAt = new Date(clock.now() + HOUR_MS);
+    // A client whose clock is right refuses this.
+    const client = fleet.client({ clock: ahead(clock, 1) });
+    const run = await client.start(late, undefined, { startAt, timeout: "1s" });
     await run.signal(signal<null>("hurry"), null);
-    await expect(run.result()).rejects.toMatchObject({ code: "run_timed_out" });
-    expect(t.clock.now()).toBe(startAt.getTime() - HOUR_MS + 1000);
+    await expect(clock.until(run.result(), "1h")).rejects.toMatchObject({ code: "run_timed_out" });
+    expect(clock.now()).toBe(startAt.getTime() - HOUR_MS + 1000);
     expect(await run.describe()).toMatchObject({ status: "timed_out", compensation: null });
-    await t.clock.advance("2h");
+    await clock.advance("2h");
     expect(calls).toBe(0);
   });
 
@@ -171,6 +175,33 @@ describe("start", () => {
     });
     expect(await t.client.count()).toBe(0);
     expect(await (await t.client.start(brief, undefined, { delay: "2s", timeout: "3s" })).result()).toBe("done");
+  });
+
+  test("with a startAt that its timeout does not outlast is refused, too", async () => {
+    const brief = workflow({ name: "brief", timeout: "1 day" }, async () => "done");
+    const t = await openEngine(brief);
+    const at = (hours: number) => new Date(t.clock.now() + hours * HOUR_MS);
+    await expect(t.client.start(brief, undefined, { startAt: at(24) })).rejects.toMatchObject({
+      code: "invalid_option",
+      message: expect.stringContaining(
+        "startAt is 1d from now, but the timeout of the run is 1d, counted from the start",
+      ),
+    });
+    await expect(t.client.start(brief, undefined, { startAt: at(2), timeout: "1h" })).rejects.toMatchObject({
+      code: "invalid_option",
+    });
+    expect(await t.client.count()).toBe(0);
+    for (const hours of [-48, 0, 23])
+      expect(await (await t.client.start(brief, undefined, { startAt: at(hours) })).result()).toBe("done");
+  });
+
+  test("with the attribute -0 has the attribute 0, as in every store, also from ctx.set", async () => {
+    const set = workflow("set", async (ctx) => ctx.set({ inside: -0 }));
+    const t = await openEngine(set);
+    const run = await t.client.start(set, undefined, { attributes: { outside: -0 } });
+    await run.result();
+    expect((await run.describe()).attributes).toEqual({ outside: 0, inside: 0 });
+    expect(await t.client.count({ attributes: { inside: -0 } })).toBe(1);
   });
 
   test("with a delay is not begun early by a signal, which waits for it", async () => {

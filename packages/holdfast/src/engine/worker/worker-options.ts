@@ -168,9 +168,18 @@ const areLabels: OptionCheck = (value, where, option) => {
   }
 };
 
+const areQueueNames = listOf(isName("queue name"));
+
+const areQueues: OptionCheck = (value, where, option) => {
+  areQueueNames(value, where, option);
+  if ((value as readonly string[]).length > 0) return;
+  const advice = "Name at least one queue, or leave the option out: the worker then serves the queues of its workflows";
+  throw invalidOption(where, option, `is an empty list. ${advice}`);
+};
+
 const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   workflows: listOf((value, where, option) => requireWorkflow(value, `${where}: ${option}`)),
-  queues: listOf(isName("queue name")),
+  queues: areQueues,
   concurrency: wholeNumber(1),
   lease: isDuration,
   labels: areLabels,

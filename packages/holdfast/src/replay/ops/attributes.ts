@@ -1,5 +1,5 @@
 /** `ctx.set`: search attributes, written to the run row by the commit that contains their event. */
-import { assertAttributes } from "../../errors/attribute-checks.ts";
+import { assertAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
 import type { Attributes } from "../../model/event.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpEvents } from "../op.ts";
@@ -9,6 +9,7 @@ export const ATTRIBUTE_EVENTS: OpEvents = { commands: ["attributes_set"], notes:
 export function setAttributes(machine: MachineInside, attributes: Attributes): void {
   machine.assertInTurn("ctx.set");
   assertAttributes(attributes, "ctx.set");
-  const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: { ...attributes } } });
-  if (event && event.seq > machine.recorded.length) machine.setAttributes(attributes);
+  const stored = storedAttributes(attributes);
+  const event = machine.command({ type: "attributes_set", op: null, meta: { attributes: stored } });
+  if (event && event.seq > machine.recorded.length) machine.setAttributes(stored);
 }
