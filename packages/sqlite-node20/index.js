@@ -1,3 +1,3 @@
-// The engines of package.json are why this package exists: npm, pnpm and Yarn 1 leave an optional dependency out where
-// they do not match, so that a Node that has node:sqlite does not download a second SQLite.
+// This package exists for the "engines" field in its package.json: npm, pnpm and Yarn 1 skip an optional dependency
+// whose engines do not match, so a Node that has node:sqlite does not download a second SQLite.
 export { DatabaseSync } from "@photostructure/sqlite";

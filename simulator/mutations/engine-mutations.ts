@@ -111,8 +111,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "keeps runs that it does not know from a claim whose answer was lost",
     file: "engine/lease/reconciler.ts",
-    find: "if (strangers.length === 0) return;",
-    replace: "if (strangers.length >= 0) return;",
+    find: "if (claims.length === 0) return;",
+    replace: "if (claims.length >= 0) return;",
     caughtBy: "nothing-lost",
   },
   {

@@ -1,4 +1,4 @@
-// How fast 500 live runs commit one event each, through the store and by a bare loop that inserts the same rows.
+// Measures how fast 500 live runs commit one event each: through the store, and in a bare loop that inserts the same rows.
 // Run it with: npx tsx --conditions=holdfast-source packages/sqlite/bench/commits.ts
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -20,7 +20,7 @@ type Measure = (file: string, durability: "sync" | "async") => Promise<Rate>;
 
 interface Rate {
   readonly perSecond: number;
-  /** Processor time of this process: what stays comparable on a busy machine. */
+  /** Processor time of this process, which stays comparable on a busy machine. */
   readonly cpuMicros: number;
 }
 

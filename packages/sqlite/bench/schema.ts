@@ -1,5 +1,5 @@
-// Which key the events table should have: appended under a key of its own with an index on (run, seq), or clustered on
-// (run, seq). 500 live runs, one event each per transaction, histories of up to 200 events.
+// Compares two keys for the events table: a key of its own with an index on (run, seq), or clustered on (run, seq).
+// 500 live runs, one event each per transaction, histories of up to 200 events.
 // Run it with: npx tsx --conditions=holdfast-source packages/sqlite/bench/schema.ts
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";

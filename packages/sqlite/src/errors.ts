@@ -1,4 +1,4 @@
-/** The one place that knows what the driver's errors mean. */
+/** The only file that knows what the driver's errors mean. */
 import { statSync } from "node:fs";
 import path from "node:path";
 import { HoldfastError, isHoldfastError } from "holdfast/adapter";
@@ -43,7 +43,7 @@ export interface ErrorPlace {
   readonly moment: "open" | "call" | "commit";
 }
 
-/** Another connection has the lock: the same statement may succeed later. */
+/** Another connection holds the lock: the same statement may succeed later. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === SQLITE.busy || code === SQLITE.locked || code === SQLITE.schemaChanged;
@@ -53,12 +53,12 @@ export function stillBusy(file: string, waitedMs: number, cause: unknown): Holdf
   const seconds = Math.round(waitedMs / 1000);
   return new HoldfastError(
     "store_unavailable",
-    `SQLite: another process has kept ${file} locked for ${seconds} s. Look for a program with an open transaction on it (sqlite3, a backup, a migration) and end that.`,
+    `SQLite: another process has kept ${file} locked for ${seconds} s. Find the program that has a transaction open on it (sqlite3, a backup, a migration) and end it.`,
     { data: { file }, cause },
   );
 }
 
-/** A file in which a check has found something wrong. */
+/** A check has found damage in the file. */
 export function damaged(file: string, found: string): HoldfastError {
   return new HoldfastError("store_refused", `SQLite: ${damageAdvice(file)}`, { data: { file, found } });
 }
@@ -67,7 +67,7 @@ function damageAdvice(file: string): string {
   return `${file} is damaged. Stop every process that uses it, keep a copy with its -wal file, then restore a backup or run: sqlite3 "${file}" .recover`;
 }
 
-/** What the driver threw, as an error that says what to do. Anything that is not the driver's passes unchanged. */
+/** Turns a driver error into one that says what to do. Any other error is returned unchanged. */
 export function storeError(error: unknown, place: ErrorPlace): unknown {
   const code = resultCode(error);
   if (code === undefined || isHoldfastError(error)) return error;
@@ -92,7 +92,7 @@ export function storeError(error: unknown, place: ErrorPlace): unknown {
     case SQLITE.full:
       return make(
         "store_unavailable",
-        `the disk of ${file} is full; nothing was written. Free some space: work goes on by itself.`,
+        `the disk of ${file} is full; nothing was written. Free some space: work then resumes without a restart.`,
       );
     case SQLITE.ioError:
       return make(
@@ -113,7 +113,7 @@ export function storeError(error: unknown, place: ErrorPlace): unknown {
   }
 }
 
-/** What does not go away by itself: callers need not wait for it. */
+/** Marks errors that do not go away without a person, so that callers do not wait for that. */
 function lasting(code: number): { readonly lasting?: true } {
   const { readOnly, perm, auth, notADatabase, corrupt } = SQLITE;
   return ([readOnly, perm, auth, notADatabase, corrupt] as number[]).includes(code) ? { lasting: true } : {};
@@ -122,7 +122,7 @@ function lasting(code: number): { readonly lasting?: true } {
 function withoutMeaning(cause: unknown, file: string): HoldfastError {
   const text = messageOf(cause);
   if (/no such (?:table|column)|has no column/.test(text)) {
-    const advice = "Restore the file, or name another one: Holdfast's tables there were changed from outside.";
+    const advice = "Another program changed Holdfast's tables. Restore the file, or use another one.";
     return new HoldfastError("store_refused", `SQLite: ${file}: ${text}. ${advice}`, { data: { file }, cause });
   }
   return new HoldfastError("invariant_broken", `SQLite: ${file}: ${text}`, { data: { file }, cause });
@@ -138,7 +138,7 @@ function cannotOpen(
   if (kindOf(folder) === "missing")
     return [
       "store_unavailable",
-      `${file} cannot be created: there is no folder ${folder}. Create it, or correct the URL.`,
+      `${file} cannot be created: the folder ${folder} does not exist. Create it, or correct the URL.`,
     ];
   if (kindOf(folder) === "other") return [refused, `${file} cannot be created: ${folder} is not a folder.`];
   return [refused, `${file} cannot be opened. Allow this process to read and write the file and its folder.`];
@@ -159,7 +159,7 @@ function resultCode(error: unknown): number | undefined {
   return code === "ERR_SQLITE_ERROR" ? codeByText(error.message) : undefined;
 }
 
-/** `all` of @photostructure/sqlite gives no number. SQLite's own texts do not change. */
+/** Errors of `all` in @photostructure/sqlite carry no number. SQLite's texts do not change. */
 function codeByText(message: string): number {
   return CODES_BY_TEXT.find(([text]) => message.includes(text))?.[1] ?? SQLITE.error;
 }

@@ -1,8 +1,8 @@
 /**
  * Hints for other processes: rows in the file, written in the transaction that they announce.
  *
- * The bell is the file's modification time, set after the commit. Watching the log file itself would ring too often (at every
- * page) and too early: its last page is written before the commit can be seen by others, and nothing is written after.
+ * The bell is the file's modification time, set after the commit. Watching the write-ahead log would ring too often (at every
+ * page) and too early: its last page is written before other processes can see the commit, and nothing is written after it.
  */
 import { utimesSync } from "node:fs";
 import type { Clock, Hint } from "holdfast/adapter";
@@ -10,22 +10,22 @@ import type { Call } from "./database/call.ts";
 import type { Connection } from "./database/connection.ts";
 import { sharedUuidBytes, uuidText } from "./database/uuid.ts";
 
-/** Readers that are further behind than this lose hints, which they can bear. */
+/** A reader that is further behind than this loses hints, which costs it time, not correctness. */
 const ROWS_KEPT = 256;
 const ROWS_PER_PRUNING = 64;
 
 export interface HintLogParams {
   readonly clock: Clock;
   readonly file: string;
-  /** Tells the rows of this connection from those of others. */
+  /** Distinguishes this connection's rows from those of others. */
   readonly source: number;
-  /** Gives hints to the subscribers of this process. */
+  /** Passes hints to the subscribers in this process. */
   readonly publish: (hints: readonly Hint[]) => void;
 }
 
 export class HintLog {
   readonly #params: HintLogParams;
-  /** All rows up to this number are known, or our own. */
+  /** All rows up to this number have been read, or are our own. */
   #seen = 0;
   #recorded = 0;
 
@@ -33,7 +33,7 @@ export class HintLog {
     this.#params = params;
   }
 
-  /** Hints from before this connection was made are no news. */
+  /** Hints from before this connection was opened are skipped. */
   begin(sql: Connection): void {
     this.#seen = lastNumber(sql);
   }
@@ -55,17 +55,17 @@ export class HintLog {
     this.ring();
   }
 
-  /** Others look for news. */
+  /** Makes other processes read the hints. */
   ring(): void {
     const seconds = this.#params.clock.now() / 1000;
     try {
       utimesSync(this.#params.file, seconds, seconds);
     } catch {
-      // The file is not ours, or gone: others find out when they look by themselves.
+      // The file belongs to another user, or is gone: other processes find out at their next poll.
     }
   }
 
-  /** What others have announced since the last time. */
+  /** The hints that other processes have written since the last call. */
   news({ sql }: Call): Hint[] {
     const { source } = this.#params;
     const rows = sql.all<{ number: number; hints: string }>(
@@ -77,7 +77,7 @@ export class HintLog {
   }
 }
 
-/** Answers the number of the row. */
+/** Returns the number of the row. */
 export function recordHints(sql: Connection, source: number, hints: readonly Hint[]): number {
   return sql.insert("insert into holdfast_hints (source, hints) values (?, ?)", source, encode(hints));
 }
@@ -86,7 +86,7 @@ function lastNumber(sql: Connection): number {
   return sql.get<{ last: number | null }>("select max(number) as last from holdfast_hints")?.last ?? 0;
 }
 
-/** Ends come in hundreds, so their run ids are packed: a flush that ends 500 runs is one row of some 11 kB. */
+/** Ends come by the hundreds, so their run ids are packed: a flush that ends 500 runs is one row of about 11 kB. */
 interface HintText {
   readonly hints: readonly Hint[];
   readonly ended: readonly (readonly [namespace: string, runIds: string])[];

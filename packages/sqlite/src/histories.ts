@@ -30,7 +30,7 @@ export function readHistories(call: Call, params: ReadHistoriesParams): HistoryE
   });
 }
 
-/** The time of the last event; 0 when there is none. */
+/** The time of the last event; 0 if there is none. */
 export function lastEventAt({ sql }: Call, runKey: number): number {
   const sqlText = "select at from holdfast_events where run_key = ? order by seq desc limit 1";
   return sql.get<{ at: number }>(sqlText, runKey)?.at ?? 0;

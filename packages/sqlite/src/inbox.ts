@@ -27,7 +27,7 @@ const UNCONSUMED = `
   select r.run_id as runId, m.number, m.kind, m.name, m.message_id as messageId, m.payload, m.at
   from holdfast_inbox m join holdfast_runs r on r.run_key = m.run_key
   where m.run_key = ? and m.number > ? order by m.number`;
-/** The runs of an id, newest first, until one belongs to the chain: nearly always the first that is looked at. */
+/** The runs of an id, newest first, until one belongs to the chain: nearly always the first. */
 const LAST_OF_CHAIN = `
   select r.run_key as runKey from holdfast_run_starts me
   join holdfast_run_starts s on s.namespace_key = me.namespace_key and s.id = me.id
@@ -61,7 +61,7 @@ function deliver(call: Call, message: DeliverMessage, inboxMax: number): Deliver
   return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
 }
 
-/** Follows a run that continued as new; nobody is there when its end was purged. */
+/** Follows a run that continued as new; finds no run if the end of the chain was purged. */
 function addressee(call: Call, to: RunRef): StateRow | undefined {
   const row = findState(call, to);
   if (row?.status !== CONTINUED) return row;
@@ -70,7 +70,7 @@ function addressee(call: Call, to: RunRef): StateRow | undefined {
   return last?.status === CONTINUED ? undefined : last;
 }
 
-/** The counter and the message's number are one act: the holder compares the counter when it lets the run go. */
+/** The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. */
 function accept(call: Call, row: StateRow, message: DeliverMessage): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;

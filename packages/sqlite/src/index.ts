@@ -1,4 +1,4 @@
-/** Holdfast's store on one SQLite file. `connect("file:app.db")` loads it by itself. */
+/** Holdfast's store on one SQLite file. `connect("file:app.db")` loads it automatically. */
 export { openStore, sqlite } from "./adapter.ts";
 export type { SqlValue } from "./database/driver.ts";
 export type { SqliteStoreOptions } from "./open-store.ts";

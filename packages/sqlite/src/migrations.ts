@@ -3,7 +3,7 @@ import type { Connection } from "./database/connection.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
 
 export interface Migration {
-  /** 1, 2, 3… without gaps. A migration that was ever released is never changed. */
+  /** 1, 2, 3… without gaps. A released migration is never changed. */
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -19,8 +19,8 @@ export interface MigrateParams {
 }
 
 /**
- * Brings the file to the newest version, or refuses it. The write lock decides who applies what is missing; the others
- * find it done. Throws the driver's error when the lock is taken: try again.
+ * Migrates the file to the newest version, or refuses it. The process that gets the write lock applies the missing migrations;
+ * the others then find nothing to do. Throws the driver's error if the lock is taken: the caller tries again.
  */
 export function migrate(sql: Connection, params: MigrateParams): void {
   const { mode, file, now, migrations = MIGRATIONS } = params;
@@ -35,7 +35,7 @@ export function migrate(sql: Connection, params: MigrateParams): void {
   }
   sql.script("begin immediate");
   try {
-    isUpToDate(sql, params, newest); // somebody newer may have come first
+    isUpToDate(sql, params, newest); // a process with a newer version may have migrated it first
     sql.script(
       "create table if not exists holdfast_migrations (version integer primary key, name text not null, applied_at integer not null) strict",
     );

@@ -1,20 +1,20 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Clock, Hint, Logger, Notifier, Timer } from "holdfast/adapter";
 
-/** Without a working watch the hints of other processes are looked for this often. */
+/** How often to poll for the hints of other processes when the file cannot be watched. */
 const POLL_MS = 1_000;
 
 export interface SqliteNotifierParams {
   readonly clock: Clock;
   readonly log: Logger;
   readonly file: string;
-  /** Whether other processes are listened to. */
+  /** Whether to receive hints from other processes. */
   readonly watch: boolean;
 }
 
 /**
- * Hints within the process directly, and from other processes when the file's bell rings (hint-log.ts). While nobody
- * rings, nothing is read.
+ * Passes on hints within the process directly, and those of other processes when the file's bell rings (hint-log.ts). Until
+ * it rings, nothing is read.
  */
 export class SqliteNotifier implements Notifier {
   readonly #params: SqliteNotifierParams;
@@ -30,7 +30,7 @@ export class SqliteNotifier implements Notifier {
     this.#params = params;
   }
 
-  /** From now on the hints of other processes are read with this. */
+  /** From now on, this function reads the hints of other processes. */
   listen(readNews: () => Promise<readonly Hint[]>): void {
     this.#readNews = readNews;
     if (this.#params.watch) this.#watch();
@@ -60,18 +60,21 @@ export class SqliteNotifier implements Notifier {
       this.#watcher = watch(file, { persistent: false }, () => this.#ring());
       this.#watcher.on("error", (error) => this.#pollInstead(error));
     } catch (error) {
-      log.debug({ file }, "no watch");
+      log.debug({ file }, "not watching the file");
       this.#pollInstead(error);
     }
   }
 
-  /** The system may have no watches left, or none at all for this file system. */
+  /** The system may have run out of watches, or may not support them on this file system. */
   #pollInstead(error: unknown): void {
     const { file, log, clock } = this.#params;
     this.#watcher?.close();
     this.#watcher = undefined;
     if (this.#closed || this.#poll) return;
-    log.warn({ file, error: String(error) }, `cannot watch the file; looking every ${POLL_MS} ms for hints of others`);
+    log.warn(
+      { file, error: String(error) },
+      `cannot watch the file; polling every ${POLL_MS} ms for hints from other processes`,
+    );
     const look = (): void => {
       this.#ring();
       this.#poll = clock.setTimer(POLL_MS, look);
@@ -93,7 +96,7 @@ export class SqliteNotifier implements Notifier {
       try {
         this.publish((await this.#readNews?.()) ?? []);
       } catch (error) {
-        // Whoever needs the news looks by itself, sooner or later.
+        // Hints may be lost: workers and waiting callers poll as well.
         this.#params.log.debug({ file: this.#params.file, error: String(error) }, "could not read hints");
       }
     } while (this.#rungMeanwhile && !this.#closed);

@@ -20,13 +20,13 @@ import { ApplicationTransactions } from "./transactions/application-transactions
 import { BUSY_PATIENCE_MS, Transactions } from "./transactions/transactions.ts";
 
 const RETRY_MS = 10;
-/** Whoever waits longer than this for a file that others have locked is told why. */
+/** After waiting this long for a locked file, a warning says why. */
 const NOTICE_MS = 3_000;
 
-/** Options of `openStore`, for whoever opens a store without `connect`. */
+/** Options of `openStore`, for code that opens a store without `connect`. */
 export interface SqliteStoreOptions extends OpenStoreOptions {
   /**
-   * Whether hints of other processes are listened to; a simulator has no other processes.
+   * Whether to receive hints from other processes; a simulator has no other processes.
    * @defaultValue `true`
    */
   readonly watch?: boolean;
@@ -35,11 +35,11 @@ export interface SqliteStoreOptions extends OpenStoreOptions {
 /** Opens `file:app.db`, and creates it if it does not exist. Its folder must exist. */
 export async function openStore(url: string, options: SqliteStoreOptions): Promise<OpenedStore> {
   const { store, notifier, place } = await openParts(url, options);
-  // Writes are made one after the other, in this process: a second flush under way would only make both smaller.
+  // Writes run one after the other in this process: a second flush in flight would only make both smaller.
   return { store, notifier, ...(place === undefined ? {} : { place }), commitsInFlightMax: 1 };
 }
 
-/** The same, with the connection, for tests that look behind the port. */
+/** The same, and returns the connection for tests that look behind the port. */
 export async function openParts(
   url: string,
   options: SqliteStoreOptions,
@@ -94,7 +94,7 @@ function prepare(sql: Connection, file: string, durability: Durability, mode: Mi
   requireSound(sql, file);
 }
 
-/** Others may be opening, creating or migrating the file at the same moment. */
+/** Other processes may be opening, creating or migrating the file at the same time. */
 async function untilFree(options: SqliteStoreOptions, file: string, attempt: () => void): Promise<void> {
   const { clock, random, log } = options;
   const began = clock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * The store on one SQLite file. A call is one transaction (transactions.ts) around one function of the file that is named for
- * its noun; these read as the memory store's do.
+ * The store on one SQLite file. A call is one transaction (transactions.ts) around one function from the file named after its
+ * noun. These functions read like those of the memory store.
  */
 import type * as port from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
@@ -44,7 +44,7 @@ export class SqliteStore implements port.Store {
     this.#whenClosed = whenClosed;
   }
 
-  /** This store as part of a transaction that the application has open on the same file. */
+  /** Store calls that join a transaction that the application has open on the same file. */
   join(db: ApplicationDatabase): port.JoinedCalls {
     return this.#applications.join(db);
   }

@@ -23,12 +23,12 @@ const MARK_GONE = `
 const HELD_BY_OFFLINE = `
   select r.run_key as runKey, w.died from holdfast_workers w join holdfast_runs r on r.held_by = w.worker_key
   where w.emptied = 0 and w.status = ? limit ?`;
-/** An offline worker only loses runs: once it holds none it never has to be looked at again. */
+/** An offline worker only loses runs: once it holds none, no sweep needs to check it again. */
 const MARK_EMPTIED = `
   update holdfast_workers as w set emptied = 1 where emptied = 0 and status = ?
     and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)`;
 const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
-/** A run that has begun may have something to clean up: it waits for a worker. */
+/** Only runs that never began: one that has may have something to clean up, so it waits for a worker. */
 const PAST_DEADLINE = `
   select run_key as runKey from holdfast_runs
   where deadline_at is not null and ended_at is null and deadline_at <= ? and started_at is null
@@ -38,7 +38,7 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const { sql, now } = call;
   const dead = params.gone ? markGone(call, params.gone) : sql.run(MARK_DEAD, OFFLINE, now, OFFLINE, now);
   const counts = { returned: 0, parked: 0 };
-  // One more than the limit, to know whether some are left.
+  // One more than the limit, to know whether more are left.
   const held = sql.all<{ runKey: number; died: number }>(HELD_BY_OFFLINE, OFFLINE, params.limit + 1);
   for (const { runKey, died } of held.slice(0, params.limit))
     counts[takeBack(call, stateByKey(call, runKey), died === 1, params)] += 1;
@@ -58,7 +58,7 @@ function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
   return dead;
 }
 
-/** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
+/** A run of an offline worker becomes due again, unless it has proved to kill workers. */
 function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams): "returned" | "parked" {
   const marks = {
     deaths: row.deaths,
@@ -87,6 +87,6 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
 
 function timeOut(call: Call, row: StateRow, params: SweepParams): void {
   raiseEpoch(call, row);
-  // It has never begun: it has no events.
+  // It never began, so it has no events.
   endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
 }

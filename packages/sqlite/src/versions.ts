@@ -78,7 +78,7 @@ export function listVersions({ sql }: Call, params: { namespace: string; workflo
   return rows.map(toRow);
 }
 
-/** Which version a start gets that leaves it open. For one call: nothing that it starts changes the versions. */
+/** The version of a start that names none. Computed once per call: starts do not change the versions. */
 export class VersionChoice {
   readonly #sql: Connection;
   readonly #versions = new Map<string, readonly StoredVersion[]>();

@@ -46,7 +46,7 @@ interface ListedWorker
   readonly died: number;
 }
 
-/** The worker of that id, if it is of that namespace. */
+/** The worker with that id, if it belongs to the namespace. */
 function workerIn(call: Call, { namespace, workerId }: WorkerRef): StoredWorker | undefined {
   const worker = find(call, workerId);
   return worker?.namespace === namespace ? worker : undefined;
@@ -56,12 +56,12 @@ function find({ sql }: Call, workerId: string): StoredWorker | undefined {
   return sql.get<StoredWorker>(BY_ID, uuidBytes(workerId));
 }
 
-/** For who has compared the namespace on the run: a worker holds only runs of its own. */
+/** For callers that have checked the run's namespace: a worker holds only runs of its own namespace. */
 export function workerKeyOf(call: Call, workerId: string): number | undefined {
   return find(call, workerId)?.workerKey;
 }
 
-/** Not offline. A lease that has run out counts only once a sweep has noticed it. */
+/** Not offline. An expired lease counts only once a sweep has noticed it. */
 export function liveWorker(call: Call, workerId: string): StoredWorker | undefined {
   const worker = find(call, workerId);
   return worker && worker.status !== OFFLINE ? worker : undefined;

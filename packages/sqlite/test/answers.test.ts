@@ -1,5 +1,5 @@
-// Starts and claims answer runs without reading all of them from the file. Whatever happened to a run before: what they say is
-// what is read afterwards.
+// Starts and claims return runs without reading all columns from the file. Whatever happened to a run before, they must return
+// what a read returns afterwards.
 import { SettableClock } from "@holdfast/conformance";
 import type { NewRun, RunCommit, Store, Transition } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -52,7 +52,7 @@ test("a run id that belongs to a run of another id is answered with that run; no
   expect(await store.runs.count({ namespace: "default", atMost: null })).toBe(1);
 });
 
-test("a claim answers what is in the file, whatever the run has been through", async () => {
+test("a claim returns what is in the file, whatever the run has been through", async () => {
   await start({ ...run(1), attributes: { color: "red" }, timeoutMs: 60_000 }, false);
   expect((await claim())[0]).toMatchObject({ status: "running", epoch: 1, attributes: { color: "red" } });
 
@@ -77,18 +77,18 @@ test("a claim answers what is in the file, whatever the run has been through", a
   await store.runs.resumeIfParked({ namespace: "default", runId: `${RUN}1` });
   expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
 
-  // Compensating, and let go of in the middle.
+  // Compensating, and suspended in the middle.
   await commit(4, 2, { type: "hold", status: "compensating" });
   await commit(4, 3, { type: "release" });
   expect((await claim())[0]).toMatchObject({ epoch: 5, status: "compensating" });
 
-  // Failed, and opened again.
+  // Failed, and reopened.
   await commit(5, 4, { ...FAILED, compensation: "compensated" });
   const event = { type: "run_retried", op: null } as const;
   await store.runs.reopenIfFailed({ run: { namespace: "default", runId: `${RUN}1` }, eventCount: 5, event });
   expect((await claim())[0]).toMatchObject({ eventCount: 6, compensation: null, error: null, endedAt: null });
 
-  // Its worker died; then it is tried alone.
+  // Its worker died; then it is claimed alone.
   clock.ms += 60_001;
   await store.workers.sweep(SWEEP);
   const other = `${WORKER.slice(0, -1)}b`;
@@ -138,7 +138,7 @@ async function read(runId: string) {
   return found;
 }
 
-/** One run; answered a second time when it is asked for again. */
+/** One run; a repeated claim returns it again. */
 async function claim(workerId = WORKER, solo = false) {
   claims += 1;
   const claimId = `01890000-0000-7000-8000-0000000001${String(claims).padStart(2, "0")}`;

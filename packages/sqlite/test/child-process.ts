@@ -5,9 +5,9 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 
 export interface RunningScript {
-  /** What the process has written so far, by lines. */
+  /** The lines that the process has written so far. */
   readonly lines: string[];
-  /** Resolves when it has written so many lines, or has ended. */
+  /** Resolves when it has written that many lines, or has ended. */
   wrote(count: number): Promise<void>;
   readonly ended: Promise<unknown>;
   kill(): Promise<unknown>;
@@ -20,7 +20,7 @@ export function killChildren(): void {
   children.clear();
 }
 
-/** Runs a script of this folder in a process of its own. */
+/** Runs a script from this folder in its own process. */
 export function runScript(script: string, ...args: string[]): RunningScript {
   const nodeArgs = ["--conditions=holdfast-source", "--import", "tsx", path.join(import.meta.dirname, script)];
   const child = spawn(process.execPath, [...nodeArgs, ...args], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,5 +1,5 @@
-// A process of its own that starts runs and commits events until it has done its share or is killed. For every commit that
-// the store has acknowledged it writes a line: the run and its newest event.
+// A separate process that starts runs and commits events until it has done its share or is killed. For every commit that
+// the store has acknowledged, it writes a line: the run and its newest event.
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { type HistoryEvent, type RunCommit, systemPorts, uuidV7 } from "holdfast/adapter";

@@ -59,11 +59,11 @@ test("a run survives a restart of its program and does no step twice", async () 
   expect(done).toEqual(["pack", "deliver by ship"]);
 });
 
-test("a file that another program keeps locked is told in the log, and is an error in the end", async () => {
+test("a file that another program keeps locked is logged, and finally an error", async () => {
   const file = folder.file("app.db");
   const other = await openDatabase(file);
   other.exec("begin exclusive");
-  // Nobody waits on this clock: time has passed as soon as somebody asks for it.
+  // This clock never waits: a timer fires as soon as it is set.
   let ms = 0;
   const setTimer = (delayMs: number, callback: () => void): Timer => {
     ms += delayMs;

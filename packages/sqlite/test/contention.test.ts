@@ -48,11 +48,11 @@ test("a call that finds the file locked tries again later, and reads go on meanw
   await clock.until(Promise.all(calls));
   expect(await names()).toEqual(["worker 1", "worker 2", "worker 3"]);
   const [first] = await Promise.all(calls);
-  // Not the time of the call: what was judged by the clock was judged under the lock.
+  // Not the time of the call: times are compared under the lock.
   expect(first?.now).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 4, 8) + 500);
 });
 
-test("a lock that nobody gives back makes calls fail after ten seconds, and nothing of them happens later", async () => {
+test("a lock that is never released makes calls fail after ten seconds, and none of them takes effect later", async () => {
   stranger.script("begin immediate");
   const calls = [register(1), register(2)];
   const outcomes = clock.until(Promise.allSettled(calls));
@@ -61,7 +61,7 @@ test("a lock that nobody gives back makes calls fail after ten seconds, and noth
       status: "rejected",
       reason: {
         code: "store_unavailable",
-        message: expect.stringMatching(/app\.db locked for 1\d s\. Look for a program with an open transaction/),
+        message: expect.stringMatching(/app\.db locked for 1\d s\. Find the program that has a transaction open/),
       },
     });
   }
@@ -73,7 +73,33 @@ test("a lock that nobody gives back makes calls fail after ten seconds, and noth
   expect(await names()).toEqual(["worker 3"]);
 });
 
-test("a reader that keeps an old snapshot open delays nobody", async () => {
+test("a lock that nobody gives back makes a call fail after ten seconds, also while reads pass", async () => {
+  stranger.script("begin immediate");
+  let failure: unknown;
+  const call = register(1).catch((error: unknown) => {
+    failure = error;
+  });
+  while (failure === undefined && clock.monotonic() < 30_000) {
+    expect(await clock.until(names())).toEqual([]);
+    await clock.advance("1s");
+  }
+  expect(failure).toMatchObject({ code: "store_unavailable" });
+  expect(clock.monotonic()).toBeLessThan(12_000);
+  stranger.script("rollback");
+  await call;
+});
+
+test("a repeated call that fails again says for how long the file has been locked in all", async () => {
+  stranger.script("begin immediate");
+  await clock.until(expect(register(1)).rejects.toThrow("locked for 10 s"));
+  await clock.until(expect(register(1)).rejects.toThrow("locked for 20 s"));
+  stranger.script("rollback");
+  await clock.until(register(1));
+  stranger.script("begin immediate");
+  await clock.until(expect(register(2)).rejects.toThrow("locked for 10 s"));
+});
+
+test("a reader that keeps an old snapshot open does not delay other calls", async () => {
   stranger.script("begin");
   stranger.all("select * from holdfast_workers");
   await register(1);

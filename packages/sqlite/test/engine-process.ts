@@ -1,4 +1,4 @@
-// A worker in a process of its own. It says what its steps do, and never finishes the last one: somebody has to kill it.
+// A worker in its own process. It prints what its steps do, and never finishes the last one: the test has to kill it.
 import { writeSync } from "node:fs";
 import process from "node:process";
 import { connect } from "holdfast";

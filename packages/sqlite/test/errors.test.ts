@@ -39,7 +39,7 @@ describe("opening", () => {
   test("a path in a missing folder says which folder is missing", async () => {
     await expect(openFile(folder.file("no/such/app.db"))).rejects.toMatchObject({
       code: "store_unavailable",
-      message: `SQLite: ${folder.file("no/such/app.db")} cannot be created: there is no folder ${folder.file("no/such")}. Create it, or correct the URL.`,
+      message: `SQLite: ${folder.file("no/such/app.db")} cannot be created: the folder ${folder.file("no/such")} does not exist. Create it, or correct the URL.`,
     });
   });
 
@@ -109,7 +109,7 @@ describe("opening", () => {
     for (let n = 1; n <= 50; n++) await start(first.store, n, 3_000);
     await first.store.close();
     damage(folder.file("app.db"), from, length);
-    // The clock stands still: whoever tried again would never come back.
+    // The clock stands still: a call that waited to try again would never return.
     await expect(openFile(folder.file("app.db"))).rejects.toMatchObject({
       code: "store_refused",
       message: expect.stringMatching(/app\.db is (?:damaged\. Stop every process|not an SQLite database)/),
@@ -138,7 +138,7 @@ describe("opening", () => {
   });
 });
 
-/** Permissions do not bind root: take them off for a while. */
+/** Permissions do not bind root: drop root for a while. */
 async function asNobody(work: () => Promise<void>): Promise<void> {
   const root = process.getuid?.() === 0;
   if (root) process.seteuid?.(65_534);
@@ -193,7 +193,7 @@ describe("at work", () => {
     await store.close();
   });
 
-  test("tables that somebody dropped", async () => {
+  test("tables that were dropped", async () => {
     const { store } = await openFile(folder.file("app.db"));
     const vandal = new Connection(await openDatabase(folder.file("app.db")));
     vandal.script("drop table holdfast_inbox");
@@ -204,7 +204,7 @@ describe("at work", () => {
       store.inbox.read({ runs: [{ namespace: "default", runId: runIdOf(1), after: 0 }] }),
     ).rejects.toMatchObject({
       code: "store_refused",
-      message: expect.stringMatching(/no such table: holdfast_inbox.* changed from outside/),
+      message: expect.stringMatching(/no such table: holdfast_inbox.* changed Holdfast's tables/),
     });
     await store.close();
   });
@@ -219,7 +219,7 @@ describe("at work", () => {
   });
 });
 
-/** Overwrites a part of the file; below 1 both numbers are shares of it. */
+/** Overwrites a part of the file; numbers below 1 are fractions of its size. */
 function damage(file: string, from: number, length: number): void {
   const { size } = statSync(file);
   const bytes = (part: number): number => Math.floor(part < 1 ? size * part : part);
@@ -248,8 +248,8 @@ describe("URLs", () => {
     ["file:app.db?mode=ro", "has parameters"],
     ["file://server/app.db", "names a host"],
     ["file:a\0b", "NUL"],
-    ["sqlite://bob:sesame@host/app.db", "looks as if it had a user and a password"],
-    ["file:bob:sesame@host/app.db", "looks as if it had a user and a password"],
+    ["sqlite://bob:sesame@host/app.db", "seems to contain a user and a password"],
+    ["file:bob:sesame@host/app.db", "seems to contain a user and a password"],
     ["sqlite://sesame%/app.db", "names a host"],
   ])("%s is refused", (url, what) => {
     expect(() => fileOf(url)).toThrow(

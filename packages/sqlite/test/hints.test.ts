@@ -37,7 +37,7 @@ function start({ store }: OpenedStore, n: number, queue = "q", hold = false): Pr
   });
 }
 
-/** Collects hints, and waits for one that a test expects. */
+/** Collects hints, and waits for the one that a test expects. */
 function listener(notifier: Notifier): { heard: Hint[]; until(isIt: (hint: Hint) => boolean): Promise<void> } {
   const heard: Hint[] = [];
   let look = (): void => {};

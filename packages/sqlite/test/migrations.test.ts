@@ -19,7 +19,7 @@ async function connectTo(name: string): Promise<Connection> {
   return connection;
 }
 
-/** Everything that the file says about its own shape. */
+/** The whole schema of the file. */
 async function schemaAfter(name: string, steps: readonly (readonly Migration[])[]): Promise<unknown> {
   const sql = await connectTo(name);
   for (const migrations of steps) migrate(sql, { mode: "auto", file: name, now: 1, migrations });
@@ -84,7 +84,7 @@ test('with "check" a file that is not up to date is refused, and one that is up 
   await (await openFile(folder.file("app.db"), { migrate: "check" })).store.close();
 });
 
-test("whoever comes second waits for the lock and finds the work done", async () => {
+test("the second process to migrate waits for the lock and finds the work done", async () => {
   const first = await connectTo("race.db");
   const second = await connectTo("race.db");
   first.script("begin immediate");

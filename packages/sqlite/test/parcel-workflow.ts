@@ -2,7 +2,7 @@ import { signal, workflow } from "holdfast";
 
 export const shipped = signal<{ carrier: string }>("shipped");
 
-/** Two steps with a wait between them. What the steps do to the world is up to the process that runs them. */
+/** Two steps with a wait between them. The process that runs them decides what the steps do. */
 export function parcelWorkflow(world: {
   pack(): string | Promise<string>;
   deliver(carrier: string): string | Promise<string>;

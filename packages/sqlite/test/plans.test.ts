@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openParts } from "../src/open-store.ts";
 import { silent, temporaryFolder } from "./sqlite-under-test.ts";
 
-/** Small tables that are read as a whole on purpose: there are as many lanes as kinds of work. And lists that a call passes along. */
+/** Scanned on purpose: small tables (one lane per kind of work), and lists that a call passes as a parameter. */
 const SCANNED_ON_PURPOSE = /^SCAN (?:holdfast_lanes|holdfast_migrations|sqlite_schema|json_each VIRTUAL TABLE .*)$/;
 
 const RUN = "01890000-0000-7000-8000-00000000000";
@@ -20,7 +20,7 @@ test("no statement of the store reads a whole table, however many runs there are
   const plans = connection.statements().map((sql) => ({ sql, steps: planOf(sql) }));
   const scans = plans.filter(({ steps }) => steps.some((step) => isScan(step)));
   expect(scans).toEqual([]);
-  // Lists come out of the index in their order; only runs of the same millisecond are sorted.
+  // Lists are read from the index in order; only runs of the same millisecond are sorted.
   const sorts = plans.filter(({ sql, steps }) => sql.includes("indexed by") && steps.some(isFullSort));
   expect(sorts).toEqual([]);
   expect(plans.filter(({ sql }) => sql.includes("indexed by")).length).toBeGreaterThan(10);

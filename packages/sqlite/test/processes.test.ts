@@ -16,7 +16,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** How far each run has come, by what the process was told. */
+/** How far each run has come, according to the commits acknowledged to the process. */
 function acknowledged(lines: readonly string[]): Map<string, number> {
   return new Map(
     lines.flatMap((line) => {

@@ -10,7 +10,7 @@ import { openStore, type SqliteStoreOptions } from "../src/open-store.ts";
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A folder of its own for a test's files; `remove` ends it. */
+/** A folder for one test's files; `remove` deletes it. */
 export function temporaryFolder(): { readonly path: string; file(name: string): string; remove(): void } {
   const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-sqlite-"));
   return {
@@ -22,7 +22,7 @@ export function temporaryFolder(): { readonly path: string; file(name: string): 
 
 let seeds = 0;
 
-/** Each connection has its own randomness, as processes have. */
+/** Each connection has its own randomness, as separate processes do. */
 export function newRandom(): Random {
   seeds += 1;
   return new SeededSource(seeds);

@@ -1,4 +1,4 @@
-/** What may go wrong around a transaction step on SQLite, where many share one commit. */
+/** What can go wrong around a transaction step on SQLite, where many share one commit. */
 import { type Client, connect, type HoldfastError, RunFailedError, workflow } from "holdfast";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Database, openDatabase } from "../src/database/driver.ts";
@@ -30,7 +30,7 @@ function notes(): string[] {
   return (app.prepare("select text from notes order by text").all() as { text: string }[]).map(({ text }) => text);
 }
 
-/** Runs of one step each, started together, so that their transactions are asked for at one moment. */
+/** Runs of one step each, started together, so that their transactions are requested at the same time. */
 async function together(steps: Readonly<Record<string, (tx: Tx) => unknown>>): Promise<Record<string, unknown>> {
   const one = workflow("one", (ctx, name: string) =>
     transaction(ctx, name, steps[name] as (tx: Tx) => string, { retry: "none" }),
@@ -72,7 +72,7 @@ describe("a transaction step that shares its commit with others", () => {
     expect(notes()).toEqual(["first", "known", "last"]);
   });
 
-  test("and goes on after SQLite has ended the transaction leaves nothing behind, and is told", async () => {
+  test("and continues after SQLite has ended the transaction leaves nothing behind, and gets an error that says so", async () => {
     app.exec("insert into notes (text) values ('known')");
     const results = await together({
       first: write("first"),
@@ -112,7 +112,7 @@ describe("a transaction step that shares its commit with others", () => {
 });
 
 describe("a transaction step", () => {
-  test("waits for somebody else's lock without counting that as an attempt", async () => {
+  test("waits for another process's lock without counting that as an attempt", async () => {
     app.exec("begin immediate");
     const asked = workflow("asked", (ctx) => transaction(ctx, "write", write("at last"), { retry: "none" }));
     const worker = client.worker({ workflows: [asked] });
@@ -149,7 +149,7 @@ describe("inTransaction", () => {
       app.exec("begin immediate");
       await inside.start(hello, end, { id: "r", queue: "new" });
       app.exec(end);
-      // Somebody else's names get the numbers that were given back.
+      // Another connection's names get the keys that the rollback freed.
       await client.start(hello, "other", { id: `other ${end}`, queue: `other ${end}` });
     }
     await client.worker({ workflows: [hello], queues: ["new"] }).start();

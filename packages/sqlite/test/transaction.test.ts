@@ -72,7 +72,7 @@ describe("a transaction step", () => {
     expect((await run.steps())[0]).toMatchObject({ op: "move", attempts: 3 });
   });
 
-  test("fails with the database's own error, and nothing of it has happened", async () => {
+  test("fails with the database's own error, and is rolled back", async () => {
     await client.worker({ workflows: [transfer] }).start();
     const failed = await client.run(transfer, 101).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(RunFailedError);
@@ -102,11 +102,53 @@ describe("a transaction step", () => {
     await client.worker({ workflows: [bad] }).start();
     expect(await client.run(bad)).toEqual([
       expect.stringContaining("returned a promise"),
-      expect.stringContaining('"COMMIT" is not for here'),
+      expect.stringContaining("COMMIT is not allowed inside a transaction step"),
       "1",
     ]);
-    expect(() => kept?.run("delete from accounts")).toThrow("used after its end");
+    expect(() => kept?.run("delete from accounts")).toThrow("tx was used after the transaction ended");
     expect(balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("refuses a text with more than one statement, and nothing of the step happens", async () => {
+    const spend = "update accounts set cents = 1 where name = 'ann'";
+    const texts = [
+      `${spend}; update accounts set cents = 2`,
+      `;; /* first */ ${spend} -- ;\n; this is not sql`,
+      `${spend};rollback`,
+      `${spend}\0; delete from accounts`,
+      "select 1 as one; select 2 as two",
+      "create trigger t after update on accounts begin select 1; select 2; end; select 3",
+    ];
+    const many = workflow("many", async (ctx, text: string) =>
+      transaction(ctx, "many", (tx) => {
+        tx.run("update accounts set cents = 7 where name = 'bob'");
+        for (const call of ["get", "all"] as const) expect(() => tx[call](text)).toThrow("more than one statement");
+        tx.run(text);
+      }),
+    );
+    await client.worker({ workflows: [many] }).start();
+    for (const text of texts) {
+      const failure = await client.run(many, text).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ cause: { recordedCode: "transaction_misused" } });
+      expect((failure as { cause: Error }).cause.message).toContain("Use one call for each statement");
+    }
+    expect(balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("takes one statement with semicolons in texts, names, comments and triggers, and after its end", async () => {
+    const one = workflow("one", (ctx) =>
+      transaction(ctx, "one", (tx) => {
+        tx.run('create table "a;b" (`c;` text, [d;] text);; -- done; really\n /* and; this');
+        tx.run(
+          "create trigger copy after insert on \"a;b\" begin update accounts set cents = 3; update accounts set cents = 4 where name = 'bob;'; end;",
+        );
+        tx.run("insert into \"a;b\" values ('it''s; fine', ?) /* ; */ ;\n", ";");
+        return tx.all('; select * from "a;b" -- the end;');
+      }),
+    );
+    await client.worker({ workflows: [one] }).start();
+    expect(await client.run(one)).toEqual([{ "c;": "it's; fine", "d;": ";" }]);
+    expect(balances()).toEqual({ ann: 3, bob: 3 });
   });
 
   test("many at once, next to other steps, share few commits and lose nothing", async () => {
@@ -202,6 +244,48 @@ describe("inTransaction", () => {
     app.exec("commit");
     await client.worker({ workflows: [relay] }).start();
     expect(await run.result()).toEqual([true, null, false, true]);
+  });
+
+  test("refuses at once what cannot be part of the transaction, and leaves the run alone", async () => {
+    await client.start(waiting, undefined, { id: "w" });
+    app.exec("begin immediate");
+    const inside = inTransaction(client, app);
+    const started = await inside.start(waiting, undefined, { id: "new" });
+    for (const handle of [inside.get("w"), inside.get(waiting, "w"), inside.get("missing"), started])
+      for (const call of ["terminate", "retry", "resume"] as const)
+        await expect(handle[call]()).rejects.toMatchObject({
+          code: "not_supported",
+          message: expect.stringMatching(new RegExp(`^inTransaction: ${call}\\(\\) .*after the commit.*hf\\.get`)),
+        });
+    expect(await inside.get("w").status()).toBe("pending");
+    await inside.get("w").cancel();
+    app.exec("rollback");
+    expect(await client.get("w").status()).toBe("pending");
+    await client.get("w").terminate();
+    expect(await client.get("w").status()).toBe("terminated");
+  });
+
+  test("knows every call of a run handle as part of the transaction, as a read, or as refused", async () => {
+    app.exec("begin immediate");
+    const handle = await inTransaction(client, app).start(waiting);
+    app.exec("rollback");
+    const joined = ["cancel", "signal"];
+    const reads = ["describe", "history", "result", "runId", "status", "steps"];
+    const refused = ["resume", "retry", "terminate"];
+    const calls = Object.getOwnPropertyNames(Object.getPrototypeOf(handle)).filter((name) => name !== "constructor");
+    expect(calls.sort()).toEqual([...joined, ...reads, ...refused].sort());
+  });
+
+  test("is refused for anything but a client and a connection", async () => {
+    const invalid = (part: string) =>
+      expect.objectContaining({ code: "invalid_option", message: expect.stringContaining(part) });
+    for (const wrong of [null, undefined, {}, "hf", connect])
+      expect(() => inTransaction(wrong as never, app)).toThrow(invalid("inTransaction: the client is"));
+    for (const wrong of [null, undefined, "app.db"])
+      expect(() => inTransaction(client, wrong as never)).toThrow(invalid("inTransaction: the connection is"));
+    expect(() => inTransaction(client, {} as never)).toThrow(
+      invalid("inTransaction: the connection has no exec, prepare"),
+    );
   });
 
   test("is refused without an open transaction, and for another file", async () => {

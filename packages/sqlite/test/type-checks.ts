@@ -30,9 +30,9 @@ export async function transactionsThatDoNotCompile(hf: Client, ctx: Context): Pr
   const db = new DatabaseSync("orders.db");
   // @ts-expect-error the input is missing
   await inTransaction(hf, db).start(echo);
-  // @ts-expect-error the function does its work at once
+  // @ts-expect-error the function must be synchronous
   await transaction(ctx, "read", async (tx) => tx.get("select 1"));
-  // @ts-expect-error a transaction happens exactly once: there is nothing to say about crashes
+  // @ts-expect-error a transaction happens exactly once, so it has no onCrash
   await transaction(ctx, "read", (tx) => tx.get("select 1"), { onCrash: "fail" });
   // @ts-expect-error there is no such unit
   await transaction(ctx, "read", (tx) => tx.get("select 1"), { timeout: "1 secnd" });

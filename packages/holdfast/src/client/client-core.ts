@@ -2,7 +2,7 @@ import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { backoff, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
+import { backoff, type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -17,13 +17,17 @@ import type {
   RunRef,
   StartOutcome,
   StartRun,
+  StartRunsParams,
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 
-/** A call fails with `store_unavailable` after about this many failures in a row (about 20 seconds). */
-const FAILURES_MAX = 10;
+/**
+ * A call that has been repeated for this long is not sent again. A store may be patient itself, before it reports a failure:
+ * by time, and not by the number of failures, the whole call takes about 20 seconds on any store.
+ */
+const CALL_PATIENCE_MS = 15_000;
 const BATCH_SIZE_MAX = 500;
 const BUSY_TRIES_MAX = 10;
 
@@ -31,16 +35,18 @@ const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
 );
 
+type HoldBy = NonNullable<StartRunsParams["holdBy"]>;
+
 interface StartItem {
   readonly start: StartRun;
-  readonly holdBy: string | undefined;
+  readonly holdBy: HoldBy | undefined;
 }
 
 interface StartGroup {
   readonly items: StartItem[];
   readonly ids: Set<string>;
   /** The worker that claims the runs with a hold. */
-  workerId: string | undefined;
+  holdBy: HoldBy | null;
 }
 
 /** What a client and its run handles share. */
@@ -82,16 +88,15 @@ export class ClientCore {
   async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
     const groups: StartGroup[] = [];
     for (const item of items) {
-      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), workerId: undefined };
+      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
       if (group.items.length === 0) groups.push(group);
       group.items.push(item);
       group.ids.add(item.start.run.id);
-      group.workerId ??= item.holdBy;
+      if (item.holdBy) group.holdBy ??= { workerId: item.holdBy.workerId, claimId: item.holdBy.claimId };
     }
     const outcomes = new Map<StartItem, StartOutcome>();
     for (const group of groups) {
-      const { workerId } = group;
-      const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
+      const { holdBy } = group;
       const starts = group.items.map((item) => item.start);
       const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
       if (groups.length === 1) return result.outcomes;
@@ -156,6 +161,9 @@ export class ClientCore {
     }
   }
 
+  /** For calls that write by themselves. Does nothing but in the core of a client that is part of a transaction. */
+  requireNoTransaction(_call: string): void {}
+
   /** The run id of a new run; `id` is the user's own id, if there is one. */
   newRunId(id: string | undefined): string {
     return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));
@@ -180,7 +188,7 @@ export class ClientCore {
 
   async readHistory(run: Run): Promise<HistoryEvent[]> {
     this.life.assertOpen();
-    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run));
+    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run, this.#giveUp));
   }
 
   /** The same for a call about one run whose row another transaction may have locked. */
@@ -193,10 +201,10 @@ export class ClientCore {
     return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  readonly #giveUp = (failures: number, error: unknown): boolean =>
-    this.life.over || failures >= FAILURES_MAX || isLasting(error);
+  readonly #giveUp: GiveUp = (_failures, error, waitedMs) =>
+    this.life.over || waitedMs >= CALL_PATIENCE_MS || isLasting(error);
 }
 
-function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {
-  return !ids.has(start.run.id) && (workerId === undefined || holdBy === undefined || workerId === holdBy);
+function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {
+  return !ids.has(start.run.id) && (holdBy === null || wanted === undefined || holdBy.workerId === wanted.workerId);
 }

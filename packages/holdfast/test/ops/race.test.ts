@@ -131,7 +131,7 @@ describe("ctx.race", () => {
     const race = workflow("race", (ctx) => ctx.race({}));
     const t = await openEngine(race);
     await expect(t.run(race)).rejects.toMatchObject({
-      cause: { cause: { code: "invalid_option", message: "ctx.race: there is no branch to wait for." } },
+      cause: { cause: { code: "invalid_option", message: "ctx.race: there are no branches." } },
     });
   });
 });

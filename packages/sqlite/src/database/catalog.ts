@@ -15,8 +15,8 @@ export interface Lane {
 const LANE = "select lane_id as laneId, namespace, queue, workflow, version, priority from holdfast_lanes";
 
 /**
- * Names, lanes and ids of workers by their keys. None of them ever changes or goes, so what was read once stays true; only what a
- * call that was rolled back has added must be forgotten.
+ * Names, lanes and worker ids by key. They are never changed or deleted, so an entry stays valid once it has been read. Only
+ * entries that a rolled-back call added must be forgotten.
  */
 export class Catalog {
   readonly #sql: Connection;
@@ -36,7 +36,7 @@ export class Catalog {
     this.#workerIds.clear();
   }
 
-  /** Undefined for a name that no run has. */
+  /** Undefined if no run has this name. */
   findNameKey(name: string): number | undefined {
     const known = this.#nameKeys.get(name);
     if (known !== undefined) return known;
@@ -81,7 +81,7 @@ export class Catalog {
     return laneId;
   }
 
-  /** The id of a worker, by its key. */
+  /** A worker's id, by its key. */
   workerId(workerKey: number): string {
     const known = this.#workerIds.get(workerKey);
     if (known !== undefined) return known;
@@ -93,7 +93,7 @@ export class Catalog {
     return workerId;
   }
 
-  /** Read anew each time: another process may have added some. */
+  /** Read again each time: another process may have added some. */
   lanesOf(namespace: string): Lane[] {
     return this.#sql.all<Lane>(`${LANE} where namespace = ? order by priority desc`, namespace);
   }

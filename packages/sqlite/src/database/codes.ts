@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType, HoldfastError, type RunStatus, type WorkerStatus } from "holdfast/adapter";
 
-/** Statuses as the file keeps them. Numbers are never given a second meaning; closed ones are above CLOSED_FROM. */
+/** Status numbers as stored in the file. A number never changes its meaning; closed ones are above CLOSED_FROM. */
 const STATUS_CODES: Readonly<Record<RunStatus, number>> = {
   pending: 1,
   running: 2,
@@ -59,5 +59,5 @@ export function eventTypeName(code: number): EventType {
 
 function known<T>(value: T | undefined, what: string, given: unknown): T {
   if (value !== undefined) return value;
-  throw new HoldfastError("invariant_broken", `SQLite store: ${given} is no ${what} that this version knows`);
+  throw new HoldfastError("invariant_broken", `SQLite store: this version does not know the ${what} ${given}`);
 }

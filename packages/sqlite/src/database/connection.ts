@@ -1,30 +1,31 @@
 import type { Durability } from "holdfast/adapter";
 import type { Columns, Database, SqlValue, Statement } from "./driver.ts";
+import { requireOneStatement } from "./one-statement.ts";
 
-/** The longest that SQLite may wait for a lock by itself. It waits by sleeping, event loop and heartbeats included. */
+/** How long SQLite itself may wait for a lock. It sleeps meanwhile, which blocks the event loop and the heartbeats. */
 const BUSY_WAIT_MS = 2;
 const CACHE_KIB = 32 * 1024;
-/** A burst may let the log grow; afterwards it is cut back to this. */
+/** A burst may let the log grow; afterwards it is truncated to this size. */
 const LOG_BYTES_KEPT = 64 * 1024 * 1024;
 
 const FOREIGN_STATEMENTS_MAX = 200;
 
-/** `quick`: the driver's `get` may be asked of a statement that answers no rows. Some drivers of applications refuse that. */
+/** `quick`: the driver allows `get` on a statement that returns no rows. Some drivers that applications use refuse it. */
 export interface ConnectionOptions {
   readonly quick: boolean;
 }
 
 /**
- * A connection with its prepared statements. All of it is synchronous.
+ * A connection with its prepared statements. Everything is synchronous.
  *
- * Most of the time of a small statement is spent on the way between JavaScript and SQLite, and most of that on the object that the
- * driver makes for the answer. What is asked for every run of a flush therefore uses `columns` and `execute`.
+ * A small statement spends most of its time between JavaScript and SQLite, and most of that on the object that the driver
+ * creates for the answer. Statements that run once per run of a flush therefore use `columns` and `execute`.
  */
 export class Connection {
   readonly #db: Database;
   readonly #quick: boolean;
   readonly #statements = new Map<string, Statement>();
-  /** Apart from the others: how a statement answers is a property of the statement. */
+  /** Kept apart from the others: whether rows are arrays is a setting of the statement. */
   readonly #columnStatements = new Map<string, ColumnStatement>();
   readonly #foreign = new Map<string, Statement>();
 
@@ -33,13 +34,13 @@ export class Connection {
     this.#quick = quick;
   }
 
-  /** What every connection needs before anything else. Answers the journal mode that the file could be brought to. */
+  /** Settings that every connection needs first. Returns the journal mode that SQLite could set. */
   configure(durability: Durability): string | undefined {
     this.#db.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`);
     const mode = this.get<{ journal_mode: string }>("pragma journal_mode = wal")?.journal_mode;
     // "normal" leaves commits in the operating system's cache until the next checkpoint; the file stays consistent.
     this.#db.exec(`pragma synchronous = ${durability === "async" ? "normal" : "full"}`);
-    if (durability === "sync") this.#db.exec("pragma fullfsync = on"); // macOS: past the cache of the disk as well
+    if (durability === "sync") this.#db.exec("pragma fullfsync = on"); // macOS: flushes the disk's own cache as well
     this.#db.exec(`pragma cache_size = -${CACHE_KIB}`);
     this.#db.exec(`pragma journal_size_limit = ${LOG_BYTES_KEPT}`);
     return mode;
@@ -66,44 +67,45 @@ export class Connection {
     return arrays ? (rows as Columns[]) : rows.map(columnsOf);
   }
 
-  /** For statements that answer nothing. */
+  /** For statements that return no rows. */
   execute(sql: string, ...values: SqlValue[]): void {
     if (this.#quick) this.#prepare(sql).get(...values);
     else this.#prepare(sql).run(...values);
   }
 
-  /** Answers how many rows were changed. */
+  /** Returns how many rows were changed. */
   run(sql: string, ...values: SqlValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes);
   }
 
-  /** Answers the integer key of the row that was inserted. */
+  /** Returns the integer key of the inserted row. */
   insert(sql: string, ...values: SqlValue[]): number {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
   }
 
-  /** The same for a statement that may insert nothing; then null. */
+  /** The same for a statement that may insert nothing; null if it did not. */
   insertIfNew(sql: string, ...values: SqlValue[]): number | null {
     const { changes, lastInsertRowid } = this.#prepare(sql).run(...values);
     return Number(changes) === 0 ? null : Number(lastInsertRowid);
   }
 
-  /** A statement of the application's own: its text may be new every time, so only a few are kept. */
+  /** One statement of the application. Its text may be new every time, so only a few are cached. */
   foreign<T>(sql: string, use: (statement: Statement) => T): T {
     const known = this.#foreign.get(sql);
     if (known) return use(known);
     const statement = this.#db.prepare(sql);
+    requireOneStatement(sql, (part) => this.#prepares(part));
     if (this.#foreign.size >= FOREIGN_STATEMENTS_MAX) this.#foreign.clear();
     this.#foreign.set(sql, statement);
     return use(statement);
   }
 
-  /** Several statements at once, without values. */
+  /** Several statements at once, without parameters. */
   script(sql: string): void {
     this.#db.exec(sql);
   }
 
-  /** Some errors make SQLite end a transaction by itself; what comes after that would commit statement by statement. */
+  /** Some errors make SQLite end the transaction; later statements would then commit one by one. */
   get inTransaction(): boolean {
     if (this.#db.isTransaction !== undefined) return this.#db.isTransaction;
     try {
@@ -115,12 +117,12 @@ export class Connection {
     return false;
   }
 
-  /** Ends whatever transaction is open; SQLite has ended it by itself after some errors. */
+  /** Ends the open transaction, if SQLite has not already ended it because of an error. */
   rollback(): void {
     try {
       this.#db.exec("rollback");
     } catch {
-      // There was none.
+      // No transaction was open.
     }
   }
 
@@ -130,12 +132,12 @@ export class Connection {
   }
 
   close(): void {
-    // The last connection moves the log into the file by itself, but @photostructure/sqlite keeps a closed connection alive
-    // until its statements are collected as garbage. Where others are at work, this does nothing.
+    // The last connection to close moves the log into the file, but @photostructure/sqlite keeps a closed connection alive
+    // until its statements are garbage-collected. While other connections are in use, this does nothing.
     try {
       this.#db.exec("pragma wal_checkpoint(truncate)");
     } catch {
-      // A damaged file, a full disk: the log stays, and whoever opens the file next reads it.
+      // A damaged file or a full disk: the log stays, and the next connection to open the file reads it.
     }
     this.#statements.clear();
     this.#columnStatements.clear();
@@ -150,6 +152,16 @@ export class Connection {
     this.#statements.set(sql, statement);
     return statement;
   }
+
+  #prepares(sql: string): boolean {
+    try {
+      this.#db.prepare(sql);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #prepareColumns(sql: string): ColumnStatement {
     const known = this.#columnStatements.get(sql);
     if (known) return known;
@@ -164,7 +176,7 @@ export class Connection {
 
 interface ColumnStatement {
   readonly statement: Statement;
-  /** Whether it answers arrays by itself. */
+  /** Whether the driver can return rows as arrays. */
   readonly arrays: boolean;
 }
 

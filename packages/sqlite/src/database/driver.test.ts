@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loadFallback } from "./driver.ts";
 
-test("a Node without SQLite and without the package that stands in for it is told what to install, and why", async () => {
+test("a Node without SQLite and without the package that stands in for it gets an error that says what to install, and why", async () => {
   const cause = new Error("Cannot find package '@holdfast/sqlite-node20'");
   const { message } = await loadFallback(() => Promise.reject(cause)).then(
     () => expect.unreachable(),

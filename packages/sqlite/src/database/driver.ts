@@ -1,13 +1,13 @@
 /**
  * The SQLite driver: `node:sqlite` where this Node has it, otherwise a package with the same interface. Nothing else in
- * this package knows which one it is; what they throw is translated in errors.ts.
+ * this package knows which one is in use; errors.ts translates what they throw.
  */
 import { isBuiltin } from "node:module";
 import process from "node:process";
 import { HoldfastError } from "holdfast/adapter";
 import { loadQuietly } from "./quiet-load.ts";
 
-/** A value of SQLite, as statements take it and rows hold it. */
+/** An SQLite value, as a parameter or in a row. */
 export type SqlValue = null | number | string | Uint8Array;
 
 /** The columns of a row, in the order of the statement. */
@@ -28,10 +28,10 @@ export interface Database {
   close(): void;
 }
 
-/** No bytes, at an address: Node 22 stores an empty array whose memory is at none as null. */
+/** Zero bytes of allocated memory: Node 22 stores an empty array without allocated memory as null. */
 const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0);
 
-/** A payload as a value, which stays one when it is empty. */
+/** A payload as a parameter; an empty payload must not become null. */
 export function blob(payload: Uint8Array): Uint8Array {
   return payload.length === 0 ? NO_BYTES : payload;
 }
@@ -55,7 +55,7 @@ function builtIn(): unknown {
   return loadQuietly(() => process.getBuiltinModule(BUILT_IN));
 }
 
-/** `load` stands for import(). A name that is no literal is left alone by bundlers: a bundle cannot hold a native driver. */
+/** `load` stands for import(). Bundlers ignore a name that is not a literal: a bundle cannot hold a native driver. */
 export async function loadFallback(load = (name: string): unknown => import(name)): Promise<unknown> {
   try {
     return await load(FALLBACK);

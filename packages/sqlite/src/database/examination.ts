@@ -1,12 +1,12 @@
-/** What can be known of a file when it is opened: better to hear of it then than at the first write. */
+/** Checks a file when it is opened, so that a problem shows at once and not at the first write. */
 
 import { damaged } from "../errors.ts";
 import type { Connection } from "./connection.ts";
 
-/** Checking takes about 2 ms per MiB, and the process waits for it: larger files are only looked into. */
+/** A check takes about 2 ms per MiB and blocks the process, so larger files get only a quick look. */
 const CHECKED_BYTES_MAX = 32 * 1024 * 1024;
 
-/** SQLite opens a file that may only be read all the same, and begins a transaction on it; only a write is refused. */
+/** SQLite opens a read-only file without an error and even begins a transaction on it; only a write is refused. */
 export function requireWritable(sql: Connection): void {
   sql.script("begin immediate");
   try {
@@ -16,7 +16,7 @@ export function requireWritable(sql: Connection): void {
   }
 }
 
-/** Throws if our tables, or their indexes, are damaged. Those of the application are its own business. */
+/** Throws if Holdfast's tables or their indexes are damaged. The application's tables are not checked. */
 export function requireSound(sql: Connection, file: string): void {
   const tables = sql.all<{ name: string }>(
     "select name from sqlite_schema where type = 'table' and name like 'holdfast\\_%' escape '\\' order by name",

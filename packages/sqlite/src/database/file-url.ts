@@ -12,20 +12,21 @@ export function fileOf(url: string): string {
   if (rest === ":memory:") throw fault("has no file; for a store in memory use memory:");
   if (hasCredentials(rest))
     throw fault(
-      "looks as if it had a user and a password in it, which a file does not have; if the @ belongs to its name, write file:/// and %40 for it",
+      "seems to contain a user and a password, which a file does not have; if the @ is part of its name, write file:/// and %40 instead of it",
     );
-  if (/[?#]/.test(rest)) throw fault('has parameters ("?" or "#"), which it cannot have; use the options of connect()');
+  if (/[?#]/.test(rest))
+    throw fault('has parameters ("?" or "#"), which are not supported; use the options of connect()');
   if (rest.includes("\0")) throw fault("contains a NUL character");
   if (!rest.startsWith("//")) return path.resolve(rest);
   try {
     return fileURLToPath(`file:${rest}`);
   } catch {
-    // The error of Node repeats the whole URL.
+    // Node's error repeats the whole URL.
     throw fault("names a host, or is not encoded as a URL; use file:app.db or file:///data/app.db");
   }
 }
 
-/** Says nothing of the URL itself: it may hold a password, if it was meant for another store. */
+/** The message must not show the URL: it may hold a password, if it was meant for another store. */
 function fault(what: string): HoldfastError {
   const example = 'Write it like "file:app.db" or "file:/data/app.db".';
   return new HoldfastError("invalid_option", `connect: the URL of the SQLite file ${what}. ${example}`, {

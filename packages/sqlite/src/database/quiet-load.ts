@@ -1,9 +1,9 @@
 import process from "node:process";
 
-/** Node 22 says this once per process, to people who have chosen a store and not a driver. */
+/** Node 22 warns of this once per process, but users have chosen a store, not a driver. */
 const SQLITE_IS_EXPERIMENTAL = "SQLite is an experimental feature";
 
-/** Loads the driver of Node without the warning that it is experimental. Every other warning is passed on. */
+/** Loads Node's driver without the warning that it is experimental. Every other warning is passed on. */
 export function loadQuietly<T>(load: () => T): T {
   const { emitWarning } = process;
   const own = Object.getOwnPropertyDescriptor(process, "emitWarning");
@@ -13,7 +13,7 @@ export function loadQuietly<T>(load: () => T): T {
     if (!text.startsWith(SQLITE_IS_EXPERIMENTAL)) Reflect.apply(emitWarning, process, values);
   }) as typeof emitWarning;
   try {
-    // At once, without a promise: nobody else's warning can come in between.
+    // Synchronous, so no other warning can be emitted in between.
     return load();
   } finally {
     if (own) Object.defineProperty(process, "emitWarning", own);

@@ -2,7 +2,7 @@ import { HoldfastError } from "holdfast/adapter";
 
 const NO_BYTES = new Uint8Array(0);
 const DASH = 0x2d;
-/** For characters that are no hexadecimal digits. */
+/** For characters that are not hexadecimal digits. */
 const WRONG = 0x100;
 
 const DIGITS = Uint16Array.from({ length: 128 }, (_, code) => {
@@ -10,7 +10,7 @@ const DIGITS = Uint16Array.from({ length: 128 }, (_, code) => {
   return Number.isNaN(digit) ? WRONG : digit;
 });
 
-/** Sixteen bytes; none at all for a text that is no UUID, which then matches nothing. */
+/** Sixteen bytes; zero bytes for a text that is not a UUID, which then matches nothing. */
 export function uuidBytes(text: string): Uint8Array {
   const bytes = new Uint8Array(16);
   return readUuid(text, bytes) ? bytes : NO_BYTES;
@@ -19,14 +19,14 @@ export function uuidBytes(text: string): Uint8Array {
 const shared = new Uint8Array(16);
 
 /**
- * The same, in memory that the next call overwrites: for a statement that is run at once, and copies it. A driver moves a new array out of
- * the heap before it can read it, which costs more than the search for a run.
+ * The same, in memory that the next call overwrites, for a statement that runs at once and copies the bytes. The driver must
+ * move a new array out of the heap before it can read it, which costs more than finding the run.
  */
 export function sharedUuidBytes(text: string): Uint8Array {
   return readUuid(text, shared) ? shared : NO_BYTES;
 }
 
-/** Without copies of parts of the text: this happens for every run of every flush. */
+/** Does not copy parts of the text: this runs for every run of every flush. */
 function readUuid(text: string, into: Uint8Array): boolean {
   if (text.length !== 36) return false;
   let seen = 0;
@@ -64,7 +64,7 @@ export function uuidText(bytes: Uint8Array): string {
   return uuidOfHex(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex"));
 }
 
-/** From 32 digits in lower case. */
+/** From 32 lower-case digits. */
 export function uuidOfHex(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -1,14 +1,14 @@
 /**
- * The first schema. What shapes it:
+ * The first schema. The reasons for its shape:
  *
- * - Every table begins with `holdfast_`, so that it can live in a program's own file.
- * - Inside, a run is an integer (`run_key`), given in the order of creation: runs that live at the same time are neighbours,
- *   and a flush of 500 runs rewrites some 15 pages of `holdfast_runs`.
+ * - Every table's name begins with `holdfast_`, so that the tables can share a file with the application's own.
+ * - Internally, a run is an integer (`run_key`), assigned in the order of creation: runs that are live at the same time are
+ *   neighbors, and a flush of 500 runs rewrites about 15 pages of `holdfast_runs`.
  * - Events are appended under a key of their own and found by (run_key, seq) through an index. A table clustered on
  *   (run_key, seq) dirties a page per run: bench/schema.ts measures both.
- * - A commit that keeps the run changes no indexed column. Payloads are apart from the rows that are rewritten.
- * - `holdfast_runs_due` begins with all that a claim filters on. Namespace, queue, workflow, version and priority never
- *   change, so they are interned as a lane, and the head of every lane is one probe, however many runs sleep.
+ * - A commit that keeps the run held changes no indexed column. Payloads are not in the rows that are rewritten.
+ * - `holdfast_runs_due` begins with everything a claim filters on. Namespace, queue, workflow, version and priority never
+ *   change, so they are interned as a lane. Finding the head of a lane is one probe, no matter how many runs sleep.
  */
 export const INITIAL = `
 create table holdfast_names (
@@ -82,7 +82,7 @@ create table holdfast_run_ends (
   output       blob
 ) strict;
 
--- For searching; read from holdfast_runs.attributes.
+-- For searching only; attributes are read from holdfast_runs.attributes.
 create table holdfast_attributes (
   run_key integer not null,
   name    text not null,

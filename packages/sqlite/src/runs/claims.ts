@@ -43,14 +43,14 @@ export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult 
   const found = findDue(call, params, lanesOf(call, params));
   const [compensating, running] = [statusCode("compensating"), statusCode("running")];
   if (found.taken.length > 0) {
-    // One statement for all: what a statement costs by itself is more than what it does to a run.
+    // One statement for all: the fixed cost of a statement is larger than its cost per run.
     const runKeys = JSON.stringify(found.taken);
     sql.execute(HOLD, workerKey, holder.claimId, Number(params.solo), now, compensating, running, runKeys);
   }
   return answer(call, found, holder);
 }
 
-/** What this code has parked last begins with its identity, and is not even looked at. */
+/** If this code was the last to park a run, the list begins with its identity, and the run is not even read. */
 const PARKED_BY_OTHERS = `
   select run_key from holdfast_runs
   where lane_id = ? and parked_by >= ? and parked_by < ? and ended_at is null and status = ? and suspect = 0
@@ -65,9 +65,9 @@ export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): T
   const found: number[] = [];
   for (const { laneId, workflow, version } of lanesOf(call, params)) {
     const code = params.handlers.find((one) => one.workflow === workflow && one.version === version)?.code as string;
-    // Identities are hexadecimal digits: a "g" is behind them all.
+    // Identities are hexadecimal digits, so "g" sorts after all of them.
     for (const [from, to] of [["", code] as const, [`${code}g`, "g"] as const]) {
-      // One more than the limit, to know whether some are left.
+      // One more than the limit, to know whether more are left.
       const room = params.limit + 1 - found.length;
       for (const [runKey] of sql.allColumns(PARKED_BY_OTHERS, laneId, from, to, parked, code, room))
         found.push(runKey as number);
@@ -100,7 +100,7 @@ function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): F
   let moreDue = false;
   for (const group of byPriority(lanes)) {
     const room = limit - taken.length;
-    // One more than there is room for, to know whether some are left.
+    // One more than there is room for, to know whether more are left.
     const due = group.flatMap(
       ({ laneId }) => sql.allColumns(DUE, laneId, Number(params.solo), now, room + 1) as DueRun[],
     );

@@ -31,7 +31,7 @@ import {
 } from "./run-state.ts";
 import { insertRun, replaceAttributes } from "./starts.ts";
 
-/** What a commit has to know; every column that is read costs time. */
+/** Only what a commit needs; every column that is read costs time. */
 const FENCE = `
   select run_key, epoch, commit_no, held_by, event_count, delivered, status, 
     deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at
@@ -44,13 +44,13 @@ type FenceColumns = readonly [
 
 interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
   readonly status: number;
-  /** Of former deaths, or of code that has parked it: whether there is anything that progress clears. */
+  /** Whether there is anything for progress to clear: earlier deaths, or code that parked the run. */
   readonly marked: boolean;
   readonly laneId: number;
   readonly deadlineAt: number | null;
 }
 
-/** No column of an index is among these: a commit that keeps the run rewrites its row and nothing else. */
+/** None of these columns is indexed: a commit that keeps the run held rewrites its row and nothing else. */
 const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_count = ?, consumed = ? where run_key = ?";
 
 const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
@@ -70,7 +70,7 @@ export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResu
   return { outcomes, messages, now: call.now };
 }
 
-/** Those of one call are nearly always of one worker. */
+/** The commits of one call nearly always belong to one worker. */
 function keyOfWorker(call: Call, known: Map<string, number | undefined>, workerId: string): number | undefined {
   if (!known.has(workerId)) known.set(workerId, workerKeyOf(call, workerId));
   return known.get(workerId);
@@ -120,7 +120,7 @@ function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
   let { eventCount } = row;
   for (const event of commit.events) {
     eventCount += 1;
-    // (run, seq) is unique and without gaps; the fence should have caught whatever could break this.
+    // (run, seq) is unique and has no gaps; the fence should have refused any commit that breaks this.
     if (event.seq !== eventCount) {
       throw new HoldfastError(
         "invariant_broken",
@@ -163,7 +163,7 @@ function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): 
   return withParker((parkedBy as string | null | undefined) ?? null, code);
 }
 
-/** Carried messages come first, then the unconsumed ones; both are copies, the old inbox stays as it was. */
+/** Carried messages come first, then the unconsumed ones; both are copies, the old inbox stays unchanged. */
 function continueAsNew(
   call: Call,
   row: StateRow,
@@ -184,7 +184,7 @@ function continueAsNew(
   endRun(call, row, { status: "continued", output: null, error: null, ...ending }, counts);
 }
 
-/** When the last event was; it is read only where this commit brings none. */
+/** The time of the last event; it is read only if this commit has no events. */
 function lastAt(call: Call, { runKey }: Pick<StateRow, "runKey">, { events }: RunCommit, counts: Counts): number {
   const last = events[events.length - 1];
   if (last) return last.at;

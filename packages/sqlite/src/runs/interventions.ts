@@ -26,7 +26,7 @@ import {
   type StateRow,
 } from "./run-state.ts";
 
-/** What operators do to runs, whoever holds them. */
+/** What operators do to runs, no matter which worker holds them. */
 export function terminateRuns(call: Call, params: TerminateRunsParams): TerminateOutcome[] {
   return params.runs.map((ref) => {
     const row = findState(call, ref);

@@ -14,7 +14,7 @@ export function readRuns(call: Call, params: { runs: readonly RunRef[] }): (Run 
 }
 
 /**
- * Newest first. Every query walks one index that is ordered by creation, from the newest run on, and stops at the limit;
+ * Newest first. Every query walks one index that is ordered by creation, starting at the newest run, and stops at the limit;
  * with several statuses, one such walk for each, merged.
  */
 export function listRuns(call: Call, params: ListRunsParams): RunRow[] {
@@ -48,7 +48,7 @@ interface Walk {
   readonly values: SqlValue[];
 }
 
-/** No walk at all when nothing can match. */
+/** Returns no walks if nothing can match. */
 function walksOf(call: Call, filter: RunFilter & Pick<ListRunsParams, "before">): Walk[] {
   const namespaceKey = call.catalog.findNameKey(filter.namespace);
   const workflowKey = filter.workflow === undefined ? undefined : call.catalog.findNameKey(filter.workflow);
@@ -65,12 +65,12 @@ function walksOf(call: Call, filter: RunFilter & Pick<ListRunsParams, "before">)
   return [...new Set(statuses)].map((status) => walk(index, [...common, ["r.status = ?", statusCode(status)]]));
 }
 
-/** Most runs are completed in the end: then the workflow narrows the search more than the status does. */
+/** Most runs end as completed: for that status, the workflow narrows the search more than the status does. */
 function prefersWorkflow(filter: RunFilter, statuses: readonly RunStatus[]): boolean {
   return filter.id === undefined && filter.workflow !== undefined && statuses.includes("completed");
 }
 
-/** Null: the id leads to a few runs, whatever else is asked for. */
+/** Null: the id finds few runs, whatever the other filters are. */
 function indexWithoutStatus(filter: RunFilter): string | null {
   if (filter.id !== undefined) return null;
   return filter.workflow === undefined ? "holdfast_runs_time" : "holdfast_runs_workflow";

@@ -13,7 +13,7 @@ const DELETIONS = ["events", "attributes", "run_ends", "run_starts", "runs"].map
 const ANY_OF_CHAIN = `
   select 1 from holdfast_run_starts s join holdfast_runs r on r.run_key = s.run_key
   where s.namespace_key = ? and s.id = ? and coalesce(r.chain_key, r.run_key) = ? limit 1`;
-/** Only the id stays, under a key that no run has: keys of deleted runs may be given again. */
+/** Only the id stays, under a key that no run has: keys of deleted runs may be reused. */
 const KEEP_MESSAGE_IDS = "update holdfast_inbox set run_key = -message_key, name = '', payload = x'' where run_key = ?";
 const FORGET_CHAIN = "delete from holdfast_inbox where chain_key = ?";
 
@@ -33,7 +33,7 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
   const namespaceKey = call.catalog.findNameKey(namespace);
   if (namespaceKey === undefined) return { purged: 0, more: false };
   const old = [...new Set(statuses)].flatMap((status) =>
-    // One more than the limit, to know whether some are left.
+    // One more than the limit, to know whether more are left.
     call.sql.all<OldRun>(OLD, namespaceKey, statusCode(status), endedBefore, limit + 1),
   );
   old.sort((a, b) => a.endedAt - b.endedAt || Buffer.compare(a.runId, b.runId));
@@ -46,7 +46,7 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
   return { purged: purged.length, more: old.length > purged.length };
 }
 
-/** Whether a run is left that remembers its messages. */
+/** Whether a run of the chain is left, so that its message ids are still needed. */
 function hasChain({ sql }: Call, { runKey, chainKey, status, namespaceKey, id }: OldRun): boolean {
   if (runKey === chainKey && status !== statusCode("continued")) return false;
   return sql.get(ANY_OF_CHAIN, namespaceKey, id, chainKey) !== undefined;

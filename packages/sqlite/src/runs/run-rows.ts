@@ -4,7 +4,7 @@ import { statusName } from "../database/codes.ts";
 import type { Columns } from "../database/driver.ts";
 import { uuidOfHex, uuidText, uuidTextOrNull } from "../database/uuid.ts";
 
-// Lanes and workers come from the catalog: every join and every column of a read costs time, and a claim reads hundreds.
+// Lanes and workers come from the catalog: every join and every column costs time, and a claim reads hundreds of rows.
 const ROW = `
   r.run_id as runId, r.lane_id as laneId, r.status, r.epoch, r.commit_no as "commit", r.held_by as heldBy,
   r.claim_id as claimId, r.available_at as availableAt, r.event_count as eventCount, r.delivered, r.consumed, r.deaths,
@@ -57,7 +57,7 @@ interface StoredRun extends StoredRow {
   readonly error: string | null;
 }
 
-/** Not what every held run has in common, and nothing of its end: what is in `holdfast_run_ends` is gone before a run is due again. */
+/** Leaves out what all held runs have in common, and `holdfast_run_ends`: a run's row there is deleted before the run is due again. */
 const SELECT_HELD = `
   select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
     r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
@@ -84,7 +84,7 @@ export function readRun(call: Call, runKey: number): Run {
   return { ...toRow(call, stored), input, output, error: error === null ? null : (JSON.parse(error) as ErrorRecord) };
 }
 
-/** A run that is held under a claim, and has not been let go of since. */
+/** A run that is still held under the claim. */
 export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string; claimId: string }): Run {
   const columns: Columns = call.sql.columns(SELECT_HELD, runKey) as Columns;
   const [

@@ -1,6 +1,6 @@
 /**
- * What a call reads of a run before it decides, and the transitions that it then writes. The columns of StateRow are
- * read again by nobody within a call: whoever changes a run twice in one call keeps the copy in step.
+ * What a call reads about a run before it decides, and the transitions that it then writes. A call reads a StateRow only
+ * once: code that changes a run twice in one call must keep its copy up to date.
  */
 import {
   type CompensationOutcome,
@@ -27,7 +27,7 @@ const STATE = `
 export interface StateRow {
   readonly runKey: number;
   readonly runId: Uint8Array;
-  /** The key of the first run of its chain. */
+  /** The key of the first run of the chain. */
   readonly chainKey: number;
   readonly laneId: number;
   readonly status: number;
@@ -50,11 +50,11 @@ export interface StateRow {
 
 const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
 const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
-/** Keys are given in the order of creation, so the newest run of an id has the greatest. */
+/** Keys are assigned in the order of creation, so the newest run of an id has the largest key. */
 const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
 const KEY_BY_RUN_ID = "select run_key, lane_id from holdfast_runs where run_id = ?";
 
-/** The run of that id, if it is of that namespace. */
+/** The run with that id, if it belongs to the namespace. */
 export function stateOf(call: Call, namespace: string, runId: string): StateRow | undefined {
   const row = call.sql.get<StateRow>(STATE_BY_RUN_ID, sharedUuidBytes(runId));
   return row && isOf(call, row.laneId, namespace) ? row : undefined;
@@ -95,7 +95,7 @@ export function announceIfDue(call: Call, laneId: number, availableAt: number | 
   if (availableAt !== null && isDue(availableAt, call.now)) announceDue(call, laneId, availableAt);
 }
 
-/** Also when that is later, for those who could not know: the earliest time of each queue. */
+/** Also announces runs that become due later, with the earliest time per queue: workers could not know about them otherwise. */
 export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
   const { namespace, queue } = catalog.lane(laneId);
   const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
@@ -108,7 +108,7 @@ export function announceDue({ hints, catalog, now }: Call, laneId: number, avail
 
 type DueHint = Extract<Hint, { readonly type: "due" }>;
 
-/** What a commit counts on, in the same update as the rest: a row is rewritten as a whole, whatever changes. */
+/** The counters that a commit moves, in the same update as the rest: SQLite rewrites the whole row either way. */
 export interface Counts {
   readonly eventCount: number;
   readonly consumed: number;
@@ -129,14 +129,14 @@ const INSERT_END = `
   on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
     error = excluded.error, output = excluded.output`;
 
-/** Lets go of the run and says what becomes of it next; `status` null leaves it as it is. */
+/** Stops holding the run and sets what becomes of it; `status` null leaves the status unchanged. */
 export function letGo(
   call: Call,
   row: Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt">,
   next: { readonly status: RunStatus | null; readonly dueAt: number | null; readonly waitingFor?: readonly string[] },
   counts?: Counts,
 ): void {
-  // Whole milliseconds, rounded up: nothing is early.
+  // Whole milliseconds, rounded up, so that nothing is due early.
   const dueAt = next.dueAt === null ? null : Math.ceil(next.dueAt);
   const availableAt = dueTime(dueAt, row.deadlineAt, call.now);
   const waitingFor = next.waitingFor && next.waitingFor.length > 0 ? JSON.stringify(next.waitingFor) : null;
@@ -148,7 +148,7 @@ export function letGo(
   announceIfDue(call, row.laneId, availableAt);
 }
 
-/** The fence: whoever held the run finds out at the next write. */
+/** Fences off the holder: its next write is refused. */
 export function raiseEpoch(call: Call, row: StateRow): void {
   call.sql.run("update holdfast_runs set epoch = epoch + 1 where run_key = ?", row.runKey);
 }
@@ -169,7 +169,7 @@ export interface RunEnding {
   readonly error: ErrorRecord | null;
   readonly compensation?: CompensationOutcome | null;
   readonly continuedAs?: Uint8Array;
-  /** When its last event was, or 0: the clock may have been set back since. */
+  /** The time of the last event, or 0: the clock may have been set back since. */
   readonly lastEventAt: number;
 }
 
@@ -196,14 +196,14 @@ export function endRun(
   announceEnd(call, row);
 }
 
-/** Also of a run that is parked: whoever waits for its result should look. */
+/** Also when a run is parked: callers that wait for its result should look. */
 export function announceEnd(call: Call, row: { readonly runId: string | Uint8Array; readonly laneId: number }): void {
   const { namespace } = call.catalog.lane(row.laneId);
   const runId = typeof row.runId === "string" ? row.runId.toLowerCase() : uuidText(row.runId);
   call.hints.push({ type: "ended", namespace, runId });
 }
 
-/** Why it is parked; null forgets it. */
+/** Why the run is parked; null clears it. */
 export function noteError(call: Call, row: Pick<StateRow, "runKey">, error: ErrorRecord | null): void {
   call.sql.run(
     `insert into holdfast_run_ends (run_key, error) values (?, ?)
@@ -212,12 +212,12 @@ export function noteError(call: Call, row: Pick<StateRow, "runKey">, error: Erro
   );
 }
 
-/** Which code has parked the run; null: none, or none that other code could do better than. */
+/** Which code parked the run; null: none, or the reason is one that other code cannot fix. */
 export function noteParkers(call: Call, runKey: number, parkedBy: string | null): void {
   call.sql.run("update holdfast_runs set parked_by = ? where run_key = ?", parkedBy, runKey);
 }
 
-/** Progress, or an operator, has cleared the run of suspicion, and of what its code was told. */
+/** Called after progress or an operator's action: the run is no longer a suspect, and any code may take it up. */
 export function forgetDeaths(call: Call, runKey: number): void {
   call.sql.execute(
     "update holdfast_runs set deaths = 0, alone_deaths = 0, suspect = 0, alone = 0, parked_by = null where run_key = ?",
@@ -225,13 +225,13 @@ export function forgetDeaths(call: Call, runKey: number): void {
   );
 }
 
-/** Tells the holder that an operator has taken the run away. Call it before the run is let go of. */
+/** Tells the holder that an operator has taken the run away. Call it while the row still names the holder. */
 export function announceTaken(call: Call, row: StateRow): void {
   if (row.heldBy === null) return;
   call.hints.push({ type: "taken", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
 }
 
-// JSON text never holds a NUL or half a surrogate pair: both are written as escapes.
+// JSON text never contains a NUL or half a surrogate pair: both are escaped.
 function errorText(error: ErrorRecord | null): string | null {
   return error === null ? null : JSON.stringify(error);
 }

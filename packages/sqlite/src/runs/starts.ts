@@ -47,12 +47,12 @@ const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where r
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
 export interface Holding {
-  /** That of the worker: it holds no runs of others. */
+  /** The worker's namespace: it holds no runs of other namespaces. */
   readonly namespace: string;
   /** The key of a worker. */
   readonly workerKey: number;
   readonly claimId: Uint8Array;
-  /** The ids, as they are answered. */
+  /** The ids as text, for the answer. */
   readonly texts: { readonly workerId: string; readonly claimId: string };
 }
 
@@ -62,7 +62,7 @@ export function startRuns(call: Call, params: StartRunsParams): StartRunsResult 
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
-/** Null when the worker is offline: then its starts wait for another one. */
+/** Null if the worker is offline: its starts then wait for another worker. */
 function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): Holding | null {
   const worker = liveWorker(call, holdBy.workerId);
   if (!worker) return null;
@@ -85,7 +85,7 @@ interface Shared extends Pick<StartRunsParams, "replaceError"> {
 function startRun(call: Call, start: StartRun, { holding, replaceError, versions }: Shared): StartOutcome {
   const { run } = start;
   const otherKey = newestKey(call, run.namespace, run.id);
-  // A run that this start has created before has its id, so that there is nothing to look for where nobody has it.
+  // If an earlier copy of this start created a run, that run has the id: if no run has the id, there is nothing to look for.
   const mine = otherKey === null ? null : keyOf(call, run);
   if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
   const other = otherKey === null ? null : stateByKey(call, otherKey);
@@ -102,7 +102,7 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
   const version = versions.of(start);
   const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
   if (inserted) return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted)) };
-  // Its run id belongs to a run of another id, or even of another namespace.
+  // The run id belongs to a run with another id, or even in another namespace.
   const taken = keyOf(call, run);
   if (taken === null) throw takenRunId(run.runId);
   return { outcome: "created", run: readRow(call, taken) };
@@ -128,7 +128,7 @@ interface Inserted {
   readonly holding: Holding | null;
 }
 
-/** Creates a run; `previous` is the newest run of its id. Null: its run id is taken, and nothing has happened. */
+/** Creates a run; `previous` is the newest run of its id. Null: the run id is taken, and nothing was written. */
 export function insertRun(
   call: Call,
   run: NewRun,
@@ -161,7 +161,7 @@ export function insertRun(
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }
 
-/** From the run itself: the first one may have been purged. */
+/** Read from the run itself: the first run may have been purged. */
 function firstRunIdOf({ sql }: Call, { runKey, runId }: StateRow): Uint8Array {
   const start = sql.get<{ id: Uint8Array | null }>(FIRST_RUN_ID, runKey);
   return start?.id ?? runId;

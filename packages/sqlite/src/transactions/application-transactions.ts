@@ -1,4 +1,4 @@
-/** Starts and messages inside a transaction of the application's own, on a connection of its own to the same file. */
+/** Starts and messages inside the application's own transaction, on its own connection to the same file. */
 import { realpathSync } from "node:fs";
 import { type Clock, type Hint, HoldfastError, type JoinedCalls, type Random } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
@@ -10,7 +10,7 @@ import { deliverMessages } from "../inbox.ts";
 import { startRuns } from "../runs/starts.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** What Holdfast needs of the application's connection: `node:sqlite` has it, and so have drivers of the same make. */
+/** What Holdfast needs from the application's connection: `node:sqlite` has it, and so do drivers with the same interface. */
 export interface ApplicationDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): {
@@ -28,10 +28,10 @@ export interface ApplicationTransactionsParams {
   readonly file: string;
 }
 
-/** How long, at first and at most, until it is looked again whether the application has committed. */
+/** The first and the longest pause before checking again whether the application has committed. */
 const LOOK_MS_FIRST = 2;
 const LOOK_MS_MAX = 1_000;
-/** After this long the bell is not rung any more: whoever waits finds out by himself within seconds. */
+/** After this long, the bell is no longer rung: workers and callers that wait find out by polling within seconds. */
 const LOOK_PATIENCE_MS = 60_000;
 
 export class ApplicationTransactions {
@@ -51,8 +51,8 @@ export class ApplicationTransactions {
     this.#requireSameFile(sql);
     const inside = async <T>(body: (call: Call) => T): Promise<T> => {
       requireOpen(sql);
-      // What the application has not committed is known to nobody else, and may be gone with the next call: neither the store's
-      // own catalog nor one that is kept may have its keys.
+      // No other connection can see uncommitted keys, and a rollback may remove them before the next call: they must not enter
+      // the store's catalog, nor any catalog that outlives this call.
       const call: Call = { sql, catalog: new Catalog(sql), now: Math.floor(this.#params.clock.now()), hints: [] };
       try {
         const result = body(call);
@@ -60,7 +60,7 @@ export class ApplicationTransactions {
         return result;
       } catch (cause) {
         const told = cause instanceof Error ? cause.message : String(cause);
-        const message = `inTransaction: ${told}. Roll the transaction back; nothing of it has happened.`;
+        const message = `inTransaction: ${told}. Roll the transaction back; none of it has happened.`;
         throw new HoldfastError("transaction_failed", message, { cause });
       }
     };
@@ -78,7 +78,7 @@ export class ApplicationTransactions {
     throw misused(`the connection is on ${where}, but this client is connected to ${file}`);
   }
 
-  /** The application commits without telling. Once the row can be seen from here, it has. */
+  /** The application does not report its commit. It has committed once the row is visible from this connection. */
   #announceOnCommit(sql: Connection, hints: readonly Hint[]): void {
     if (hints.length === 0) return;
     const { clock, random, transactions, hintLog } = this.#params;
@@ -92,7 +92,7 @@ export class ApplicationTransactions {
       if (seen) hintLog.ring();
       else if (clock.monotonic() - began < LOOK_PATIENCE_MS) later(Math.min(waitMs * 2, LOOK_MS_MAX));
     };
-    // A store that was closed meanwhile has nobody to tell.
+    // The store was closed meanwhile: there is no subscriber left.
     const later = (ms: number): void => void clock.setTimer(ms, () => void look(ms).catch(() => {}));
     later(LOOK_MS_FIRST);
   }
@@ -102,7 +102,7 @@ function requireOpen(sql: Connection): void {
   try {
     sql.script("begin");
   } catch {
-    return; // SQLite refuses to begin a transaction within a transaction.
+    return; // SQLite refuses to begin a transaction inside a transaction: one is open.
   }
   sql.rollback();
   throw misused('no transaction is open on the connection; call db.exec("begin immediate") first');

@@ -1,6 +1,6 @@
 /**
- * Transaction steps: the user's work inside a transaction of the store's own, with the record of its outcome. All that are asked
- * for at one moment share a transaction, each under a savepoint, so that many of them cost one fsync.
+ * Transaction steps: the user's work and its result message, in one transaction of the store. Steps that are asked for at the
+ * same time share a transaction, each under its own savepoint, so that many of them cost one fsync.
  */
 import {
   type Clock,
@@ -30,7 +30,7 @@ interface Waiting {
 
 type Attempted = { readonly result: TransactResult } | { readonly error: unknown };
 
-/** The work of one step has ended the transaction of all (`on conflict rollback`, a full disk): nothing has happened. */
+/** The work of one step ended the transaction of the whole batch (`on conflict rollback`, a full disk): nothing has happened. */
 class Broken {
   readonly culprit: Waiting;
   readonly error: unknown;
@@ -71,14 +71,14 @@ export class TransactionSteps {
     });
   }
 
-  /** Nothing of the batch has happened: where one member is to blame, it must not take the others along. */
+  /** The whole batch was rolled back: if one member is to blame, the others must not fail with it. */
   async #runApart(batch: readonly Waiting[], error: unknown): Promise<void> {
     if (error instanceof Broken) {
       error.culprit.reject(error.error);
       const others = batch.filter((waiting) => waiting !== error.culprit);
       if (others.length > 0) await this.#run(others);
     } else if (isOutage(error)) for (const { reject } of batch) reject(error);
-    // A constraint that is looked at when the transaction commits: the user's own.
+    // A constraint of the user's own tables that SQLite checks at commit.
     else if (batch.length === 1) batch[0]?.reject(isHoldfastError(error, "store_refused") ? error.cause : error);
     else for (const waiting of batch) await this.#run([waiting]);
   }
@@ -132,7 +132,7 @@ function doWork({ sql }: Call, { work, op }: TransactParams): Payload {
   payload.catch(() => {});
   throw new HoldfastError(
     "transaction_misused",
-    `Step "${op}": the function of a transaction on SQLite must do its work at once, but it returned a promise. Take async and await out; wait for other things in a step before it.`,
+    `Step "${op}": the function of a transaction on SQLite must be synchronous, but it returned a promise. Remove async and await; do anything asynchronous in a step before it.`,
     { data: { op } },
   );
 }

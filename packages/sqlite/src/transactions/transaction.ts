@@ -8,15 +8,15 @@ import {
 } from "holdfast/adapter";
 import type { Tx } from "./tx.ts";
 
-/** Like those of a step; a transaction happens exactly once, so there is nothing to say about crashes. */
+/** The options of a step, without `onCrash`: a transaction happens exactly once. */
 export type TransactionOptions<T = unknown, S extends string = string> = Omit<StepOptions<T, S>, "onCrash">;
 
 /** The work of a transaction step. It may be called more than once; its transaction happens once. */
 export type TransactionFunction<T> = (tx: Tx, step: StepInfo) => T extends PromiseLike<unknown> ? never : T;
 
 /**
- * A step whose SQL commits together with its record, in the file that this client is connected to: exactly once. The function does
- * its work at once (no promises); when it throws, nothing has happened.
+ * A step whose SQL commits together with its record, in the file that this client is connected to: exactly once. The function
+ * is synchronous (no promises). If it throws, its transaction is rolled back.
  */
 export function transaction<T, S extends string = string>(
   ctx: Context,

@@ -1,11 +1,11 @@
 /**
- * Calls as transactions. SQLite works synchronously, so that a call is one transaction in one macrotask, and calls of one
- * process never meet. They meet other processes at the write lock.
+ * Runs calls as transactions. SQLite is synchronous, so a call is one transaction in one macrotask, and calls of one process
+ * never contend with each other. They contend with other processes for the write lock.
  *
  * Invariants
- *  T1. The event loop is never blocked by somebody else's lock for longer than BUSY_WAIT_MS (connection.ts): a call that
- *      finds the lock taken gives up its macrotask and tries again after a timer.
- *  T2. Writes run in the order of the calls. Reads need no lock and wait for nobody.
+ *  T1. Another process's lock never blocks the event loop for longer than BUSY_WAIT_MS (connection.ts): a call that finds
+ *      the lock taken ends its macrotask and tries again after a timer.
+ *  T2. Writes run in the order of the calls. Reads need no lock and never wait for writes.
  *  T3. A call has committed before its promise is resolved and before its hints are announced.
  */
 import { type Clock, HoldfastError, type Random } from "holdfast/adapter";
@@ -15,13 +15,13 @@ import type { Connection } from "../database/connection.ts";
 import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
 import type { HintLog } from "../hint-log.ts";
 
-/** After this long without getting a single transaction through, a call fails. */
+/** A call fails if no transaction of this process has gone through for this long. Clients repeat it; workers never give up. */
 export const BUSY_PATIENCE_MS = 10_000;
 const RETRY_MS_FIRST = 1;
 const RETRY_MS_MAX = 25;
-/** So many tries follow each other quickly: most locks are another process's flush, which is over in milliseconds. */
+/** How many times to try again quickly: most locks are another process's flush, which takes milliseconds. */
 const QUICK_TRIES = 10;
-/** For this long after it has met a lock a process leaves a gap between its own writes; else the others would hardly ever get in. */
+/** For this long after it met a lock, a process leaves gaps between its writes; otherwise the others would hardly ever get the lock. */
 const COURTESY_MS = 100;
 const GAP_MS = 1;
 
@@ -35,6 +35,7 @@ export interface TransactionsParams {
 }
 
 interface Job {
+  readonly kind: "read" | "write";
   readonly attempt: () => void;
   readonly reject: (error: unknown) => void;
   readonly askedAt: number;
@@ -45,9 +46,11 @@ export class Transactions {
   readonly #params: TransactionsParams;
   readonly #writes: Job[] = [];
   #reads = 0;
-  /** When a transaction last went through. */
+  /** When a write last went through. Reads pass while another program holds the write lock. */
   #passedAt = Number.NEGATIVE_INFINITY;
-  /** When somebody else's lock was last in the way. */
+  /** Since when, without a write in between, writes have found the file locked. */
+  #lockedAt: number | undefined;
+  /** When another process's lock was last in the way. */
   #contendedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #whenIdle: (() => void) | undefined;
@@ -57,20 +60,20 @@ export class Transactions {
   }
 
   write<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("begin immediate", body, (job) => {
+    return this.#promise("write", body, (job) => {
       this.#writes.push(job);
       if (this.#writes.length === 1) this.#scheduleWrite();
     });
   }
 
   read<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("begin", body, (job) => {
+    return this.#promise("read", body, (job) => {
       this.#reads += 1;
       this.#params.clock.immediate(() => this.#tryRead(job));
     });
   }
 
-  /** Lets what was asked for end; whatever is asked for later is refused. */
+  /** Waits for the calls made so far; refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#writes.length + this.#reads === 0) return;
@@ -79,14 +82,15 @@ export class Transactions {
     });
   }
 
-  #promise<T>(begin: string, body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
+  #promise<T>(kind: Job["kind"], body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
         reject(new HoldfastError("client_closed", `The store ${this.#params.file} was used after it was closed.`));
         return;
       }
+      const begin = kind === "write" ? "begin immediate" : "begin";
       const attempt = (): void => resolve(this.#transact(begin, body));
-      enqueue({ attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
+      enqueue({ kind, attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
     });
   }
 
@@ -117,25 +121,34 @@ export class Transactions {
     this.#noteIdle();
   }
 
-  /** False: somebody else has the lock, try again. */
+  /** False: another process has the lock, try again. */
   #settles(job: Job): boolean {
     const { clock, file } = this.#params;
     try {
       job.attempt();
-      this.#passedAt = clock.monotonic();
+      if (job.kind === "write") this.#notePassed();
     } catch (error) {
       if (!isBusy(error)) {
         job.reject(error);
         return true;
       }
-      const waitedMs = clock.monotonic() - Math.max(job.askedAt, this.#passedAt);
-      if (waitedMs < BUSY_PATIENCE_MS) return false;
-      job.reject(stillBusy(file, waitedMs, error));
+      const now = clock.monotonic();
+      // After a pause without a try nobody knows whether it is still the same lock.
+      const isNew = this.#lockedAt === undefined || now - this.#contendedAt > BUSY_PATIENCE_MS;
+      if (job.kind === "write" && isNew) this.#lockedAt = now;
+      const since = job.kind === "write" ? Math.max(job.askedAt, this.#passedAt) : job.askedAt;
+      if (now - since < BUSY_PATIENCE_MS) return false;
+      job.reject(stillBusy(file, now - Math.min(since, this.#lockedAt ?? since), error));
     }
     return true;
   }
 
-  /** Spread out, because processes that wait in step meet again. */
+  #notePassed(): void {
+    this.#passedAt = this.#params.clock.monotonic();
+    this.#lockedAt = undefined;
+  }
+
+  /** Randomized, because processes that wait in step collide again. */
   #pauseMs(job: Job): number {
     job.failures += 1;
     this.#contendedAt = this.#params.clock.monotonic();

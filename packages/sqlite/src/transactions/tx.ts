@@ -1,10 +1,11 @@
 import { HoldfastError } from "holdfast/adapter";
 import type { Connection } from "../database/connection.ts";
 import type { SqlValue, Statement } from "../database/driver.ts";
+import { BLANK } from "../database/one-statement.ts";
 
-/** The open transaction of a step. Each call is one statement, and everything happens at once. */
+/** A step's open transaction. Each call is one statement, executed synchronously; text with more than one statement is refused. */
 export interface Tx {
-  /** Executes a statement, and says what it has changed. */
+  /** Executes a statement and returns what it changed. */
   run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
   /** The first row, or undefined. */
   get<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T | undefined;
@@ -12,9 +13,7 @@ export interface Tx {
   all<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T[];
 }
 
-/** Spaces and comments before the first word of a statement. */
-const LEADING = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*/;
-const BROKEN = "a statement has failed in a way that ended the transaction. Let its error pass.";
+const BROKEN = "a statement failed in a way that ended the transaction. Do not catch its error.";
 const NOT_HERE = /^(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
 export class SqliteTx implements Tx {
@@ -45,7 +44,7 @@ export class SqliteTx implements Tx {
     this.#open = false;
   }
 
-  /** Throws when SQLite has ended the transaction on the way, and the function has gone on all the same. */
+  /** Throws if SQLite ended the transaction because of an error and the function continued regardless. */
   assertWhole(): void {
     if (this.#broken) throw misused(BROKEN);
   }
@@ -62,10 +61,12 @@ export class SqliteTx implements Tx {
 
   #check(sql: string): void {
     this.assertWhole();
-    if (!this.#open) throw misused("it was used after its end. Use tx only inside the function that it is given to.");
-    const word = NOT_HERE.exec(sql.replace(LEADING, ""))?.[0];
+    if (!this.#open) throw misused("tx was used after the transaction ended. Use it only inside the step's function.");
+    const word = NOT_HERE.exec(sql.replace(BLANK, ""))?.[0];
     if (word === undefined) return;
-    throw misused(`"${word.toUpperCase()}" is not for here. The transaction begins and ends by itself.`);
+    throw misused(
+      `${word.toUpperCase()} is not allowed inside a transaction step: the step is already in a transaction.`,
+    );
   }
 }
 

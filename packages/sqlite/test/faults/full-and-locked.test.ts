@@ -1,4 +1,4 @@
-/** A real engine on a real file while nothing can be written: the disk is full, or somebody else has the lock. */
+/** A real engine on a real file while nothing can be written: the disk is full, or another process has the lock. */
 import { type Client, connect, type StoreAdapter, workflow } from "holdfast";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventTypeCode } from "../../src/database/codes.ts";
@@ -16,7 +16,7 @@ let file: string;
 let client: Client;
 let connection: Connection;
 let executions: Map<string, number>;
-/** Called at every execution of a step, and at every call of the store that fails. */
+/** Called at every execution of a step and at every failed store call. */
 let onExecution: (count: number) => void;
 let onFailure: (call: string) => void;
 
@@ -121,7 +121,7 @@ test("a program that keeps the file locked for three leases delays everything; n
   const stranger = new Connection(await openDatabase(file));
   stranger.script("pragma busy_timeout = 5000");
   stranger.script("begin immediate");
-  // tidy-allow: nothing but time ends a lease
+  // tidy-allow: a lease expires only with time
   await new Promise((resolve) => setTimeout(resolve, 3 * LEASE_MS));
   expect(executions.size).toBeLessThan(RUNS * STEPS);
   stranger.script("rollback");

@@ -16,7 +16,7 @@ const BUG_NAMES: ReadonlySet<string> = new Set([
   "URIError",
 ]);
 
-/** What a ctx call throws at bad arguments. */
+/** What a ctx call throws for bad arguments. */
 const ARGUMENT_CODES: ReadonlySet<string> = new Set(["invalid_option", "invalid_name", "invalid_duration"]);
 
 /** What functions of `ctx.sideEffect` threw, as restored from the record. */
@@ -28,7 +28,7 @@ export function thrownInSideEffect(error: RecordedError): RecordedError {
   return error;
 }
 
-/** What the run is parked with when its code has ended with an error that is a bug of the code; else undefined. */
+/** What the run is parked with if the error that ended its code is a bug in the code; otherwise undefined. */
 export function workflowBug(run: Run, error: unknown): HoldfastError | undefined {
   const bug = bugIn(error);
   if (bug === undefined) return undefined;
@@ -83,8 +83,8 @@ export function bugIn(error: unknown, depth = 0): unknown {
 }
 
 /**
- * An error that the language throws at broken code, or that a ctx call throws at bad arguments. What a step rejects with is
- * always a HoldfastError that tells of the step, whatever was thrown inside it; one that was thrown because of it is the step's too.
+ * An error that the language throws for broken code, or that a ctx call throws for bad arguments. An op always rejects with
+ * a HoldfastError that names the op, whatever was thrown inside it; an error caused by that one belongs to the op, too.
  */
 function isBug(error: unknown): boolean {
   if (isArgumentError(error)) return true;

@@ -9,14 +9,14 @@ import type { Scope } from "./scope.ts";
 
 const DEPTH_MAX = 5;
 
-/** A part of the run is canceled, or all of it. */
+/** Cancels a part of the run, or all of it. */
 export function cancelScope(machine: MachineInside, scope: Scope, error: Error): void {
   scope.cancel(error);
   machine.signals.giveBack(scope);
   for (const op of machine.ops.pending()) if (op.scope.isReachedFrom(scope)) withdraw(machine, op, error);
 }
 
-/** The code stops waiting for the op; an attempt in flight is aborted by the driver and its outcome dropped. */
+/** The code stops waiting for the op; the driver aborts an attempt in flight, and its outcome is dropped. */
 export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
   if (op.step && machine.compensations.mustLearn(op)) machine.ops.close(op);
   else {
@@ -26,7 +26,7 @@ export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
   rejectOp(op, error);
 }
 
-/** Why the code of a run that has failed or was canceled may do no more. */
+/** Why the code of a failed or canceled run may ask for nothing more. */
 export function givenUp({ root }: MachineInside): Error {
   return root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
 }
