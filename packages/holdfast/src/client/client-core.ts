@@ -201,8 +201,9 @@ export class ClientCore {
     return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  readonly #giveUp: GiveUp = (_failures, error, waitedMs) =>
-    this.life.over || waitedMs >= CALL_PATIENCE_MS || isLasting(error);
+  // One failure is never the last word: only a repeat tells whether a call without an answer has taken effect.
+  readonly #giveUp: GiveUp = (failures, error, waitedMs) =>
+    this.life.over || (failures > 1 && waitedMs >= CALL_PATIENCE_MS) || isLasting(error);
 }
 
 function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {

@@ -319,7 +319,7 @@ describe("the timeout of a run", () => {
     const run = await fleet.client().start(lonely);
     await expect(fleet.result(run)).rejects.toMatchObject({
       code: "run_timed_out",
-      cause: { message: "The timeout passed while no worker could take the run." },
+      cause: { message: "The timeout passed before any worker could claim the run." },
     });
   });
 });
