@@ -72,7 +72,7 @@ function orderForPeople() {
   const wanted = [
     "the bank is down",
     "is killed (SIGKILL) while the label is being printed",
-    "took back runs that nobody took care of (dead: 1, returned: 1)",
+    "reclaimed 1 run from 1 dead worker (dead: 1, returned: 1)",
     'result: {"payment":"payment-o-1","approvedBy":"Bob","label":"label-o-1","mail":"mail-o-1"}',
     "failed (nobody approved the order) and compensated",
     "Where to look next",

@@ -89,7 +89,7 @@ export class Driver {
   }
 
   async #retry(id: string, runId: string): Promise<void> {
-    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed"]);
+    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed", "run_not_failed"]);
     const { byId, events } = this.#params.state;
     // A later run may have the id by now: then that one is retried.
     const retried = (byId.get(`default\n${id}`) ?? []).some((one) =>

@@ -3,11 +3,12 @@ import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
 import { onCall } from "./client/on-call.ts";
+import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
 import { wrongArguments } from "./client/wrong-arguments.ts";
 
-const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting, signaling, onCall];
+const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting, signaling, onCall, retrying];
 
 /**
  * Registers the tests that every client passes on every store. `open` returns the URL of a new, empty store for each

@@ -34,6 +34,21 @@ test("sleeps, retries, parallel steps and signals survive a crash anywhere", asy
   expect(report.crashes).toBeGreaterThan(8);
 });
 
+test("a whenWaiting that rejects or throws makes crashEverywhere reject with that error", async () => {
+  const waits = workflow("waits", async (ctx) => ctx.receive(go));
+  const unknownRun = crashEverywhere(waits, undefined, {
+    whenWaiting: (client, id) => client.get(`typo-${id}`).signal(go, { n: 1 }),
+  });
+  await expect(unknownRun).rejects.toMatchObject({ code: "run_not_found" });
+  const broken = new Error("the fixture is missing");
+  const throws = crashEverywhere(waits, undefined, {
+    whenWaiting: () => {
+      throw broken;
+    },
+  });
+  await expect(throws).rejects.toBe(broken);
+});
+
 test("a step that charges twice when it is repeated is found, and the fixed one passes", async () => {
   let ledger: string[] = [];
   const effects = {

@@ -303,6 +303,41 @@ describe("inTransaction", () => {
     expect(await run.result()).toEqual([true, null, false, true]);
   });
 
+  test("refuses at once what cannot be part of the transaction, and leaves the run alone", async () => {
+    const client = await newClient();
+    await client.start(waiting, undefined, { id: "w" });
+    await app.query("begin");
+    const inside = inTransaction(client, app);
+    await inside.get("w").signal(go, 1);
+    const started = await inside.start(waiting, undefined, { id: "new" });
+    for (const handle of [inside.get("w"), inside.get(waiting, "w"), inside.get("missing"), started])
+      for (const call of ["terminate", "retry", "resume"] as const)
+        await expect(handle[call]()).rejects.toMatchObject({
+          code: "not_supported",
+          message: expect.stringMatching(new RegExp(`^inTransaction: ${call}\\(\\) .*after the commit.*hf\\.get`)),
+        });
+    expect(await inside.get("w").status()).toBe("pending");
+    await inside.get("w").cancel();
+    await app.query("rollback");
+    expect(await client.get("w").status()).toBe("pending");
+    await client.get("w").terminate();
+    expect(await client.get("w").status()).toBe("terminated");
+  });
+
+  test("is refused for anything but a client and a connection", async () => {
+    const client = await newClient();
+    const invalid = (part: string) =>
+      expect.objectContaining({ code: "invalid_option", message: expect.stringContaining(part) });
+    for (const wrong of [null, undefined, {}, "hf", connect])
+      expect(() => inTransaction(wrong as never, app)).toThrow(invalid("inTransaction: the client is"));
+    for (const wrong of [null, undefined, "postgres:"])
+      expect(() => inTransaction(client, wrong as never)).toThrow(invalid("inTransaction: the connection is"));
+    expect(() => inTransaction(client, {} as never)).toThrow(invalid("inTransaction: the connection has no query"));
+    const pool = new pg.Pool({ connectionString: serverUrl() });
+    expect(() => inTransaction(client, pool as never)).toThrow(invalid("inTransaction: the connection is a pool"));
+    await pool.end();
+  });
+
   test("is refused without an open transaction, and says when the transaction has failed", async () => {
     const client = await newClient();
     await expect(inTransaction(client, app).start(transfer, 1)).rejects.toThrow("no transaction is open");

@@ -204,6 +204,48 @@ describe("inTransaction", () => {
     expect(await run.result()).toEqual([true, null, false, true]);
   });
 
+  test("refuses at once what cannot be part of the transaction, and leaves the run alone", async () => {
+    await client.start(waiting, undefined, { id: "w" });
+    app.exec("begin immediate");
+    const inside = inTransaction(client, app);
+    const started = await inside.start(waiting, undefined, { id: "new" });
+    for (const handle of [inside.get("w"), inside.get(waiting, "w"), inside.get("missing"), started])
+      for (const call of ["terminate", "retry", "resume"] as const)
+        await expect(handle[call]()).rejects.toMatchObject({
+          code: "not_supported",
+          message: expect.stringMatching(new RegExp(`^inTransaction: ${call}\\(\\) .*after the commit.*hf\\.get`)),
+        });
+    expect(await inside.get("w").status()).toBe("pending");
+    await inside.get("w").cancel();
+    app.exec("rollback");
+    expect(await client.get("w").status()).toBe("pending");
+    await client.get("w").terminate();
+    expect(await client.get("w").status()).toBe("terminated");
+  });
+
+  test("knows every call of a run handle as part of the transaction, as a read, or as refused", async () => {
+    app.exec("begin immediate");
+    const handle = await inTransaction(client, app).start(waiting);
+    app.exec("rollback");
+    const joined = ["cancel", "signal"];
+    const reads = ["describe", "history", "result", "runId", "status", "steps"];
+    const refused = ["resume", "retry", "terminate"];
+    const calls = Object.getOwnPropertyNames(Object.getPrototypeOf(handle)).filter((name) => name !== "constructor");
+    expect(calls.sort()).toEqual([...joined, ...reads, ...refused].sort());
+  });
+
+  test("is refused for anything but a client and a connection", async () => {
+    const invalid = (part: string) =>
+      expect.objectContaining({ code: "invalid_option", message: expect.stringContaining(part) });
+    for (const wrong of [null, undefined, {}, "hf", connect])
+      expect(() => inTransaction(wrong as never, app)).toThrow(invalid("inTransaction: the client is"));
+    for (const wrong of [null, undefined, "app.db"])
+      expect(() => inTransaction(client, wrong as never)).toThrow(invalid("inTransaction: the connection is"));
+    expect(() => inTransaction(client, {} as never)).toThrow(
+      invalid("inTransaction: the connection has no exec, prepare"),
+    );
+  });
+
   test("is refused without an open transaction, and for another file", async () => {
     await expect(inTransaction(client, app).start(transfer, 1)).rejects.toThrow("no transaction is open");
     const other = await openDatabase(folder.file("other.db"));

@@ -3,26 +3,26 @@ import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { storeAround } from "../ports/store-calls.ts";
 
-/** The least limit: well above what adapters wait for by themselves. */
+/** The smallest limit: well above what adapters wait for by themselves. */
 const ANSWER_LIMIT_MS = 60_000;
 
 const originals = new WeakMap<Store, Store>();
 
 export interface AnsweringStoreParams {
   readonly clock: Clock;
-  /** How long the adapter itself waits for an answer at most; the limit is above it. */
+  /** The longest that the adapter itself waits for an answer; the limit is above it. */
   readonly callLimitMs?: number | undefined;
 }
 
 /**
- * A store whose calls always settle. Adapters have limits of their own, but a driver with a fault may never answer, and whoever
- * waits for that would wait for ever: a worker would keep its runs and do nothing. A call without an answer is what it is, an
- * unknown outcome, and is repeated like any other.
+ * A store whose calls always settle. Adapters have their own limits, but a faulty driver may never answer, and its callers
+ * would wait forever: a worker would keep its runs and do nothing. A call without an answer has an unknown outcome and is
+ * repeated like any other.
  */
 export function answeringStore(store: Store, { clock, callLimitMs = 0 }: AnsweringStoreParams): Store {
   const limitMs = Math.max(ANSWER_LIMIT_MS, 2 * callLimitMs);
   const wrapped = storeAround(store, (method, _params, call) =>
-    // A transaction step takes as long as the user's own work does, and is ended by its signal.
+    // A transaction step takes as long as the user's own work, and its signal ends it.
     method === "transact" ? call() : settled(call(), method, clock, limitMs),
   );
   originals.set(wrapped, store);

@@ -8,7 +8,7 @@ export interface BatcherParams<T, R> extends StorePatience {
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
   readonly giveUp: (failures: number, error: unknown) => boolean;
-  /** How many batches may travel at once; one unless told. More than one only where their order does not matter. */
+  /** How many batches may be in flight at once; one by default. More than one only if their order does not matter. */
   readonly inFlightMax?: number;
 }
 
@@ -18,11 +18,11 @@ interface Waiting<T, R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Natural batching for calls that many callers make at once: while one batch travels, the next one fills. */
+/** Natural batching for calls that many callers make at once: while one batch is in flight, the next one fills. */
 export class Batcher<T, R> {
   readonly #params: BatcherParams<T, R>;
   #waiting: Waiting<T, R>[] = [];
-  /** Batches under way, as far as their items would hear of the end of a life. */
+  /** Batches in flight, in the form in which their items learn of the end of a lifetime. */
   readonly #sent = new Set<readonly Waiting<T, R>[]>();
   #forget: (() => void) | undefined;
   #inFlight = 0;
@@ -36,7 +36,8 @@ export class Batcher<T, R> {
     const { life } = this.#params;
     return new Promise((resolve, reject) => {
       life?.assertOpen();
-      // Watched only while there is something to do: a batcher of a short-lived client must not be kept by a long life.
+      // Watched only while there is something to do, so that a long lifetime does not keep the batcher of a short-lived
+      // client alive.
       if (life) this.#forget ??= life.watch(() => this.#cutOff());
       this.#waiting.push({ item, resolve, reject });
       this.#schedule();
@@ -66,7 +67,7 @@ export class Batcher<T, R> {
     this.#forget = undefined;
   }
 
-  /** What is under way is answered or not, but nobody waits for it any more. */
+  /** The batches in flight may or may not be answered, but no caller waits for them any longer. */
   #cutOff(): void {
     for (const batch of [...this.#sent, this.#waiting.splice(0)]) for (const waiting of batch) waiting.reject(cutOff());
   }
@@ -80,7 +81,7 @@ export class Batcher<T, R> {
         waiting.resolve(results[i] as R);
       });
     } catch (error) {
-      // A refused item must not take its neighbours along.
+      // A refused item must not fail its neighbors.
       if (batch.length > 1 && !isTransient(error) && !this.#params.life?.over)
         for (const waiting of batch) await this.#send([waiting]);
       else for (const waiting of batch) waiting.reject(error);

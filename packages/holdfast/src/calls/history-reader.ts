@@ -8,7 +8,7 @@ import { type StorePatience, untilAnswered } from "./store-retry.ts";
 
 const EVENTS_PER_PAGE = 5_000;
 const RUNS_PER_CALL = 100;
-/** Several, so that one long history, or an answer that does not come, does not hold up the others. */
+/** Several, so that one long history, or an answer that does not come, does not delay the others. */
 const CALLS_IN_FLIGHT_MAX = 4;
 
 interface Page {
@@ -17,7 +17,7 @@ interface Page {
   readonly afterSeq: number;
 }
 
-/** Reads histories for many claimed runs at once: while one call travels, the next one fills. */
+/** Reads histories for many claimed runs at once: while one call is in flight, the next one fills. */
 export class HistoryReader {
   readonly #pages: Batcher<Page, readonly HistoryEvent[]>;
 
@@ -50,7 +50,7 @@ export function readWholeHistory(
   });
 }
 
-/** Page by page, and checked to be without a gap. */
+/** Page by page, and checked for gaps. */
 async function allEvents(
   run: Pick<Run, "namespace" | "runId" | "eventCount">,
   read: (page: Page) => Promise<readonly HistoryEvent[]>,
@@ -59,7 +59,7 @@ async function allEvents(
   while (events.length < run.eventCount) {
     const before = events.length;
     for (const event of await read({ namespace: run.namespace, runId: run.runId, afterSeq: before })) {
-      // The run may have gone on since its row was read: what is newer than the row is left for the next reader.
+      // The run may have continued since its row was read: newer events are left for the next reader.
       if (event.seq !== events.length + 1 || events.length === run.eventCount) break;
       events.push(event);
     }

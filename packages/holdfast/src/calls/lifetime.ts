@@ -1,6 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 
-/** The time between connect() and close(). Whoever waits for something in it hears of its end at once. */
+/** The time between connect() and close(). Everything that waits during it learns of its end at once. */
 export class Lifetime {
   readonly #watchers = new Set<() => void>();
   #over = false;
@@ -13,7 +13,7 @@ export class Lifetime {
     if (this.#over) throw new HoldfastError("client_closed", "This client is closed. Call connect() again.");
   }
 
-  /** Calls the function when the end comes, or at once if it has come; what is returned takes that back. */
+  /** Calls the function at the end, or at once if it has ended; the returned function cancels that. */
   watch(onEnd: () => void): () => void {
     if (this.#over) onEnd();
     else this.#watchers.add(onEnd);
@@ -36,10 +36,10 @@ export class Lifetime {
   }
 }
 
-/** What a call is told that was waiting when the client was closed. */
+/** The error for a call that was waiting when the client was closed. */
 export function cutOff(): HoldfastError {
   return new HoldfastError(
     "client_closed",
-    "The client was closed while this call was waiting for an answer: it may or may not have taken effect. A start or a signal with an id of its own can be repeated safely.",
+    "The client was closed while this call was waiting for an answer: it may or may not have taken effect. A start or a signal with an explicit id can be repeated safely.",
   );
 }

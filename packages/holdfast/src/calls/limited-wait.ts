@@ -6,7 +6,7 @@ export interface LimitedWait {
   cut(): void;
 }
 
-/** Waits for a promise, but not for longer than that. */
+/** Waits for a promise, but no longer than that. */
 export function limitedWait(clock: Clock, promise: Promise<void>, limitMs: number): LimitedWait {
   let cut = (): void => {};
   const over = new Promise<void>((resolve) => {

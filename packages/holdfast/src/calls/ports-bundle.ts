@@ -9,7 +9,7 @@ import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store } from "../ports/store.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 
-/** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) makes one. */
+/** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) builds one. */
 export interface PortsBundle {
   readonly clock: Clock;
   readonly random: Random;
@@ -17,14 +17,14 @@ export interface PortsBundle {
   readonly log: Logger;
   readonly store: Store;
   readonly notifier: Notifier;
-  /** These two: see OpenedStore. */
+  /** For these two, see OpenedStore. */
   readonly place?: string;
   readonly commitsInFlightMax?: number;
-  /** Without it the engine knows nothing of the process in which it runs. */
+  /** Without it the engine knows nothing of the process that it runs in. */
   readonly environment?: Environment;
   readonly steps?: StepInterceptor;
   readonly limits?: Limits;
-  /** What becomes of a run whose function returns while ops are pending: a warning, unless a test asks for a failure. */
+  /** What happens when a run's function returns while ops are pending: a warning, unless a test asks for a failure. */
   readonly onForgotten?: "fail" | "warn";
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */

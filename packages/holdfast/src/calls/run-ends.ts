@@ -11,7 +11,7 @@ export interface RunEnd {
   readonly continuedAs: string | null;
 }
 
-/** A run that nothing can go on with now, and why. */
+/** A run that no code can continue now, and why. */
 export interface RunParking {
   readonly runId: string;
   readonly status: "parked";
@@ -23,7 +23,7 @@ export interface RunEndListener {
   parked(parking: RunParking): void;
 }
 
-/** Ends of runs that are durable, from the workers of this process to the callers of this process: no round trip. */
+/** Passes durable ends of runs from the workers of this process to its callers, without a round trip. */
 export class RunEnds {
   readonly #listeners = new Set<RunEndListener>();
 

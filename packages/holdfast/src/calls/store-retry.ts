@@ -9,18 +9,18 @@ const BACKOFF_MS_MAX = 5_000;
 export interface StorePatience {
   readonly clock: Clock;
   readonly random: Random;
-  /** Its end ends the wait, too. */
+  /** Its end also ends the wait. */
   readonly life?: Lifetime;
 }
 
-/** Whether the same call may be sent again: nothing happened, or whatever happened will be recognised. */
+/** Whether the same call may be sent again: it either did nothing, or the store will recognize the repetition. */
 export function isTransient(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") || isHoldfastError(error, "store_outcome_unknown");
 }
 
 /**
- * Whether it is known not to go away by itself: a damaged file, a missing permission. For a worker with runs in its hands that
- * is an outage like any other, because somebody may put it right; whoever has just called should hear of it at once.
+ * Whether the error is known not to go away by itself: a damaged file, a missing permission. A worker that holds runs treats
+ * it like any outage, because it may be repaired; a new caller should learn of it at once.
  */
 export function isLasting(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.lasting === true;
@@ -41,8 +41,8 @@ export function backoff({ clock, random, life }: StorePatience, failures: number
 }
 
 /**
- * Repeats an idempotent store call until it has an answer, or until `giveUp` says that nobody wants one any more, and then
- * throws what the store said last.
+ * Repeats an idempotent store call until it is answered, or until `giveUp` says that the answer is no longer wanted, and
+ * then throws the store's last error.
  */
 export async function untilAnswered<T>(
   patience: StorePatience,

@@ -1,18 +1,18 @@
 import type { Clock } from "../ports/clock.ts";
 
-/** A reply that moves the estimate by more than this is believed when the next one agrees with it. */
+/** A reply that moves the estimate by more than this is believed only when the next one agrees with it. */
 const JUMP_MS = 500;
 
 /**
- * An estimate of the store's clock, from the `now` that its replies carry. Events are stamped with it and local timers are
- * measured by it; whether something is really due is the store's decision.
+ * An estimate of the store's clock, from the `now` in its replies. Events are stamped with it and local timers are measured
+ * by it; whether something is really due is the store's decision.
  */
 export class StoreTime {
   readonly #clock: Clock;
-  /** Store time minus our monotonic clock, and the uncertainty of the reply that told us. */
+  /** Store time minus our monotonic clock, and the uncertainty of the reply that it came from. */
   #offsetMs: number | undefined;
   #uncertaintyMs = Number.POSITIVE_INFINITY;
-  /** What a reply has said that does not fit; one such reply may be wrong, two mean that a clock was set. */
+  /** A reply that does not fit the estimate; one may be wrong, two mean that a clock was set. */
   #doubtfulOffsetMs: number | undefined;
   #latestSeen = 0;
 
@@ -33,7 +33,7 @@ export class StoreTime {
     }
     this.#doubtfulOffsetMs = undefined;
     const latestSeen = Math.max(this.#latestSeen, storeNow);
-    // Quick replies tell more; old knowledge is allowed to fade, because clocks drift.
+    // Quick replies are more precise; old knowledge fades, because clocks drift.
     if (uncertaintyMs <= this.#uncertaintyMs * 1.2 + 1) this.#adopt(offsetMs, uncertaintyMs, latestSeen);
     else {
       this.#uncertaintyMs += 1;
@@ -41,7 +41,7 @@ export class StoreTime {
     }
   }
 
-  /** Never earlier than what the store has already told us, unless its clock was set back. */
+  /** Never earlier than what the store has already reported, unless its clock was set back. */
   now(): number {
     if (this.#offsetMs === undefined) return Math.max(this.#latestSeen, this.#clock.now());
     return Math.max(this.#latestSeen, Math.floor(this.#clock.monotonic() + this.#offsetMs));

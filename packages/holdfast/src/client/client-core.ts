@@ -17,6 +17,7 @@ import type {
   RunRef,
   StartOutcome,
   StartRun,
+  StartRunsParams,
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
@@ -31,16 +32,18 @@ const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
 );
 
+type HoldBy = NonNullable<StartRunsParams["holdBy"]>;
+
 interface StartItem {
   readonly start: StartRun;
-  readonly holdBy: string | undefined;
+  readonly holdBy: HoldBy | undefined;
 }
 
 interface StartGroup {
   readonly items: StartItem[];
   readonly ids: Set<string>;
   /** The worker that claims the runs with a hold. */
-  workerId: string | undefined;
+  holdBy: HoldBy | null;
 }
 
 /** What a client and its run handles share. */
@@ -82,16 +85,15 @@ export class ClientCore {
   async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
     const groups: StartGroup[] = [];
     for (const item of items) {
-      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), workerId: undefined };
+      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
       if (group.items.length === 0) groups.push(group);
       group.items.push(item);
       group.ids.add(item.start.run.id);
-      group.workerId ??= item.holdBy;
+      if (item.holdBy) group.holdBy ??= { workerId: item.holdBy.workerId, claimId: item.holdBy.claimId };
     }
     const outcomes = new Map<StartItem, StartOutcome>();
     for (const group of groups) {
-      const { workerId } = group;
-      const holdBy = workerId === undefined ? null : { workerId, claimId: this.newId() };
+      const { holdBy } = group;
       const starts = group.items.map((item) => item.start);
       const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
       if (groups.length === 1) return result.outcomes;
@@ -156,6 +158,9 @@ export class ClientCore {
     }
   }
 
+  /** For calls that write by themselves. Does nothing but in the core of a client that is part of a transaction. */
+  requireNoTransaction(_call: string): void {}
+
   /** The run id of a new run; `id` is the user's own id, if there is one. */
   newRunId(id: string | undefined): string {
     return newRunId(this.namespace, id, this.ports.clock.now(), this.ports.random.bytes(16));
@@ -197,6 +202,6 @@ export class ClientCore {
     this.life.over || failures >= FAILURES_MAX || isLasting(error);
 }
 
-function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {
-  return !ids.has(start.run.id) && (workerId === undefined || holdBy === undefined || workerId === holdBy);
+function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {
+  return !ids.has(start.run.id) && (holdBy === null || wanted === undefined || holdBy.workerId === wanted.workerId);
 }

@@ -1,22 +1,36 @@
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
-import type { ClientCore } from "./client-core.ts";
+import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { RunHandle, wantedRun } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
-/** The calls that join the transaction; every other call goes to the store as usual. */
+/** The calls that join the transaction. Reads go to the store as usual, and every other call is refused. */
 export interface JoinedCalls {
   readonly start: Store["runs"]["start"];
   readonly deliver: Store["inbox"]["deliver"];
 }
 
-export function joinedStore(store: Store, { start, deliver }: JoinedCalls): Store {
-  return hookedStore(store, { "runs.start": start, "inbox.deliver": deliver });
+/** What a client in a transaction and its run handles share. */
+export class JoinedCore extends ClientCore {
+  constructor({ ports, namespace, waiter, life }: ClientCore, { start, deliver }: JoinedCalls) {
+    const store = hookedStore(ports.store, { "runs.start": start, "inbox.deliver": deliver });
+    super({ ...ports, store }, namespace, waiter, life);
+  }
+
+  /**
+   * A write of its own would outlive a rollback, and could wait for a lock that the application's transaction holds while
+   * the application waits for the write.
+   */
+  override requireNoTransaction(call: string): never {
+    const message = `inTransaction: ${call}() cannot be part of a transaction; nothing has happened. Call it after the commit, on the client itself: hf.get(id).${call}().`;
+    throw new HoldfastError("not_supported", message, { data: { call } });
+  }
 }
 
 /**
@@ -74,7 +88,10 @@ export class ClientInTransaction {
     }) as Promise<never>;
   }
 
-  /** `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed. */
+  /**
+   * `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed.
+   * `terminate`, `retry` and `resume` are refused with `not_supported`: call them on the client, after the commit.
+   */
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {

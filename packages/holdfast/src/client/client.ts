@@ -7,11 +7,13 @@ import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
 import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
 import { Worker } from "../engine/worker/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
-import { checkOptions, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
+import type { HoldfastError } from "../errors/holdfast-error.ts";
+import { checkOptions, invalidOption, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
 import { ClientCore } from "./client-core.ts";
-import { ClientInTransaction, type JoinedCalls, joinedStore } from "./client-in-transaction.ts";
+import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
 import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
@@ -105,7 +107,7 @@ export class Client {
           hold: slot !== undefined,
           pick: options.version === undefined ? this.#core.ports.random.next() : null,
         },
-        holdBy: slot?.workerId,
+        holdBy: slot,
       });
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
@@ -246,11 +248,10 @@ export class Client {
    * @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction.
    */
   static inTransaction(client: Client, join: (store: Store) => JoinedCalls): ClientInTransaction {
+    if (typeof client !== "object" || client === null || !(#core in client)) throw notAClient(client);
     client.#life.assertOpen();
-    const { ports, namespace, waiter, life } = client.#core;
-    const store = joinedStore(ports.store, join(originalStore(ports.store)));
-    const core = new ClientCore({ ...ports, store }, namespace, waiter, life);
-    return new ClientInTransaction(core, client.#known);
+    const joined = join(originalStore(client.#core.ports.store));
+    return new ClientInTransaction(new JoinedCore(client.#core, joined), client.#known);
   }
 
   /** The test engine makes handles that advance its clock while they wait. */
@@ -275,6 +276,11 @@ export class Client {
     requireStarted(this.#core, outcome, workflow);
     return this.makeHandle(this.#core, run.id, startedRun(outcome)) as RunHandle<never>;
   }
+}
+
+function notAClient(value: unknown): HoldfastError {
+  const fault = `is ${shownValue(value)}, not one that connect() of this installation of holdfast has returned`;
+  return invalidOption("inTransaction", "the client", fault);
 }
 
 function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {

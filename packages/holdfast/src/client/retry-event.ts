@@ -1,7 +1,9 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { EventDraft, HistoryEvent } from "../model/event.ts";
+import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
+import { type EventDraft, type HistoryEvent, isCrash } from "../model/event.ts";
 import { COMPENSATE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
+import { shownError } from "./run-view.ts";
 
 /** The event that reopens a failed run, with the failures that it clears. */
 export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraft {
@@ -9,29 +11,56 @@ export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraf
     const message = `Run "${run.id}" has already compensated its steps; there is nothing to continue. Start a new run.`;
     throw new HoldfastError("run_closed", message, { data: { id: run.id, compensation: run.compensation } });
   }
-  const failed = opsOf(events.filter(({ type, meta }) => type === "step_failed" && !meta?.neverBegan));
-  const forgets =
+  const failures = openFailures(events);
+  const forgotten =
     run.compensation === "compensation_failed"
-      ? failed.filter((op) => op.startsWith(COMPENSATE_PREFIX))
-      : [...new Set([...culprits(run, failed), ...givenUp(run, events)])];
-  return { type: "run_retried", op: null, meta: { forgets, ...(run.error ? { error: run.error } : {}) } };
+      ? failures.filter(({ op }) => op?.startsWith(COMPENSATE_PREFIX))
+      : takenBack(run.error, failures, events);
+  const forgets = forgotten.map(({ op }) => op as string);
+  const error = shownError(run.error);
+  return { type: "run_retried", op: null, meta: { forgets, ...(error ? { error } : {}) } };
 }
 
-/** The op that the error names, else the last that failed. */
-function culprits(run: Run, failed: readonly string[]): string[] {
-  return run.error?.op === undefined ? failed.slice(-1) : [run.error.op];
+/** The failures that no earlier retry has taken back, in their order: of each op the last thing that became of it. */
+function openFailures(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  const open = new Map<string, HistoryEvent>();
+  for (const event of events) {
+    const { type, op, meta } = event;
+    for (const forgotten of meta?.forgets ?? []) open.delete(forgotten);
+    if (op === null || (type !== "step_failed" && type !== "step_completed")) continue;
+    open.delete(op);
+    if (type === "step_failed") open.set(op, event);
+  }
+  return [...open.values()];
 }
 
-/** Steps that were withdrawn with the run before they could begin: they are still to be executed. */
-function givenUp(run: Run, events: readonly HistoryEvent[]): string[] {
-  const isGivenUp = ({ meta }: HistoryEvent): boolean => meta?.neverBegan === true;
-  const isCause = ({ type, op }: HistoryEvent): boolean => type === "step_failed" && op === run.error?.op;
-  // Steps of a branch that was canceled earlier stay as they are: the code has continued without them.
-  const cause = run.error?.op === undefined ? undefined : events.findLast(isCause);
-  const since = cause ?? events.findLast((event) => !isGivenUp(event) && event.meta?.messageId === undefined);
-  return opsOf(events.filter((event) => isGivenUp(event) && event.seq > (since?.seq ?? 0)));
+/** Every failure from the first on that is to be taken back. Of steps that a crash has cut off only those that the error is about. */
+function takenBack(
+  error: EndErrorRecord | null,
+  failures: readonly HistoryEvent[],
+  events: readonly HistoryEvent[],
+): HistoryEvent[] {
+  const op = blamedOp(error);
+  const from = error?.retryFrom ?? (failures.find((failure) => failure.op === op) ?? failures.at(-1))?.seq;
+  if (from === undefined) return [];
+  // An error that speaks of no failure may have come of any: none of those that stand in a row at the end is left out.
+  const since = op === undefined ? beginningOfRow(from, events) : from;
+  const taken = failures.filter((failure) => failure.seq >= since && (failure.op === op || !isCrash(failure)));
+  return taken.length > 0 ? taken : failures.slice(-1);
 }
 
-function opsOf(events: readonly HistoryEvent[]): string[] {
-  return [...new Set(events.map((event) => event.op as string))];
+/** The step that the error comes from. */
+function blamedOp(error: ErrorRecord | null): string | undefined {
+  for (let one: ErrorRecord | null | undefined = error; one; one = one.cause) if (one.op !== undefined) return one.op;
+  return undefined;
+}
+
+/** The first of the failures up to that one between which nothing has come to a result: nothing is done twice if all are taken back. */
+function beginningOfRow(seq: number, events: readonly HistoryEvent[]): number {
+  let first = seq;
+  for (const event of events.filter((one) => one.seq < seq).reverse()) {
+    if (event.type === "step_failed") first = event.seq;
+    else if (event.type !== "step_started" && event.type !== "step_attempt_failed") break;
+  }
+  return first;
 }

@@ -212,6 +212,7 @@ export class RunHandle<T = unknown> {
 
   /** Ends the run at once, whichever worker holds it, without cleanup; closed runs are not changed. */
   async terminate(reason?: string): Promise<void> {
+    this.#core.requireNoTransaction("terminate");
     requireReason(reason, "terminate");
     const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
       data: reason === undefined ? {} : { reason },
@@ -222,12 +223,14 @@ export class RunHandle<T = unknown> {
   }
 
   /**
-   * Continues a failed run at the op that failed; recorded results stay. A compensation that failed is attempted again.
+   * Continues a failed run at the steps that failed, as `retry` of the workflow does; recorded results stay. A compensation that
+   * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
    */
   async retry(): Promise<void> {
+    this.#core.requireNoTransaction("retry");
     const { run, events } = await this.#readHistory();
     // An open run that has more events than were read counts as reopened by an earlier send of this call.
-    if (run.status !== "failed") throw this.#notRetried(run.status, `it is ${run.status}, not failed`);
+    if (run.status !== "failed") throw this.#notFailed(run.status);
     const event = retryEvent(run, events);
     const { namespace, runId } = run;
     const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
@@ -238,16 +241,23 @@ export class RunHandle<T = unknown> {
     });
     // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
     if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
-    throw this.#notRetried(status, outcome === "superseded" ? "a newer run has its id" : `it is ${status}, not failed`);
+    throw outcome === "superseded" ? this.#superseded(status) : this.#notFailed(status);
   }
 
-  #notRetried(status: RunStatus | null, why: string): HoldfastError {
-    const message = `Run "${this.id}" cannot be retried: ${why}.`;
+  #notFailed(status: RunStatus | null): HoldfastError {
+    const advice = status === "parked" ? " Use resume()." : "";
+    const message = `Run "${this.id}" cannot be retried: it is ${status}, not failed.${advice}`;
+    return new HoldfastError("run_not_failed", message, { data: { id: this.id, status } });
+  }
+
+  #superseded(status: RunStatus | null): HoldfastError {
+    const message = `Run "${this.id}" cannot be retried: a newer run has its id.`;
     return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 
   /** Lets a parked run continue, usually with fixed code. */
   async resume(): Promise<void> {
+    this.#core.requireNoTransaction("resume");
     await this.#requireExpected();
     let sends = 0;
     const { status } = await this.#core.call((store) => {

@@ -1,4 +1,4 @@
-import type { ErrorRecord } from "../model/error-record.ts";
+import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
@@ -53,7 +53,14 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
 
 export function describeRun(run: Run, codec: Codec): RunDescription {
   const output = run.output === null ? undefined : codec.decode(run.output);
-  return { ...summarizeRun(run), input: codec.decode(run.input), output, error: run.error };
+  return { ...summarizeRun(run), input: codec.decode(run.input), output, error: shownError(run.error) };
+}
+
+/** Without what only a retry of the run needs. */
+export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
+  if (error === null) return null;
+  const { retryFrom: _, ...shown } = error;
+  return shown;
 }
 
 export function summarizeRun(run: RunRow): RunSummary {
@@ -83,7 +90,7 @@ export function summarizeRun(run: RunRow): RunSummary {
 
 /** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
-  const end = endEvent(run);
+  const end = endEvent({ ...run, error: shownError(run.error) });
   return [startEvent(run), ...events, ...(end ? [end] : [])];
 }
 

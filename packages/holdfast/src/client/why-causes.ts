@@ -4,6 +4,7 @@ import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
+import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
 
 /** The code of a run that a person has paused. */
@@ -70,7 +71,7 @@ export interface PendingCancel extends RequestedCancel {
 export function causesOf(findings: Findings): readonly Cause[] {
   const { run, now, events, steps } = findings;
   if (isClosed(run.status))
-    return [{ kind: "ended", ...some("since", date(run.endedAt)), ...some("error", run.error) }];
+    return [{ kind: "ended", ...some("since", date(run.endedAt)), ...some("error", shownError(run.error)) }];
   if (run.status === "parked")
     return [{ kind: run.error?.code === PAUSED ? "paused" : "parked", ...some("error", run.error) }];
   if (run.heldBy !== null) return causesWhileHeld(findings);

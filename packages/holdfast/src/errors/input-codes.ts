@@ -98,7 +98,7 @@ export const INPUT_CODES = {
     group: "configuration",
     caller: "fix_input",
     kind: "BadRequest",
-    summary: "The store or adapter in use cannot do this.",
-    advice: "Use an adapter with this capability, or do without.",
+    summary: "The store or adapter in use cannot do this, or not inside a transaction.",
+    advice: "Use an adapter with this capability, or do what the message says instead.",
   },
 } as const satisfies Record<string, ErrorCodeInfo>;

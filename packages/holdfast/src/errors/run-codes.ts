@@ -35,8 +35,16 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run has ended; it accepts no more signals, retries or other commands. Only cancel() and terminate() ignore a closed run without an error.",
+      "The run has ended; it accepts no more signals or other commands. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
     advice: "Read its result, or start a new run.",
+  },
+  run_not_failed: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run passed to retry() has not failed: it is still open, is parked, or ended in another way.",
+    advice:
+      "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },
   run_failed: {
     group: "workflow_execution",
@@ -44,7 +52,7 @@ export const RUN_CODES = {
     kind: "Unknown",
     summary: "The run ended in failure.",
     advice:
-      "cause is the original error; data.compensation says how its compensations ended. After a fix, retry() continues at the failed op, or at the failed compensations.",
+      "cause is the original error; data.compensation says how its compensations ended. After a fix, retry() continues at the failed steps, or at the failed compensations.",
   },
   run_canceled: {
     group: "canceled",
@@ -115,7 +123,8 @@ export const RUN_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary: "No branch of ctx.race() won.",
-    advice: "cause is the failure that decided the race.",
+    advice:
+      "cause is an AggregateError with the failures of all branches, in the order of the branches. If one of them is a bug of the workflow code, the run is parked with workflow_bug.",
   },
   outside_turn: {
     group: "workflow_execution",

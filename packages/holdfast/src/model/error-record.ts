@@ -18,3 +18,9 @@ export interface ErrorRecord {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: ErrorRecord;
 }
+
+/** Why a run has failed, as its store keeps it; to the store it is an error like any other. */
+export interface EndErrorRecord extends ErrorRecord {
+  /** The event that `handle.retry()` goes back to: the first failure that it takes back. Only the engine can tell. */
+  readonly retryFrom?: number | undefined;
+}

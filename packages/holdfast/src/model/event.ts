@@ -342,6 +342,11 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
 }
 
+/** Whether a crash has cut off a step that must not be repeated. */
+export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
+  return type === "step_failed" && meta?.error?.code === "step_crashed";
+}
+
 /** What `steps()` says of an op after such an event; undefined where the event is none of an op's. */
 export function shownStatus(type: EventType): ShownStatus | undefined {
   return SHOWN[type];

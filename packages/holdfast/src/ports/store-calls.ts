@@ -61,10 +61,17 @@ export function storeOf(
 
 /** Makes a call by its name. */
 export function callStore(store: Store, method: StoreMethod, params: unknown): Promise<unknown> {
-  const [group, name] = method.split(".") as [keyof Store, string | undefined];
+  const [group, name] = PATHS.get(method) ?? [method as "transact" | "readClock"];
   if (name === undefined) return (store[group] as Call).call(store, params);
   return (store[group] as unknown as Readonly<Record<string, Call>>)[name]?.(params) as Promise<unknown>;
 }
+
+/** Group and name of every call that is in a group, made once: names are not taken apart at each call. */
+const PATHS: ReadonlyMap<string, readonly [group: keyof StoreGroups, name: string]> = new Map(
+  Object.entries(GROUPS).flatMap(([group, calls]) =>
+    Object.keys(calls).map((name) => [`${group}.${name}`, [group as keyof StoreGroups, name]] as const),
+  ),
+);
 
 /** A store with somebody around every call of it; `call` makes the call. */
 export function storeAround(

@@ -12,8 +12,8 @@ import { SignalBuffer } from "./ops/signal-buffer.ts";
 import { Unwritten } from "./unwritten.ts";
 
 /**
- * The half of a machine that its driver holds on to, the same for all machines: where the run stands, what was asked for, what is
- * to be written, what has been received. How events are taken in is the other half, and each machine's own.
+ * The half of a machine that faces its driver, the same for all machines: where the run stands, what was asked for, what
+ * must be written, what was received. The other half, how events are processed, is specific to each machine.
  */
 export abstract class DrivenMachine {
   readonly run: Run;
@@ -25,7 +25,7 @@ export abstract class DrivenMachine {
   readonly signals = new SignalBuffer();
   protected readonly unwritten: Unwritten;
 
-  // Assigned by the machine itself alone: drivers see them through the interface, where they are read-only.
+  // Assigned only by the machine itself: drivers see them through the interface, where they are read-only.
   outcome: Outcome | undefined;
   forgotten: readonly Op[] = NONE;
   divergence: Divergence | undefined;
@@ -76,7 +76,7 @@ export abstract class DrivenMachine {
     this.unwritten.putBack(events, attributes);
   }
 
-  /** A machine that owes somebody an answer overrides it. Workflow code gets what it waits for in turns. */
+  /** Overridden by a machine that answers callers. Workflow code gets its answers in turns. */
   written(_seq: number): void {}
 
   op(id: string | null): Op | undefined {

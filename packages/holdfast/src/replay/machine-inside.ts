@@ -8,13 +8,16 @@ import type { Context } from "./context/context.ts";
 import type { Scope } from "./context/scope.ts";
 import type { SeededRandom } from "./context/seeded-random.ts";
 import type { Divergence } from "./history/divergence.ts";
+import type { Failures } from "./history/failures.ts";
 import type { Outcome } from "./machine.ts";
 import type { AskInit, Op, OpHost, OpModule } from "./op.ts";
 import type { OpTable } from "./op-table.ts";
 import type { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { Compensation } from "./ops/step-options.ts";
 
-/** The run machine as its own parts see it: the context, the kinds of op, cancellation, the call of the workflow function. */
+/**
+ * The run machine as its own parts see it: the context, the kinds of op, cancellation, the call of the workflow function.
+ */
 export interface MachineInside extends OpHost {
   readonly run: Run;
   readonly log: Logger;
@@ -35,44 +38,47 @@ export interface MachineInside extends OpHost {
   readonly divergence: Divergence | undefined;
   readonly violation: HoldfastError | undefined;
   readonly inTurn: boolean;
-  /** Whether the turn was finished before: what the code writes to its log in it has been written, and nothing in it is new. */
+  /** Whether the turn was finished before: its log lines have been written, and nothing in it is new. */
   readonly turnIsRecorded: boolean;
   /** Whether what the code does now has been done before. */
   readonly repeating: boolean;
-  /** Time of the event that opened this turn: what `ctx.now()` says. */
+  /** Time of the event that opened this turn: what `ctx.now()` returns. */
   readonly turnAt: number;
   readonly seenSeq: number;
+  /** The event that the code had seen last when it last asked for an op. */
+  readonly askedSeq: number;
+  readonly failures: Failures;
   readonly currentScope: Scope;
 
-  /** The scope that an op belongs to which the ctx of that scope asks for. */
+  /** The scope of an op that is asked for through the ctx of the given scope. */
   ownerOf(scope: Scope): Scope;
   /** The ctx of a branch. */
   contextIn(scope: Scope): Context;
-  /** Calls a function whose ops belong to that scope, as far as it does not say otherwise. */
+  /** Calls a function whose ops belong to that scope, unless they name another. */
   within<T>(scope: Scope, fn: () => T): T;
-  /** Refuses a ctx call at a moment at which it could not be replayed. */
+  /** Refuses a ctx call at a moment when it could not be replayed. */
   assertInTurn(method: string, name?: string): void;
-  /** Registers an op; the promise never raises an unhandled rejection, whether or not anybody awaits it. */
+  /** Registers an op; the promise never raises an unhandled rejection, whether or not it is awaited. */
   ask(module: OpModule, name: string, scope: Scope, init: AskInit): Promise<unknown>;
   /**
-   * Records something that the code does, or finds it recorded. Undefined: it stands nowhere, and this is not the place to add it.
-   * What does not bind may stand in another turn than the one in which the code does it now. `completed`: what to record, where
-   * that has to be found out first.
+   * Records something that the code does, or finds it recorded. Undefined: it is not recorded, and cannot be added here. An
+   * event that does not bind may be in another turn than the one in which the code does it now. `completed`: what to record,
+   * if that has to be determined first.
    */
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
-  /** Nobody waits for the op any more. */
+  /** The code no longer waits for the op. */
   release(op: Op): void;
-  /** From here on only what is undone may be asked for, in the scope that this returns. */
+  /** From here on, only compensations may be asked for, in the scope that this returns. */
   beginUndo(): Scope;
   continueAsNew(input: Payload, scope: Scope): void;
-  /** The code has come to its end. `forgotten`: what it had left pending. */
+  /** The code has ended. `forgotten`: the ops that it left pending. */
   conclude(outcome: Outcome, forgotten?: readonly Op[]): void;
-  /** The code has done something with which its run cannot go on. */
+  /** The code did something after which its run cannot continue. */
   violate(error: HoldfastError): void;
 }
 
-/** What is to be undone if the run fails or is canceled. */
+/** What must be undone if the run fails or is canceled. */
 export interface Undoing {
   addByHand(name: string, undo: Compensation<unknown>): void;
   /** Whether the outcome of this step matters even when the code no longer waits for it. */

@@ -1,9 +1,9 @@
 /**
  * The machine, as its driver sees it: one run as a function of its history, with verbs instead of fields.
  *
- * The driver is the run executor with its parts (step board, commits, run end, rewind, due times, parking, explanations), or the
- * replayer. It sees nothing of a machine but this interface, and assigns none of its fields. Which machine a run has is said by its
- * workflow (`WorkflowCode.machine`).
+ * The driver is the run executor with its parts (step board, commits, run end, rewind, due times, parking, explanations), or
+ * the replayer. It sees only this interface of a machine, and assigns none of its fields. The workflow decides which machine
+ * a run has (`WorkflowCode.machine`).
  *
  * What a driver may rely on
  *  1. A machine does no I/O and knows no clock. Time comes in with `deliverLive` and `note`.
@@ -16,14 +16,14 @@
  *
  * The machines
  *  - `RunMachine`: workflow code, replayed. The only one today.
- *  - Graphs: state instead of code. `start` folds what was recorded, from the newest snapshot on; `replayNext` is false from then
- *    on, because no turn is needed for that. `deliverLive` sets a slot and runs inline nodes until only ops are pending, so that a turn
+ *  - Graphs: state instead of code. `start` folds what was recorded, from the newest snapshot on; `replayNext` is then always
+ *    false, because no turn is needed. `deliverLive` sets a slot and runs inline nodes until only ops are pending, so that a turn
  *    opens and closes at once. A snapshot is one more event among the fresh ones, appended in `close`. It never diverges, and
  *    `askedAt` of an op is a node. Steps are `StepWork` like any other, and so have gates, retries and compensation.
  *  - Guests: code in another language that asks from outside. History is a memo by op id, in any order; `replayNext` is false.
  *    A step is asked for without a turn: `Driver.poke` says so, `takeAsked` has it, and the function of its `StepWork` waits for
- *    the guest. That the guest may begin is the start of that function: by then the gate is durable. `written` says when what the
- *    guest has reported is durable, which is what its calls wait for. `waiting` is true for as long as the guest may ask.
+ *    the guest. When that function starts, the gate is durable and the guest may begin. `written` says when what the guest has
+ *    reported is durable, which its calls wait for. `waiting` is true for as long as the guest may ask.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -35,28 +35,28 @@ import type { Logger } from "../ports/logger.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { DrivenOp } from "./op.ts";
 
-/** What a machine is made of, whichever it is. */
+/** What every machine is made of. */
 export interface MachineParams {
   readonly run: Run;
   readonly codec: Codec;
   readonly log: Logger;
   readonly history: readonly HistoryEvent[];
-  /** The first turn was finished before, though history may know nothing of it. */
+  /** The first turn was finished before, even if history does not show it. */
   readonly begun?: boolean;
-  /** What history keeps of an error. */
+  /** An error as history stores it. */
   readonly record?: (error: unknown) => ErrorRecord;
-  /** Most ops that one run may ask for. */
+  /** The maximum number of ops that one run may ask for. */
   readonly opsMax: number;
   /** Remember where in the code each op was asked for; slow, for explaining a divergence. */
   readonly locate?: boolean;
-  /** A function that returns while ops are pending has failed. */
+  /** A function that returns while ops are pending fails. */
   readonly failForgotten?: boolean;
   readonly driver?: Driver | undefined;
 }
 
-/** Who drives a machine, as far as the machine has to tell it something by itself. */
+/** The driver of a machine, as far as the machine notifies it. */
 export interface Driver {
-  /** The code has done something with which its run cannot go on. */
+  /** The code did something after which its run cannot continue. */
   violated(): void;
   /** Something was asked for while no turn was open. */
   poke(): void;
@@ -65,7 +65,7 @@ export interface Driver {
 export type Outcome =
   | { readonly type: "completed"; readonly value: unknown; readonly output: Payload }
   | { readonly type: "continued"; readonly input: Payload }
-  /** The run is to be tried again, at the ops that failed. */
+  /** The run must be retried, at the ops that failed. */
   | RetriedOutcome
   | {
       readonly type: "failed";
@@ -73,6 +73,8 @@ export type Outcome =
       readonly compensation: CompensationOutcome | null;
       /** The run was canceled before its code was called. */
       readonly neverCalled?: true;
+      /** The first failure that a person's retry takes back, by its seq. */
+      readonly retryFrom?: number | undefined;
     };
 
 export interface RetriedOutcome {
@@ -84,7 +86,7 @@ export interface RetriedOutcome {
 /** Why a run is being wound up from outside. */
 export type CancelCause = "cancel" | "deadline";
 
-/** A signal that has reached the run and that nobody has received. */
+/** A signal that has reached the run and was not received yet. */
 export interface UnreceivedSignal {
   readonly name: string;
   readonly messageId: string;
@@ -95,7 +97,7 @@ export interface Machine {
   readonly run: Run;
   /** What was recorded when it was made. */
   readonly recorded: readonly HistoryEvent[];
-  /** How often the run as a whole has been tried again. */
+  /** How many times the run as a whole has been retried. */
   readonly retries: number;
 
   // Where it stands
@@ -104,18 +106,18 @@ export interface Machine {
   readonly inTurn: boolean;
   /** Whether recorded events are still to come. */
   readonly replaying: boolean;
-  /** What the code has come to; undefined while it goes on. */
+  /** How the code ended; undefined while it continues. */
   readonly outcome: Outcome | undefined;
-  /** What the function had left pending when it returned. */
+  /** The ops that were pending when the function returned. */
   readonly forgotten: readonly DrivenOp[];
-  /** Code and history have parted: nothing may be executed or written. */
+  /** Code and history have diverged: nothing may be executed or written. */
   readonly divergence: Divergence | undefined;
   /** The code did something that cannot be replayed. */
   readonly violation: HoldfastError | undefined;
   readonly cancelCause: CancelCause | undefined;
-  /** What the code of a run that is being wound up from outside is told. */
+  /** The error that the code receives when the run is wound up from outside. */
   readonly cancellation: Error | null;
-  /** Whether what was done is being undone. */
+  /** Whether compensation is in progress. */
   readonly compensating: boolean;
 
   // Turns
@@ -124,29 +126,29 @@ export interface Machine {
   start(): void;
   /** Ends a run that was canceled, or has reached its deadline, before its code was ever called. */
   endUnstarted(cause: EventDraft): void;
-  /** Opens the turn of the next recorded event that the code sees; false when there is none left, or on divergence. */
+  /** Opens the turn of the next recorded event that the code sees; false if none is left, or on divergence. */
   replayNext(): boolean;
-  /** Gives an event its place and opens its turn; false when its op is no longer pending, and nothing was recorded. */
+  /** Gives an event its place and opens its turn; false if its op is no longer pending, and nothing was recorded. */
   deliverLive(draft: EventDraft, now: number): boolean;
   close(): void;
 
-  /** Writes down something about an op that the code does not see; ignored when the op is no longer pending. */
+  /** Records something about an op that the code does not see; ignored if the op is no longer pending. */
   note(draft: EventDraft, now: number): void;
-  /** Writes down something about the run as a whole that the code does not see. */
+  /** Records something about the run as a whole that the code does not see. */
   noteRun(draft: EventDraft, now: number): void;
 
   // What the code wants, since the driver last asked
 
   /** Steps to execute. */
   takeAsked(): readonly DrivenOp[];
-  /** Ops that the code has stopped waiting for: what runs for them is to stop, and nobody wants to know. */
+  /** Ops that the code has stopped waiting for: stop their work and ignore its result. */
   takeWithdrawn(): readonly DrivenOp[];
-  /** Steps to abort whose outcome is still to be recorded, because they may have to be compensated. */
+  /** Steps to abort whose outcome must still be recorded, because they may have to be compensated. */
   takeClosing(): readonly DrivenOp[];
 
-  // What is to be written
+  // What must be written
 
-  /** Events that are not in the store yet; to look at. */
+  /** Events that are not in the store yet; for reading only. */
   readonly fresh: readonly HistoryEvent[];
   /** Attributes that they set. */
   readonly freshAttributes: Attributes | null;
@@ -163,11 +165,11 @@ export interface Machine {
   op(id: string | null): DrivenOp | undefined;
   /** A copy, in the order of asking. */
   pendingOps(): readonly DrivenOp[];
-  /** Those of them with a due time. */
+  /** The pending ops with a due time. */
   readonly timers: ReadonlySet<DrivenOp>;
-  /** Whether anything could still wake the code up. */
+  /** Whether anything could still wake the code. */
   readonly waiting: boolean;
-  /** Whether an attempt of the step may have begun before this worker took the run. */
+  /** Whether an attempt of the step may have begun before this worker claimed the run. */
   mayHaveBegun(op: DrivenOp): boolean;
 
   // Messages

@@ -9,12 +9,12 @@ import { PendingOps } from "./pending-ops.ts";
 
 const NO_TIMERS: ReadonlySet<Op> = new Set();
 
-/** The ops of one run: those that are pending, and how often each name has been asked for. */
+/** The ops of one run: the pending ones, and how many times each name was asked for. */
 export class OpTable {
   readonly #opsMax: number;
   readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
-  // Made when first needed: most runs have none.
+  // Created when first needed: most runs have none.
   #timers: Set<Op> | undefined;
   #retired: Set<string> | undefined;
   // Since the driver last looked.
@@ -27,7 +27,7 @@ export class OpTable {
     this.#opsMax = opsMax;
   }
 
-  /** The id of the next op of that name. Ops that Holdfast makes for something of that name have a prefix. */
+  /** The id of the next op of that name. Ops that Holdfast creates on behalf of that name have a prefix. */
   nextId(name: string, prefix = "", unlimited = false): string {
     const fullName = prefix + name;
     const occurrence = (this.#occurrences.get(fullName) ?? 0) + 1;
@@ -37,7 +37,7 @@ export class OpTable {
     }
     this.#count += 1;
     if (this.#count > this.#opsMax && !unlimited) {
-      const message = `The run has asked for more than ${this.#opsMax} ops. Go on in a fresh one with ctx.continueAsNew(input).`;
+      const message = `The run has asked for more than ${this.#opsMax} ops. Continue in a fresh run with ctx.continueAsNew(input).`;
       throw new HoldfastError("too_many_ops", message, { data: { opsMax: this.#opsMax } });
     }
     this.#occurrences.set(fullName, occurrence);
@@ -61,7 +61,7 @@ export class OpTable {
     if (op.fireAt !== undefined) this.#timers?.delete(op);
   }
 
-  /** It is for the driver to execute. */
+  /** The driver must execute it. */
   hand(op: Op): void {
     this.#asked = appended(this.#asked, op);
   }
@@ -83,7 +83,7 @@ export class OpTable {
     return withdrawn;
   }
 
-  /** So it has, but what becomes of the step is still to be learned. */
+  /** The code has stopped waiting, but the step's outcome must still be recorded. */
   close(op: Op): void {
     op.step?.close();
     this.#closing = appended(this.#closing, op);
@@ -110,7 +110,7 @@ export class OpTable {
     return this.#pending.all();
   }
 
-  /** Whether anything could still wake the code up. */
+  /** Whether anything could still wake the code. */
   get waiting(): boolean {
     return this.#pending.waiting > 0;
   }

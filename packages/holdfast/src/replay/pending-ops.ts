@@ -2,10 +2,10 @@ import type { Op } from "./op.ts";
 
 /**
  * Ops by their id, in the order in which they were asked for. Most runs wait for one thing at a time, and a map that goes
- * from empty to one entry and back makes a new table each time: a single op is kept beside it.
+ * from empty to one entry and back allocates a new table each time: a single op is kept beside it.
  */
 export class PendingOps {
-  /** How many of them could still wake the code up. */
+  /** How many of them could still wake the code. */
   waiting = 0;
   #only: Op | undefined;
   #many: Map<string, Op> | undefined;

@@ -3,7 +3,7 @@ import { type Divergence, describeDivergence } from "./history/divergence.ts";
 import type { Machine } from "./machine.ts";
 import { TurnLoop } from "./turn-loop.ts";
 
-/** Drives a run through its recorded history and stops there; nothing is executed. Look at the machine for what came of it. */
+/** Drives a run through its recorded history and stops there; nothing is executed. The machine shows the result. */
 export function replayHistory<M extends Machine>(machine: M, immediate: (callback: () => void) => void): Promise<M> {
   const loop = new TurnLoop(immediate);
   return new Promise((resolve, reject) => {
@@ -34,8 +34,8 @@ export function replayHistory<M extends Machine>(machine: M, immediate: (callbac
 }
 
 /**
- * Why a run cannot go on whose code and history have parted. Where in the code that is takes a second replay, by a machine that
- * looks.
+ * Why a run whose code and history have diverged cannot continue. To locate the place in the code takes a second replay, by
+ * a machine that records call sites.
  */
 export async function explainDivergence(
   machine: Machine,

@@ -2,14 +2,14 @@ import type { Context } from "./context/context.ts";
 
 export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
 
-/** What becomes of a run whose own code is at fault: it waits for fixed code, or it fails and compensates. */
+/** What happens to a run whose own code is at fault: it waits for fixed code, or it fails and compensates. */
 export type OnBug = "park" | "fail";
 
 /** The code of a run, as far as its machine is concerned. */
 export interface RunCode {
   readonly body: WorkflowBody;
-  /** What becomes of a run whose code throws a TypeError or the like; `"park"` unless given. */
+  /** What happens to a run whose code throws a TypeError or similar; `"park"` by default. */
   readonly onBug?: OnBug;
-  /** Whether a run that has failed so often is to be tried again as a whole. */
+  /** Whether a run that has failed this many times is retried as a whole. */
   readonly retryRun?: ((error: unknown, failures: number) => boolean) | undefined;
 }

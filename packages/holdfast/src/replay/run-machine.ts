@@ -2,17 +2,17 @@
  * The run machine: one run of one workflow, as a deterministic function of its history.
  *
  * It owns the ops that the code has asked for, the order in which events reach the code, and the check of code against
- * history. It does no I/O and knows no clock: its driver (the run executor, or the replayer) tells it when to open and close
- * a turn, performs what was asked for, and writes down what is `fresh`. How the function is called and what its end means is in
+ * history. It does no I/O and knows no clock: its driver (the run executor, or the replayer) opens and closes its turns,
+ * performs what was asked for, and writes what is `fresh`. How the function is called and what its end means is in
  * workflow-call.ts; what cancels a run or a part of it, in cancellation.ts.
  *
  * Invariants
  *  M1. Giving an event its seq and delivering it are one act. What the code has seen is exactly events 0…seenSeq.
- *  M2. Commands get their seq during the turn that gave them, so they stand right behind the event of that turn. Timers of
- *      receives do not bind: changed code may ask for them in another turn, or never.
- *  M3. With unchanged code a recorded completion finds its op asked for and pending. Whatever does not is a divergence:
- *      the machine stops there, and nothing it has asked for may be executed. What changed code need not account for is
- *      in passed-over.ts.
+ *  M2. Commands get their seq during the turn that issued them, so they follow directly after the event of that turn. Timers
+ *      of receives do not bind: changed code may ask for them in another turn, or never.
+ *  M3. With unchanged code, a recorded completion finds its op asked for and pending. Anything else is a divergence: the
+ *      machine stops there, and nothing it has asked for may be executed. What changed code need not account for is in
+ *      passed-over.ts.
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
@@ -39,6 +39,7 @@ import { SeededRandom } from "./context/seeded-random.ts";
 import { DrivenMachine, startOf } from "./driven-machine.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { Failures } from "./history/failures.ts";
 import { passOver } from "./history/passed-over.ts";
 import { applyRetry, endForRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
@@ -61,19 +62,21 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   readonly context: Context;
   readonly retries: number;
 
-  // Assigned in this file alone: the machine's parts see them through MachineInside, where they are read-only.
+  // Assigned only in this file: the machine's parts see them through MachineInside, where they are read-only.
   turnIsRecorded = false;
   seenSeq = 0;
+  askedSeq = 0;
   turnAt: number;
   currentScope: Scope = this.root;
 
   readonly #cursor: Cursor;
-  /** Where the compensations run; once there is such a scope, nothing may be asked for outside of it. */
+  /** Where the compensations run; once this scope exists, nothing may be asked for outside it. */
   #undoScope: Scope | undefined;
-  /** The event of this turn is from before the run was tried again, but this turn was not taken then. */
+  /** The event of this turn is from before the run was retried, but this turn was not taken then. */
   #turnIsNew = false;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
+  #failures: Failures | undefined;
 
   constructor(params: MachineParams, code: RunCode) {
     super(params);
@@ -105,6 +108,11 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   get random(): SeededRandom {
     this.#random ??= new SeededRandom(this.run.seed);
     return this.#random;
+  }
+
+  get failures(): Failures {
+    this.#failures ??= new Failures((error) => this.code.retryRun?.(error, this.retries + 1) ?? false);
+    return this.#failures;
   }
 
   // Driving ---------------------------------------------------------------------------------------------------------
@@ -147,7 +155,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     }
     const event = this.#append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
-    // The code has ended. What was under way is written down for the next try, if there is to be one.
+    // The code has ended. What was in progress is recorded for the next run attempt, if there is one.
     if (op && !isMessage(draft)) this.release(op);
     if (op) endForRetry(this, op, event);
     return false;
@@ -203,6 +211,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (canceled && !module.evenCanceled) return this.#refuse(canceled);
     const op = newOp(id, module, owner, this.seenSeq, init, this.params.locate ? callSite() : undefined);
     this.ops.add(op);
+    this.askedSeq = this.seenSeq;
     module.asked(op, name, init, this);
     op.gate = this.unwritten.nextSeq - 1;
     return op.promise;
@@ -212,7 +221,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return (scope === this.root ? this.currentScope : scope).nearestOpen();
   }
 
-  /** Nothing may be asked for here any more. */
+  /** Nothing may be asked for here any longer. */
   #refuse(canceled: Error): Promise<never> {
     if (this.#refusals.another()) return quiet(Promise.reject(canceled));
     this.violate(cancelIgnoredError(this.run, canceled));
@@ -231,7 +240,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (event) return event;
     const anew = this.#cursor.anew && eventCategory(draft.type) !== "marker";
     if (isLenient(draft.type) && !anew) return undefined;
-    // It is recorded as soon as that is possible: at the end of what there is.
+    // It is recorded as soon as possible: at the end of the history so far.
     if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
     const next = this.#cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
@@ -239,9 +248,10 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   /**
-   * An op is retired. New code says so where it passes; that is how it is told from code that comes to where an earlier one had the
-   * op in flight. What this code does from there on is new, in turns that the earlier one has finished: it is recorded at the end,
-   * behind a mark, and found there by whoever replays it. Without the mark that would be a divergence.
+   * An op is retired. New code records that where it passes; this distinguishes it from code that reaches a point where
+   * earlier code had the op in flight. What this code does from there on is new, in turns that the earlier code has
+   * finished: it is recorded at the end, after a mark, and replay finds it there. Without the mark that would be a
+   * divergence.
    */
   retire(op: Op): void {
     const draft: EventDraft = { type: "op_retired", op: op.id };
@@ -260,7 +270,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   createTimer(op: Op, fireAt: number, binds: boolean): void {
     const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
     const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
-    // History keeps the time that was promised, whatever the code says now.
+    // History keeps the promised time, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
     this.ops.addTimer(op);
   }
@@ -293,7 +303,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.unwritten.setAttributes(attributes);
   }
 
-  /** Decides at once, whatever the code does with what is thrown next. A part that was given up decides nothing. */
+  /** The decision is final, whatever the code does with what is thrown next. A part that was given up decides nothing. */
   continueAsNew(input: Payload, scope: Scope): void {
     const canceled = this.#undoScope ? givenUp(this) : scope.cancellation();
     if (canceled && (this.#undoScope || canceled !== this.root.canceled)) throw canceled;
@@ -329,7 +339,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return event;
   }
 
-  /** The whole run is canceled, or has reached its deadline. Only the first of such events counts. */
+  /** The whole run is canceled, or has reached its deadline. Only the first of these events counts. */
   #cancel(event: EventDraft): void {
     if (this.root.canceled) return;
     this.cancelCause = event.type === "deadline_reached" ? "deadline" : "cancel";
@@ -357,7 +367,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return true;
   }
 
-  /** A signal, for whichever receive of that name is first; else it is kept. */
+  /** A signal goes to the first receive of that name, or is kept. */
   #receive(event: HistoryEvent, name: string): true {
     const op = this.signals.receive(event, this);
     this.#enter(op?.scope ?? this.root, event.at);
@@ -376,11 +386,12 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
+    if (event.type === "step_failed") this.failures.add(op, event);
     op.module.settle(op, event, this);
     return true;
   }
 
-  /** Takes down what the engine has written about an op, or about the run. */
+  /** Applies what the engine has recorded about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
     if (event.op === null) {
       applyRetry(this.ops, event);

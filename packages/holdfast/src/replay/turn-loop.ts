@@ -1,27 +1,27 @@
 /**
- * The turn loop: hands events to runs, one at a time each, and knows when their code has nothing left to do.
+ * The turn loop: delivers events to runs, one at a time each, and knows when their code has nothing left to do.
  *
  * Invariants
  *  T1. A turn is opened in one macrotask and closed in the next one of the same batch; between the two only microtasks run.
  *      So when a turn closes, the code of that run has come to rest, and nothing but that code ran in between.
  *  T2. A run is never in two turns at once, and one tick opens at most one turn of each run.
- *  T3. Opening never throws into its neighbours: a taker deals with its own errors.
- * What it does not own: which event is next (the taker does) and when things are written (the committer does).
+ *  T3. Opening never throws into its neighbors: a taker handles its own errors.
+ * It does not own which event is next (the taker does) or when things are written (the committer does).
  */
 export interface TurnTaker {
   /** Whether it waits for its turn; for the loop alone, so that it need not keep a set. */
   inLine: boolean;
-  /** Delivers the next event, if there is one; false when there was nothing to deliver. */
+  /** Delivers the next event; false if there was none. */
   openTurn(): boolean;
   closeTurn(): void;
 }
 
-/** How many deliveries are lined up in one pass of the event loop before others get their say. */
+/** How many deliveries are queued in one pass of the event loop before other work gets its turn. */
 const TICKS_PER_BATCH = 8;
 
 let openTurns = 0;
 
-/** Whether any run of this process is in a turn right now: a rejection seen at such a moment is workflow code's. */
+/** Whether any run of this process is in a turn right now: a rejection seen then belongs to workflow code. */
 export function anyTurnOpen(): boolean {
   return openTurns > 0;
 }
@@ -36,7 +36,7 @@ export class TurnLoop {
     this.#immediate = immediate;
   }
 
-  /** The taker has something to deliver; asking twice is asking once. */
+  /** The taker has something to deliver; asking twice has no further effect. */
   ready(taker: TurnTaker): void {
     if (taker.inLine) return;
     taker.inLine = true;
@@ -55,7 +55,7 @@ export class TurnLoop {
     if (this.#ready.length === 0) return;
     const takers = this.#ready;
     this.#ready = [];
-    // All of them first: should one throw after all, the others can still get in line again.
+    // All of them first: if one throws after all, the others can still queue again.
     for (const taker of takers) taker.inLine = false;
     for (const taker of takers) {
       if (!taker.openTurn()) continue;

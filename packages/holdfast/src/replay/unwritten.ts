@@ -1,17 +1,17 @@
 import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import { appended, NONE } from "../model/short-list.ts";
 
-/** What one run has come to that is not in the store yet: events in their places, and the attributes that they set. */
+/** What one run has not stored yet: events in their places, and the attributes that they set. */
 export class Unwritten {
   #events: readonly HistoryEvent[] = NONE;
   #attributes: Attributes | null = null;
   #nextSeq: number;
   #lastAt: number;
-  /** What was to be written when this turn began, its event included. */
+  /** What was to be written when this turn began, including its event. */
   #eventsBefore = 0;
   #attributesBefore: Attributes | null = null;
 
-  /** `lastAt`: no event may bear an earlier time. */
+  /** `lastAt`: no event may have an earlier time. */
   constructor(nextSeq: number, lastAt: number) {
     this.#nextSeq = nextSeq;
     this.#lastAt = lastAt;
@@ -45,7 +45,7 @@ export class Unwritten {
     this.#attributesBefore = this.#attributes;
   }
 
-  /** Fixed code is to take this turn again: its event stays, what the code did in it does not. */
+  /** Fixed code must take this turn again: its event stays, what the code did in it does not. */
   cutTurn(): void {
     this.#events = this.#events.slice(0, this.#eventsBefore);
     this.#attributes = this.#attributesBefore;
@@ -63,7 +63,7 @@ export class Unwritten {
     return attributes;
   }
 
-  /** A copy: the list itself may be on its way to the store. */
+  /** A copy: the list itself may be in flight to the store. */
   putBack(events: readonly HistoryEvent[], attributes: Attributes | null): void {
     this.#events = [...events];
     this.#attributes = attributes;

@@ -1,4 +1,7 @@
-/** What the log says when attempts and runs fail: for people who read it at night, so it says what, where and what comes next. */
+/**
+ * What the log says when attempts and runs fail: written for people who read it at night, so it says what, where and what
+ * comes next.
+ */
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Run } from "../model/run.ts";
@@ -11,16 +14,16 @@ export interface FailedAttempt {
   readonly attempt: number;
   readonly attempts: number;
   readonly error: ErrorRecord;
-  /** How long until the next attempt; undefined when there is none. */
+  /** How long until the next attempt; undefined if there is none. */
   readonly nextMs: number | undefined;
 }
 
-/** The fields that every line about a run has. */
+/** The fields of every line about a run. */
 export function aboutRun({ namespace, workflow, id, runId }: Run): object {
   return { namespace, workflow, id, runId };
 }
 
-/** Without the occurrence: a loop's steps are one step that is executed many times. */
+/** Without the occurrence: the steps of a loop are one step that is executed many times. */
 export function stepName(op: string): string {
   return op.replace(/#\d+$/, "");
 }
@@ -41,7 +44,7 @@ export function writeFailedAttempt(lines: RepeatedLines, failed: FailedAttempt):
   });
 }
 
-/** The whole run is tried again: `retry` of the workflow. */
+/** The whole run is retried, by the workflow's `retry`. */
 export function writeRetriedRun(lines: RepeatedLines, run: Run, attempt: number, error: ErrorRecord, ms: number): void {
   lines.write({
     level: "warn",
@@ -64,7 +67,7 @@ export function writeEnd(lines: RepeatedLines, run: Run, transition: Transition)
   });
 }
 
-/** Nobody needs the milliseconds of minutes. */
+/** For minutes, milliseconds are noise. */
 function roundedDuration(ms: number): string {
   const step = ms < 1_000 ? 1 : ms < 60_000 ? 100 : 1_000;
   return formatDuration(Math.ceil(ms / step) * step);

@@ -1,6 +1,6 @@
 /**
- * The application's logger and telemetry, wrapped once where they come in: whatever they throw, or reject with, reaches
- * neither a run nor a caller. The first failure of each function is reported; the rest is silence, not a flood.
+ * The application's logger and telemetry, wrapped once where they enter: what they throw or reject with reaches neither a
+ * run nor a caller. The first failure of each function is reported, and the rest are dropped.
  */
 
 import { isPromiseLike } from "../model/promise-like.ts";
@@ -12,9 +12,9 @@ type Report = (error: unknown) => void;
 export function guardLogger(logger: Logger): Logger {
   if (logger === silentLogger) return logger;
   const guarded = (level: LogLevel): Logger[LogLevel] => {
-    // Where else, if not to the logger? It is the last resort of somebody who looks for lines that are not there.
+    // The logger itself failed, so this goes to stderr, for a person who looks for missing lines.
     const report = once((error) => {
-      const text = `holdfast: logger.${level} failed (${textOf(error)}); lines may be missing from the log. Said once.\n`;
+      const text = `holdfast: logger.${level} failed (${textOf(error)}); lines may be missing from the log. Reported once.\n`;
       process.stderr.write(text);
     });
     return (fields, message) => watch(() => logger[level](fields, message), report);
@@ -25,7 +25,7 @@ export function guardLogger(logger: Logger): Logger {
 export function guardTelemetry(telemetry: Telemetry, log: Logger): Telemetry {
   const reporting = (name: string): Report =>
     once((error) => {
-      const advice = "its figures may be wrong, runs are not affected; said once";
+      const advice = "its figures may be wrong, runs are not affected; reported once";
       log.error({ error: textOf(error) }, `telemetry.${name} failed; ${advice}`);
     });
   const [count, duration, span] = [reporting("count"), reporting("duration"), reporting("stepSpan")];

@@ -1,7 +1,7 @@
 /**
- * Lines that may come in storms: ten thousand runs that fail for one reason are one piece of news. Of each kind the first few
- * are written in full; the others are counted, and the count follows when the time is over. There is no timer: whoever writes
- * the next line, or the next heartbeat, says what was left out.
+ * Lines that may come in storms: ten thousand runs that fail for one reason are one piece of news. The first few lines of
+ * each kind are written in full; the others are counted, and the count follows when the window closes. There is no timer:
+ * the next line, or the next heartbeat, reports what was left out.
  */
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -12,7 +12,7 @@ const KINDS_MAX = 1_000;
 
 export interface RepeatedLine {
   readonly level: "warn" | "error";
-  /** Lines of the same kind are alike, but for the run that they are about. */
+  /** Lines of the same kind differ only in the run that they are about. */
   readonly kind: string;
   readonly fields: object;
   readonly message: string;
@@ -52,7 +52,7 @@ export class RepeatedLines {
     this.#log[line.level](line.fields, line.message);
   }
 
-  /** Says what was left out; of windows that are still open only if that is wanted. */
+  /** Reports what was left out; for windows that are still open only on request. */
   flush(all = false): void {
     for (const [kind, window] of this.#windows) if (all || this.#isOver(window)) this.#close(kind, window);
   }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../ports/clock.ts";
 
-/** Longest delay that a Node timer takes; longer ones are waited for in pieces. */
+/** The longest delay that a Node timer takes; longer ones are waited for in pieces. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** The machine's clock. */

@@ -6,13 +6,13 @@ import type { Environment } from "../ports/environment.ts";
 import { digestOfProgram } from "./program-digest.ts";
 
 const PROGRAM_LENGTH_MAX = 100;
-/** That of the machine itself, on every Linux. */
+/** The process id namespace of the machine itself, on every Linux. */
 const FIRST_PID_NAMESPACE = "pid:[4026531836]";
 
 const digests = new Map<string, string | undefined>();
 let workers = 0;
 
-/** This process. Files are read once: it runs the code that it was started with. */
+/** This process. Files are read once: the process runs the code that it was started with. */
 export const systemEnvironment: Environment = {
   host: hostOf(hostname(), pidNamespace()),
   pid: process.pid,
@@ -20,13 +20,13 @@ export const systemEnvironment: Environment = {
 
   workerName() {
     workers += 1;
-    // Threads of a process have the same program and the same process id.
+    // Threads of a process share its program and process id.
     return [programName(), ...(threadId === 0 ? [] : [`t${threadId}`]), workers].join("-");
   },
 
   isGone(pid) {
     try {
-      process.kill(pid, 0); // signal 0 only asks
+      process.kill(pid, 0); // signal 0 only checks
       return false;
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === "ESRCH";
@@ -40,8 +40,8 @@ export const systemEnvironment: Environment = {
 };
 
 /**
- * Where a process id means something. Two containers may have one host name, and each of them has a process 1: neither may take
- * the other for its own predecessor, and neither can see whether a process of the other is gone.
+ * Where a process id is meaningful. Two containers may share a host name, and each has a process 1: neither may take the
+ * other for its own predecessor, and neither can see whether a process of the other is gone.
  */
 export function hostOf(name: string, namespace: string | undefined): string {
   return namespace === undefined || namespace === FIRST_PID_NAMESPACE ? name : `${name}/${namespace}`;

@@ -2,15 +2,16 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Enough for the code of any program; what lies behind is not looked at. */
+/** Enough for the code of any program; the rest is ignored. */
 const FILES_MAX = 2_000;
-/** What a file of its own program may be called that is imported by this name. */
+/** The file names that an import of this name may resolve to. */
 const ENDINGS = ["", ".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs", "/index.ts", "/index.js"];
 const IMPORTED = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.{1,2}\/[^"'\n]+)["']/g;
 
 /**
- * A digest of a file, of all that it imports by a relative path, and of the nearest package.json: what a deployment changes.
- * Only contents count, so that it is the same wherever the program lies. Undefined when the file cannot be read.
+ * A digest of a file, of everything that it imports by a relative path, and of the nearest package.json: what a deployment
+ * changes. Only contents count, so that it does not depend on where the program is installed. Undefined if the file cannot
+ * be read.
  */
 export function digestOfProgram(file: string): string | undefined {
   const hash = createHash("sha256");
@@ -31,7 +32,7 @@ export function digestOfProgram(file: string): string | undefined {
 
 function resolved(folder: string, name: string, seen: ReadonlySet<string>): string | undefined {
   const path = join(folder, name);
-  // TypeScript names the file that a module will be compiled to.
+  // TypeScript imports name the file that a module will be compiled to.
   const candidates = [path, path.replace(/\.([mc]?)js$/, ".$1ts"), ...ENDINGS.map((ending) => path + ending)];
   return candidates.find((candidate) => seen.has(candidate) || textOf(candidate) !== undefined);
 }
@@ -46,6 +47,6 @@ function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return undefined; // not there, a folder, or not ours to read
+    return undefined; // missing, a folder, or not readable
   }
 }

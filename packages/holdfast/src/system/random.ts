@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import type { Random } from "../ports/random.ts";
 
-/** Asking the system costs much more than the bytes: it is asked for many at once. */
+/** A system call costs far more than the bytes: it asks for many at once. */
 const POOL_BYTES = 4096;
 let pool = new Uint8Array(0);
 let used = 0;
@@ -11,7 +11,7 @@ export const systemRandom: Random = {
   bytes(length) {
     if (length > POOL_BYTES) return randomFillSync(new Uint8Array(length));
     if (used + length > pool.length) {
-      // A new one each time: whoever was given a part of the old one may keep it.
+      // A new buffer each time: callers may keep their part of the old one.
       pool = randomFillSync(new Uint8Array(POOL_BYTES));
       used = 0;
     }

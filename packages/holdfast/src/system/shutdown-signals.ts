@@ -1,7 +1,7 @@
 /**
- * SIGTERM and SIGINT drain the workers that asked for it. They share one listener, because a signal means all of them, and
- * because a second one must be told from an echo of the first: a terminal sends Ctrl-C to the whole process group, and
- * launchers such as npm pass it on once more.
+ * SIGTERM and SIGINT drain the workers that asked for it. They share one listener, because a signal is meant for all of
+ * them, and because a second signal must be distinguished from an echo of the first: a terminal sends Ctrl-C to the whole
+ * process group, and launchers such as npm forward it.
  */
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -12,7 +12,7 @@ const ECHO_MS = 250;
 export interface SignaledWorker {
   drain(): Promise<void>;
   stop(): Promise<void>;
-  /** It has drained on a signal: the process is to end. */
+  /** It has drained on a signal: the process must end. */
   leave(): void;
 }
 
@@ -34,13 +34,13 @@ export function drainOnSignals(worker: SignaledWorker, ports: SignalPorts): () =
   return () => {
     waiting.delete(worker);
     draining.delete(worker);
-    // A worker that drains quickly must not leave the process without a listener when the echo comes.
+    // A worker that drains quickly must not leave the process without a listener when the echo arrives.
     if (isEcho()) last?.clock.setTimer(ECHO_MS, forgetIfIdle).unref?.();
     else forgetIfIdle();
   };
 }
 
-/** Calls back when nothing is left that keeps the process alive, every time; what is returned takes that back. */
+/** Calls back each time nothing is left that keeps the process alive; the returned function cancels that. */
 export function onIdleProcess(callback: () => void): () => void {
   process.on("beforeExit", callback);
   return () => void process.off("beforeExit", callback);
@@ -57,7 +57,7 @@ function onSignal(signal: NodeJS.Signals): void {
   waiting.clear();
 }
 
-/** Somebody is in a hurry: the process ends the way it would without us; where others listen too, only our part of it does. */
+/** A second signal: the process ends as it would without us; if there are other listeners, only our part of it ends. */
 function onRepeated(signal: NodeJS.Signals): void {
   if (isEcho()) return;
   if (process.listenerCount(signal) > 1) for (const worker of draining) void worker.stop().catch(() => {});

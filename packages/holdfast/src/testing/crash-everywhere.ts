@@ -43,7 +43,8 @@ export interface CrashEverywhereOptions {
    */
   readonly effects?: WorldModel;
   /**
-   * Called when the run waits and nothing else happens: send the signals that it needs.
+   * Called when the run waits and nothing else happens: send the signals that it needs. If it throws or rejects,
+   * `crashEverywhere` rejects with that error.
    * @defaultValue no signals are sent
    */
   readonly whenWaiting?: (client: Client, id: string) => Promise<void>;
@@ -194,10 +195,11 @@ async function runOnce(
     steps.cutOff();
     void expireLeases(store, clock).then(() => startWorker(heir, workflow));
   };
-  if (options.whenWaiting) feedWhenWaiting(store, clock, () => options.whenWaiting?.(heir, RUN_ID));
+  const { whenWaiting } = options;
+  const refused = whenWaiting ? [feedWhenWaiting(store, clock, async () => whenWaiting(heir, RUN_ID))] : [];
   await startWorker(doomed, workflow);
   await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
-  const observed = await clock.until(resultOf(heir, point !== undefined));
+  const observed = await clock.until(Promise.race([resultOf(heir, point !== undefined), ...refused]));
   if (isHoldfastError(observed.error, "run_failed")) {
     const explained = await withForgotten(observed.error, store, [workflow]);
     if (explained !== observed.error) throw explained;
@@ -250,14 +252,16 @@ function resultOf(
     );
 }
 
-/** Calls back each time the run begins to wait for a signal. */
-function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Promise<void> | undefined): void {
-  store.fault = (moment, method) => {
-    if (moment === "before" || method !== "runs.commit") return undefined;
-    const waiting = [...store.state.runs.values()].some((run) => run.status === "waiting");
-    if (waiting) clock.immediate(() => void feed());
-    return undefined;
-  };
+/** Calls back each time the run begins to wait for a signal. The promise rejects when the callback does. */
+function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Promise<void>): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    store.fault = (moment, method) => {
+      if (moment === "before" || method !== "runs.commit") return undefined;
+      const waiting = [...store.state.runs.values()].some((run) => run.status === "waiting");
+      if (waiting) clock.immediate(() => void feed().catch(reject));
+      return undefined;
+    };
+  });
 }
 
 /** Which step functions were executed, and whether they should have been. */

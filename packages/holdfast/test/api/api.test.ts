@@ -297,7 +297,7 @@ describe("from outside", () => {
     await run.cancel("too late");
     await run.terminate("too late");
     await expect(run.resume()).rejects.toMatchObject({ code: "run_closed" });
-    await expect(run.retry()).rejects.toMatchObject({ code: "run_closed" });
+    await expect(run.retry()).rejects.toMatchObject({ code: "run_not_failed" });
   });
 
   test("versions, workers, health and why answer", async () => {

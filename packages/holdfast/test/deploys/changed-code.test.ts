@@ -248,6 +248,29 @@ describe("ctx.patched", () => {
     expect(log).toEqual(["ship by ship"]);
   });
 
+  test("is asked per place: a pair of changes goes by one answer, kept in a variable, on every replay", async () => {
+    const log: string[] = [];
+    const paired: Code = async (ctx) => {
+      const step = steps(log);
+      const locked = ctx.patched("lock");
+      if (locked) await step(ctx, "lock");
+      await step(ctx, "charge");
+      await step(ctx, "mail");
+      await ctx.sleep("nap", "1h");
+      const shipped = await step(ctx, "ship");
+      if (locked) await step(ctx, "unlock");
+      return shipped;
+    };
+    const { fleet, run, worker } = await deploy(old, paired);
+    expect(await fleet.result(run)).toBe("ship");
+    expect(log).toEqual(["ship"]);
+    log.length = 0;
+    await fleet.clock.until(worker.stop());
+    await fleet.forgetful({ workflows: [workflow("order", paired)] });
+    expect(await fleet.result(await fleet.client().start("order"))).toBe("ship");
+    expect(log).toEqual(["lock", "charge", "mail", "ship", "unlock"]);
+  });
+
   test("in a loop stays exact: the rounds done under old code stay as they were", async () => {
     const round =
       (patched: boolean, log: string[]): Code =>

@@ -65,7 +65,7 @@ describe("versions", () => {
     const t = await testEngine({ workflows: [v2], logger });
     const changed = workflow({ name: "greet", version: "2" }, async () => "changed");
     await t.client.worker({ workflows: [changed] }).start();
-    expect(warnings).toEqual([expect.stringMatching(/code of workflow "greet" version "2" is not what it was/)]);
+    expect(warnings).toEqual([expect.stringMatching(/code of workflow "greet" version "2" has changed/)]);
     const strict = t.client.worker({ workflows: [v2], onChangedCode: "refuse" });
     await expect(strict.start()).rejects.toMatchObject({ code: "version_changed" });
     await t.close();

@@ -1,10 +1,14 @@
-import { type Context, isHoldfastError, RunParkedError, signal, workflow } from "holdfast";
-import { crashEverywhere, replay } from "holdfast/testing";
+import { type Context, isHoldfastError, RunParkedError, signal, silentLogger, workflow } from "holdfast";
+import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 
 const go = signal<{ amount: { cents: number } }>("go");
 const PLACE = /workflow-bugs\.test\.ts:\d+:\d+/;
+
+async function throwsTypeError(): Promise<number> {
+  return (undefined as unknown as { cents: number }).cents;
+}
 
 const bugs: [name: string, code: (ctx: Context) => unknown][] = [
   ["TypeError", () => (undefined as unknown as { cents: number }).cents],
@@ -20,6 +24,23 @@ const bugs: [name: string, code: (ctx: Context) => unknown][] = [
   ["invalid_duration", (ctx) => ctx.sleep("nap", 5 as never)],
   ["invalid_duration", (ctx) => ctx.receive(go, { timeout: 5 as never })],
   ["invalid_duration", (ctx) => ctx.step("slow", () => 1, { timeout: "1 fortnite" as string })],
+  ["TypeError", (ctx) => ctx.parallel([throwsTypeError, (c) => c.sleep("nap", "1h")])],
+  ["TypeError", (ctx) => ctx.uncancelable(throwsTypeError)],
+  ["TypeError", (ctx) => ctx.race([throwsTypeError, throwsTypeError])],
+  ["TypeError", (ctx) => ctx.race({ only: (c) => c.step("first", () => 1).then(throwsTypeError) })],
+  ["TypeError", (ctx) => ctx.race([() => Promise.reject(new Error("no stock")), throwsTypeError])],
+  ["TypeError", (ctx) => ctx.race([(c) => c.race([throwsTypeError])])],
+  ["TypeError", () => Promise.any([throwsTypeError(), throwsTypeError()])],
+  [
+    "invalid_duration",
+    (ctx) => ctx.race([(c) => c.sleep("a", "1 yaer" as string), (c) => c.sleep("b", "no" as string)]),
+  ],
+  ["TypeError", (ctx) => ctx.sideEffect("flag", () => (undefined as unknown as { cents: number }).cents)],
+  [
+    "TypeError",
+    (ctx) => ctx.race([() => ctx.sideEffect("flag", () => (undefined as unknown as { cents: number }).cents)]),
+  ],
+  ["invalid_option", (ctx) => ctx.sideEffect("flag", (async () => 1) as never)],
 ];
 
 async function parkingOf(run: Promise<unknown>): Promise<RunParkedError> {
@@ -86,7 +107,12 @@ describe("a bug of the workflow code", () => {
       (ctx) => ctx.parallel([throws]),
       (ctx) => ctx.race([throws]),
       (ctx) => Promise.all([throws(ctx)]),
-      (ctx) => ctx.sideEffect("flag", () => (undefined as unknown as { cents: number }).cents),
+      (ctx) =>
+        throws(ctx).catch((cause) =>
+          ctx.sideEffect("flag", () => {
+            throw new TypeError("the answer makes no sense", { cause });
+          }),
+        ),
     ];
     for (const code of codes) {
       const failing = workflow("failing", async (ctx) => void (await code(ctx)));
@@ -105,6 +131,58 @@ describe("a bug of the workflow code", () => {
     });
     const t = await openEngine(careful);
     await expect(t.run(careful)).rejects.toMatchObject({ code: "run_failed", cause: { name: "OutOfStock" } });
+  });
+
+  test("in a side effect is not recorded unless the code catches it; fixed code computes the value anew", async () => {
+    const fleet = openFleet();
+    const order = (flag: () => string) => workflow("order", async (ctx) => ctx.sideEffect("flag", flag));
+    const buggy = order(() => (undefined as unknown as { flag: string }).flag);
+    const bad = await fleet.worker({ workflows: [buggy] });
+    const run = await fleet.client().start(buggy);
+    await parkingOf(fleet.result(run));
+    expect((await run.history()).map(({ type }) => type)).toEqual(["run_started"]);
+    await fleet.clock.until(bad.stop());
+    await fleet.worker({ workflows: [order(() => "on")] });
+    await run.resume();
+    expect(await fleet.result(run)).toBe("on");
+
+    const careful = workflow("careful", async (ctx) => {
+      let flag = "off";
+      try {
+        flag = ctx.sideEffect("flag", () => JSON.parse("{"));
+      } catch {}
+      await ctx.sleep("nap", "1h");
+      return flag;
+    });
+    expect((await crashEverywhere(careful, undefined)).output).toBe("off");
+  });
+
+  test("in a branch that loses a race is logged once, and the run goes on", async () => {
+    const lines: unknown[] = [];
+    const race = workflow("race", async (ctx) => {
+      const { winner } = await ctx.race({
+        early: throwsTypeError,
+        late: (c) => c.sleep("late", "2h").catch(throwsTypeError),
+        good: (c) => c.sleep("good", "1h"),
+      });
+      await ctx.sleep("more", "1h");
+      return winner;
+    });
+    const logger = {
+      ...silentLogger,
+      warn: (fields: object, message?: string) => void lines.push({ ...fields, message }),
+    };
+    const t = await testEngine({ workflows: [race], logger });
+    expect(await t.run(race)).toBe("good");
+    await t.close();
+    expect(lines).toMatchObject([
+      {
+        workflow: "race",
+        branch: "early",
+        message: expect.stringContaining('Branch "early" of ctx.race has a bug (TypeError'),
+      },
+      { workflow: "race", branch: "late", location: expect.stringMatching(PLACE) },
+    ]);
   });
 
   test("keeps the event of its turn and nothing that the code did in it; fixed code takes the turn again", async () => {

@@ -89,6 +89,42 @@ describe("cancel", () => {
     expect(await outcome("wrap")).toBe("canceled");
   });
 
+  test("keeps its code and reason, whatever error the code wraps it in; that error is the cause", async () => {
+    const wrapping = workflow("wrapping", async (ctx) => {
+      try {
+        await ctx.step("work", () => 1, { compensate: () => {} });
+        await ctx.sleep("nap", "1 day");
+      } catch (error) {
+        throw new Error("gave up", { cause: new TypeError("no nap", { cause: error }) });
+      }
+    });
+    const t = await openEngine(wrapping);
+    const run = await t.client.start(wrapping, undefined, { id: "c" });
+    await t.clock.settle();
+    await run.cancel("over budget");
+    const recorded = { code: "run_canceled", data: { reason: "over budget" }, cause: { message: "gave up" } };
+    await expect(run.result()).rejects.toMatchObject({
+      code: "run_canceled",
+      data: { reason: "over budget" },
+      message: expect.stringContaining("over budget"),
+      cause: recorded,
+    });
+    expect(await run.describe()).toMatchObject({ status: "canceled", error: recorded, compensation: "compensated" });
+    expect((await t.client.why("c")).reason).toContain("over budget");
+  });
+
+  test("by a timeout keeps its code, with what the code threw as cause", async () => {
+    const slow = workflow("slow", async (ctx) => {
+      await ctx.sleep("nap", "1 day").catch(() => {
+        throw new Error("gave up");
+      });
+    });
+    const t = await openEngine(slow);
+    const run = await t.client.start(slow, undefined, { timeout: "1h" });
+    await expect(run.result()).rejects.toMatchObject({ code: "run_timed_out" });
+    expect((await run.describe()).error).toMatchObject({ code: "run_timed_out", cause: { message: "gave up" } });
+  });
+
   test("lets nothing new begin except in ctx.uncancelable, where cleaning up takes its time", async () => {
     const done: string[] = [];
     const clean = async (ctx: Context): Promise<void> => {

@@ -158,7 +158,7 @@ describe("ctx.sideEffect", () => {
       await expect(t.run(nested, use)).rejects.toMatchObject({
         cause: {
           code: "inside_step",
-          message: `${call} was called inside ctx.sideEffect("id"), whose function is not called again on replay. Call it before, and use its value inside.`,
+          message: `${call} was called inside ctx.sideEffect("id"), whose function is not called again on replay. Call it before ctx.sideEffect("id"), and use its value inside.`,
         },
       });
     }

@@ -33,7 +33,7 @@ describe("a workflow that returns while ops are pending", () => {
       {
         level: "warn",
         fields: { runId: run.runId, id: "m-1", workflow: "mailer", ops: ["send-mail", "a while"] },
-        message: expect.stringMatching(/returned while .*step "send-mail", sleep "a while".*await/s),
+        message: expect.stringMatching(/returned while .*step "send-mail", sleep "a while".*Await each/s),
       },
     ]);
   });

@@ -1,6 +1,6 @@
 // A program of its own, because a rejection that nobody handles ends a process. One workflow starts a chain that it forgets
 // and that uses ctx too late; another one whose step fails; one a chain that fails and that it looks at later. Prints what became
-// of the runs, and what was written down about chains that nobody waits for.
+// of the runs, and what was written down about chains that are never awaited.
 import { connect, signal, silentLogger, workflow } from "holdfast";
 import { deferred } from "../lab/deferred.ts";
 
@@ -44,7 +44,7 @@ const innocent = workflow("innocent", async (ctx) => {
 
 const warnings: object[] = [];
 const warn = (fields: object, message: string): void => {
-  if (message.includes("nobody waits for it")) warnings.push(fields);
+  if (message.includes("never awaited it")) warnings.push(fields);
 };
 const hf = await connect("memory:", { logger: { ...silentLogger, warn } });
 const worker = hf.worker({ workflows: [outside, failing, innocent] });

@@ -36,7 +36,7 @@ describe("a receive that has lost a native Promise.race", () => {
     );
     expect(result).toEqual(["three", "done"]);
     expect(warned).toEqual([
-      'signal "go" went to a ctx.receive from an earlier turn (receive:go) while a later one waits for it too; if the earlier one has lost a Promise.race, nobody will see this signal: use ctx.race, or a receive with a timeout',
+      'signal "go" went to a ctx.receive from an earlier turn (receive:go) while a later one also waits for it; if the earlier one lost a Promise.race, the code never sees this signal: use ctx.race, or a receive with a timeout',
     ]);
   });
 

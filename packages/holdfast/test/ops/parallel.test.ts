@@ -79,7 +79,7 @@ describe("ctx.parallel", () => {
     const run = await fleet.client().start(fan);
     expect(await fleet.result(run)).toBe("bad branch");
     expect(fleet.clock.now() - start).toBe(3_601_000);
-    expect(aborted).toEqual(["Nobody waits for this step any more."]);
+    expect(aborted).toEqual(["The result of this step is no longer needed."]);
     expect(began).toEqual(["op_canceled"]);
   });
 

@@ -59,7 +59,11 @@ describe("ctx.race", () => {
       cause: {
         code: "race_failed",
         message: "Every branch of ctx.race failed; the first: first",
-        cause: { name: "AggregateError", data: { errors: [{ message: "first" }, { message: "second" }] } },
+        cause: {
+          name: "AggregateError",
+          message: "first; second",
+          data: { errors: [{ message: "first" }, { message: "second" }] },
+        },
       },
     });
   });
@@ -105,7 +109,7 @@ describe("ctx.race", () => {
     const race = workflow("race", (ctx) => ctx.race({}));
     const t = await openEngine(race);
     await expect(t.run(race)).rejects.toMatchObject({
-      cause: { cause: { code: "invalid_option", message: "ctx.race: there is no branch to wait for." } },
+      cause: { cause: { code: "invalid_option", message: "ctx.race: there are no branches." } },
     });
   });
 });

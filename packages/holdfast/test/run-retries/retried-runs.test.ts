@@ -29,7 +29,7 @@ describe("a retry of a run", () => {
     await run.signal(go);
     await world.clock.settle();
     await expect(operator.get("r").retry()).rejects.toMatchObject({
-      code: "run_closed",
+      code: "run_not_failed",
       message: 'Run "r" cannot be retried: it is waiting, not failed.',
     });
     expect(retriesOf(world, run)).toBe(0);

@@ -115,7 +115,7 @@ test("what the code did because of a failure that is taken back does not count a
   expect(await run.result()).toEqual(["side", "after"]);
   expect(log).toEqual(["reported"]);
   await expect(run.retry()).rejects.toMatchObject({
-    code: "run_closed",
+    code: "run_not_failed",
     message: expect.stringContaining("completed"),
   });
   await t.close();

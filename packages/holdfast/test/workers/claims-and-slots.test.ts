@@ -1,4 +1,4 @@
-import { signal, workflow } from "holdfast";
+import { HoldfastError, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { Gate, Line, openWorld } from "../lab/world.ts";
 
@@ -181,4 +181,49 @@ describe("a worker that has lost a run while it read its history, and claimed it
     expect(steps).toBe(1);
     expect(worker.activeRuns).toBe(0);
   });
+});
+
+test("a late answer to a repeated start does not bring back a run that was claimed and has left since", async () => {
+  const world = openWorld();
+  const [answer, stepEnds] = [new Gate(), new Gate()];
+  let steps = 0;
+  const listen = workflow("listen", async (ctx) => {
+    await ctx.step("once", async () => {
+      steps += 1;
+      await stepEnds.opened;
+    });
+    return ctx.receive(go);
+  });
+  let starts = 0;
+  const client = world.client({
+    hooks: {
+      "runs.start": async (params, call) => {
+        starts += 1;
+        if (starts === 1) {
+          // The store does not hold it, for whatever reason, and the answer is lost.
+          await world.store.runs.start({ ...params, holdBy: null });
+          throw new HoldfastError("store_outcome_unknown", "the connection broke");
+        }
+        // By now the worker has claimed it, and it is held as it would be after a start.
+        expect(steps).toBe(1);
+        const result = await call();
+        expect(result.outcomes[0]?.run).toMatchObject({ heldBy: worker.workerId, epoch: 1 });
+        await answer.opened;
+        return result;
+      },
+    },
+  });
+  const worker = await world.worker(client, { workflows: [listen] });
+  const started = client.start(listen, undefined, { id: "r" });
+  await world.clock.advance("5s");
+  stepEnds.open();
+  await world.clock.advance("1s");
+  expect([...world.store.state.runs.values()]).toMatchObject([{ id: "r", status: "waiting", epoch: 1 }]);
+  answer.open();
+  const run = await world.clock.until(started);
+  await world.clock.settle();
+  expect(worker.activeRuns).toBe(0);
+  await run.signal(go, 7);
+  expect(await world.result(run)).toBe(7);
+  expect([steps, starts]).toEqual([1, 2]);
 });

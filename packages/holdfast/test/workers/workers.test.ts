@@ -340,7 +340,7 @@ describe("worker options", () => {
     ["concurrency of none", { concurrency: 0 }, "worker: concurrency is 0; it must be a whole number from 1 up."],
     ["half a slot", { concurrency: 1.5 }, "worker: concurrency is 1.5; it must be a whole number from 1 up."],
     ["a negative cache", { cacheSize: -1 }, "worker: cacheSize is -1; it must be a whole number from 0 up."],
-    ["a lease that is too short", { lease: "100ms" }, "worker: lease is 100ms; the least is 1s."],
+    ["a lease that is too short", { lease: "100ms" }, "worker: lease is 100ms; the minimum is 1s."],
     ["a lease that is no duration", { lease: "soon" }, 'worker: lease is "soon", which is not a duration. Write "30s"'],
     [
       "a bare number as duration",

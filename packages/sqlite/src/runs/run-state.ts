@@ -92,7 +92,7 @@ function keyIn(row: Columns | undefined): number | null {
 }
 
 export function announceIfDue(call: Call, laneId: number, availableAt: number | null): void {
-  if (isDue(availableAt, call.now)) announceDue(call, laneId, availableAt as number);
+  if (availableAt !== null && isDue(availableAt, call.now)) announceDue(call, laneId, availableAt);
 }
 
 /** Also announces runs that become due later, with the earliest time per queue: workers could not know about them otherwise. */

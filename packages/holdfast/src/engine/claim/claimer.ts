@@ -1,7 +1,7 @@
 /**
  * The claimer: keeps the worker's free slots filled. It asks the store when a slot is free and something may be due: on a
- * hint, when the earliest known due time comes, and now and then as the safety net for hints that were lost. It also takes
- * runs that other code has parked for a bug or a divergence: when the worker starts, and whenever somebody asks it to look.
+ * hint, at the earliest known due time, and at intervals in case hints were lost. It also takes up runs that other code has
+ * parked for a bug or a divergence: when the worker starts, and on request.
  */
 
 import { isTransient, untilAnswered } from "../../calls/store-retry.ts";
@@ -15,7 +15,10 @@ import type { Random } from "../../ports/random.ts";
 import type { ClaimRunsResult, Store, TakeUpParams } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 
-/** Due runs that could not be taken are locked by somebody: do not spin, and less and less the longer it lasts. */
+/**
+ * Another transaction has locked the due runs that could not be claimed: do not spin, and back off for as long as that
+ * lasts.
+ */
 const CONTENDED_MS = 20;
 const CONTENDED_MS_MAX = 1_000;
 
@@ -29,11 +32,11 @@ export interface ClaimerParams {
   readonly telemetry: Telemetry | undefined;
   readonly base: () => Pick<TakeUpParams, "workerId" | "namespace" | "queues" | "handlers">;
   readonly freeSlots: () => number;
-  /** Whether the worker is empty, and so may take a suspect alone. */
+  /** Whether the worker is empty, so that it may claim a suspect. */
   readonly mayTakeSuspect: () => boolean;
   readonly onSuspectDue: () => void;
   readonly onClaimed: (run: Run, messages: readonly Message[]) => void;
-  /** A claim for a suspect was answered; undefined: there was none left. */
+  /** A claim for a suspect was answered; undefined: none was left. */
   readonly onSoloAnswered: (runId: string | undefined) => void;
   readonly onDead: () => void;
 }
@@ -41,37 +44,37 @@ export interface ClaimerParams {
 export class Claimer {
   readonly #params: ClaimerParams;
   #running = false;
-  /** The claim on its way, if there is one. */
+  /** The claim in flight, if any. */
   #flight: { readonly since: number } | undefined;
   #wanted = false;
   #asking = 0;
-  /** Whether other code may have parked runs that this worker can go on with; asked for in a claim of its own. */
+  /** Whether other code may have parked runs that this worker can continue; they take a separate claim. */
   #parkedWanted = false;
-  /** The last claim was for parked runs: this one is for what is due. */
+  /** The last claim was for parked runs, so the next is for due ones. */
   #askedForParked = false;
   #onParkedAnswered: () => void = () => {};
-  /** How many claims in a row have found due runs and could take none. */
+  /** How many claims in a row found due runs but could claim none. */
   #contended = 0;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** The earliest due time that was noted since the claim in flight was sent. */
+  /** The earliest due time noted since the claim in flight was sent. */
   #notedAt = Number.POSITIVE_INFINITY;
 
   constructor(params: ClaimerParams) {
     this.#params = params;
   }
 
-  /** Since when a claim has been on its way; undefined when there is none. */
+  /** Since when a claim has been in flight; undefined if none is. */
   get askingSince(): number | undefined {
     return this.#flight?.since;
   }
 
-  /** How many runs the claim on its way may bring. */
+  /** How many runs the claim in flight may return. */
   get asking(): number {
     return this.#asking;
   }
 
-  /** Resolves when the store was asked for parked runs, whatever it said. */
+  /** Resolves once the store has been asked for parked runs, even if the call failed. */
   start(): Promise<void> {
     this.#running = true;
     this.#parkedWanted = true;
@@ -98,30 +101,33 @@ export class Claimer {
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
-  /** The claim on its way was made under an id that is no more: nobody waits for its answer, should there ever be one. */
+  /** The claim in flight was made under an id that is no longer valid: its answer, if any, is ignored. */
   abandon(): void {
     this.#onParkedAnswered();
     this.#flight = undefined;
     this.#asking = 0;
   }
 
-  /** Something may be due, or a slot has become free. */
+  /** Something may be due, or a slot is free. */
   poke(): void {
     this.#wanted = true;
     if (!this.#running || this.#flight) return;
-    // Room may come about without anybody saying so: a worker that has kept itself empty for a suspect gives up in time.
+    // A slot can become free without a notice: a worker that has kept itself empty for a suspect gives up after a while.
     if (!this.#hasRoom()) return this.#wakeIn(this.#params.fallbackMs, this.#params.clock);
     const flight = { since: this.#params.clock.monotonic() };
     this.#flight = flight;
     this.#params.clock.immediate(() => void this.#claim(flight));
   }
 
-  /** A slot has become free: go on if there was more to take. */
+  /** A slot is free: claim again if more runs were due. */
   slotFreed(): void {
     if (this.#wanted) this.poke();
   }
 
-  /** Something becomes due at this store time that the last answer did not know of: ours, or a start of another process. */
+  /**
+   * Something becomes due at this store time that the last answer did not include: a run of ours, or one that another
+   * process started.
+   */
   noteDueAt(storeAt: number): void {
     const { clock, storeTime } = this.#params;
     const delayMs = storeAt - storeTime.now();
@@ -130,7 +136,7 @@ export class Claimer {
   }
 
   #hasRoom(): boolean {
-    // A worker without an id is about to sign on again, and pokes when it has.
+    // A worker without an id is about to register again, and pokes once it has.
     if (this.#params.base().workerId === "") return false;
     return this.#params.freeSlots() > 0 || this.#params.mayTakeSuspect();
   }
@@ -139,8 +145,8 @@ export class Claimer {
     if (this.#flight !== flight) return;
     const { clock, random, store, storeTime, log } = this.#params;
     const base = this.#params.base();
-    // Declared dead or signed off in the meantime: an answer for the old id says nothing about the new one, and what was
-    // claimed under the old one belongs to others.
+    // Declared dead or stopped in the meantime: an answer for the old id says nothing about the new one, and the runs
+    // claimed under the old id have been reclaimed.
     const outdated = (): boolean => this.#flight !== flight || this.#params.base().workerId !== base.workerId;
     const solo = this.#params.mayTakeSuspect();
     const limit = solo ? 1 : this.#params.freeSlots();
@@ -158,7 +164,7 @@ export class Claimer {
           { clock, random },
           (again) => {
             sentAt = clock.monotonic();
-            if (again) this.#wanted = true; // it may be told what it had taken, and nothing of what else is due
+            if (again) this.#wanted = true; // the answer may repeat an earlier claim, without what else is due
             return store.runs.claim({ ...base, claimId, again, limit, solo });
           },
           () => !this.#running || outdated(),
@@ -179,7 +185,7 @@ export class Claimer {
     if (this.#wanted) this.poke();
   }
 
-  /** Takes runs that other code has parked, into half of the free slots: what is due must not wait for all of them. */
+  /** Takes up parked runs into half of the free slots, so that due runs do not have to wait for all of them. */
   async #claimParked(flight: object, outdated: () => boolean): Promise<void> {
     const { clock, random, store, log } = this.#params;
     const base = this.#params.base();
@@ -198,13 +204,14 @@ export class Claimer {
         return store.runs.holdIfParkedByOtherCode({ ...base, claimId, limit });
       };
       const { live, taken, more } = await untilAnswered({ clock, random }, hold, giveUp);
-      // An earlier try may have taken some without saying so.
+      // An earlier call may have claimed some although its answer was lost.
       if (live && (taken > 0 || repeated)) {
         const claim = () => store.runs.claim({ ...base, claimId, again: true, limit, solo: false });
         this.#activate(await untilAnswered({ clock, random }, claim, giveUp), outdated);
       }
       if (!live && !outdated()) this.#params.onDead();
-      if (taken > 0) log.info({ runs: taken }, `took up ${taken} parked runs with other code`);
+      if (taken > 0)
+        log.info({ runs: taken }, `took up ${taken} parked ${taken === 1 ? "run" : "runs"} that other code had parked`);
       this.#parkedWanted ||= more;
     } catch (error) {
       if (!isTransient(error)) log.error({ error: String(error) }, "taking up parked runs failed");
@@ -243,7 +250,7 @@ export class Claimer {
       return;
     }
     this.#wakeIn(this.#params.fallbackMs, clock);
-    // What is locked is tried again after a pause; what becomes due before that does not wait for it.
+    // What is locked is claimed again after a pause; anything due sooner does not wait for that pause.
     if (result.moreDue) this.#wakeIn(contended ? contendedMs(this.#contended) : 0, clock);
     if (result.nextDueAt !== null) this.#wakeIn(result.nextDueAt - storeTime.now(), clock);
   }

@@ -6,28 +6,28 @@ import type { Run } from "../../model/run.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 
 /**
- * A claimed run whose history cannot be read. One that is damaged is parked, so that it is not claimed again and again; for
- * any other reason it is given back after a pause.
+ * Handles a claimed run whose history cannot be read. A damaged one is parked, so that it is not claimed over and over;
+ * otherwise the run is released after a pause.
  */
 export async function giveUpRun(ports: PortsBundle, workerId: string, run: Run, error: unknown): Promise<void> {
   const { namespace, runId, epoch } = run;
   const damaged = isHoldfastError(error, "invariant_broken");
-  const what = damaged ? "parking it" : "giving it back";
+  const what = damaged ? "parking it" : "releasing it";
   ports.log.error({ runId, error: String(error) }, `could not read the history of a claimed run; ${what}`);
   const release = (): Promise<unknown> =>
     ports.store.runs.releaseIfHeld({ namespace, workerId, runs: [{ runId, epoch }] });
   if (!damaged) await backoff(ports, 5);
-  // If this fails as well, the next heartbeats show that the store thinks we hold it, and it is given back then.
+  // If this fails too, the next heartbeats show that the store thinks we hold it, and it is released then.
   await (damaged ? ports.store.runs.commit({ commits: [parkCommit(run, workerId, error)] }) : release()).catch(
     () => {},
   );
 }
 
-/** A run that the store has given us and that we cannot run. */
-export async function giveBackRun(ports: PortsBundle, workerId: string, run: Run): Promise<void> {
+/** Releases a run that the store says we hold but that we cannot run. */
+export async function releaseRun(ports: PortsBundle, workerId: string, run: Run): Promise<void> {
   const { namespace, runId, epoch } = run;
   const params = { namespace, workerId, runs: [{ runId, epoch }] };
-  // If it fails, the next heartbeats show the difference, and the run is given back then.
+  // If this fails, the next heartbeats show the difference, and the run is released then.
   await untilAnswered(
     ports,
     () => ports.store.runs.releaseIfHeld(params),

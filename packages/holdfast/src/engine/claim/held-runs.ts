@@ -1,6 +1,6 @@
 /**
- * The runs that a worker holds: claimed ones whose history is on its way, and live ones. Suspended ones move to the cache
- * and come back from it when they are claimed again.
+ * The runs that a worker holds: claimed ones whose history is still being read, and live ones. Suspended runs move to the
+ * cache and return from it when they are claimed again.
  */
 
 import { HistoryReader } from "../../calls/history-reader.ts";
@@ -21,7 +21,7 @@ export interface HeldRunsParams {
   readonly cacheSize: number;
   readonly host: () => ExecutorHost;
   readonly workerId: () => string;
-  /** A run is no longer held, whatever became of it. */
+  /** A run is no longer held, for any reason. */
   readonly onLeft: (runId: string) => void;
 }
 
@@ -34,9 +34,9 @@ export class HeldRuns {
   readonly #params: HeldRunsParams;
   readonly #live = new Map<string, RunExecutor>();
   readonly #loading = new Map<string, Run>();
-  /** Claimed again while a write of the one that is live here is still on its way. */
+  /** Claimed again while a write of the live executor is still in flight. */
   readonly #next = new Map<string, Claimed>();
-  /** Messages have come for these while they could not be told. */
+  /** Runs that messages arrived for while they could not be notified. */
   readonly #behind = new Set<string>();
   readonly #cache: LiveCache;
   readonly #histories: HistoryReader;
@@ -69,7 +69,7 @@ export class HeldRuns {
     return new Promise((resolve) => this.#emptyWaiters.push(resolve));
   }
 
-  /** Starts executing a run that the store says is ours. */
+  /** Starts executing a run that the store says we hold. */
   activate(run: Run, messages: readonly Message[]): void {
     const { runId, epoch } = run;
     const live = this.#live.get(runId);
@@ -88,21 +88,21 @@ export class HeldRuns {
     void this.#load(run, code, messages);
   }
 
-  /** Messages have come in for a run. */
+  /** Messages have arrived for a run. */
   pull(runId: string): void {
     const executor = this.#live.get(runId);
     if (executor?.isBehind(Number.POSITIVE_INFINITY)) this.#params.host().inbox.pull(executor);
     if (this.#loading.has(runId) || this.#next.has(runId)) this.#behind.add(runId);
   }
 
-  /** The store says that the run has been taken away. */
+  /** The store says that this worker no longer holds the run. */
   taken(runId: string): void {
     this.#next.delete(runId);
     this.#live.get(runId)?.drop();
     if (this.#loading.delete(runId)) this.#afterLeaving(runId);
   }
 
-  /** The executor of that run has let it go. */
+  /** The run's executor has suspended or released it. */
   left({ runId }: HeldRun): void {
     const executor = this.#live.get(runId);
     this.#live.delete(runId);
@@ -110,7 +110,7 @@ export class HeldRuns {
     this.#afterLeaving(runId);
   }
 
-  /** Everything that is held belongs to others now. */
+  /** Every held run has been reclaimed. */
   dropAll(): void {
     this.#loading.clear();
     this.#next.clear();
@@ -128,8 +128,8 @@ export class HeldRuns {
   }
 
   /**
-   * The store has given us a run that is live here: what the one here still tries to write is fenced off. Where its last
-   * write is on its way, the answer is waited for, so that a run never has two.
+   * The store has returned a run that is live here: the fence refuses what the old executor still tries to write. If its
+   * last write is in flight, wait for the answer, so that a run never has two executors.
    */
   #replace(live: RunExecutor, next: Claimed): void {
     this.#next.set(live.runId, next);

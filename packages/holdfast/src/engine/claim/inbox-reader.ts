@@ -22,7 +22,7 @@ export class InboxReader {
     this.#params.clock.immediate(() => void this.#readAll());
   }
 
-  /** A message that is known already; others may have come before it. */
+  /** A message that is already known; earlier ones may be missing. */
   hand(executor: HeldRun, message: Message): void {
     executor.takeMessages([message]);
     if (executor.isBehind(message.number)) this.pull(executor);

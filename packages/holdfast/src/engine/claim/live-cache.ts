@@ -1,6 +1,9 @@
 import type { RunExecutor } from "../execute/run-executor.ts";
 
-/** Suspended runs that are still in memory, oldest first out: waking one that nobody else took needs no replay. */
+/**
+ * Suspended runs that are still in memory; the oldest is evicted first. Waking one that no other worker has claimed needs no
+ * replay.
+ */
 export class LiveCache {
   readonly #sizeMax: number;
   readonly #executors = new Map<string, RunExecutor>();

@@ -1,9 +1,10 @@
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import { uuidV7 } from "../../model/ids.ts";
 import type { WorkflowRegistry } from "../code/workflow-registry.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { SlotReservation } from "../worker/slot-reservation.ts";
 import type { Claimer } from "./claimer.ts";
-import { giveBackRun } from "./give-up-run.ts";
+import { releaseRun } from "./give-up-run.ts";
 import type { HeldRuns } from "./held-runs.ts";
 import type { SoloRule } from "./solo-rule.ts";
 
@@ -17,14 +18,18 @@ export interface SlotsParams {
   readonly solo: SoloRule;
 }
 
-/** How many more runs a worker may hold, and which starts on their way keep a slot free. */
+/** How many more runs a worker may hold, and which starts in flight reserve a slot. */
 export class Slots {
   readonly #params: SlotsParams;
   /** Oldest first. */
   readonly #reserved = new Set<{ readonly since: number }>();
+  /** Under which starts are held here. */
+  readonly #claimId: string;
 
   constructor(params: SlotsParams) {
     this.#params = params;
+    const { clock, random } = params.ports;
+    this.#claimId = uuidV7(clock.now(), random.bytes(16));
   }
 
   get free(): number {
@@ -36,28 +41,31 @@ export class Slots {
     return this.#params.held.count === 0 && this.#reserved.size === 0;
   }
 
-  /** Since when the oldest claim or start has been on its way whose answer may bring us a run. */
+  /** Since when the oldest claim or start that may bring us a run has been in flight. */
   get askingSince(): number | undefined {
     const [reservation] = this.#reserved;
     const claim = this.#params.claimer.askingSince;
     return claim !== undefined && reservation ? Math.min(claim, reservation.since) : (claim ?? reservation?.since);
   }
 
-  /** A slot for a run that is about to be started here; undefined when there is none. */
+  /** A slot for a run that is about to be started here; undefined if none is free. */
   reserve(): SlotReservation | undefined {
     const { ports, registry, held, lease, claimer } = this.#params;
     if (this.free <= claimer.asking || !lease.active()) return undefined;
     const reservation = { since: ports.clock.monotonic() };
     this.#reserved.add(reservation);
     const { workerId } = lease;
+    const claimId = this.#claimId;
     return {
       workerId,
+      claimId,
       settle: (run) => {
         this.#reserved.delete(reservation);
-        const ours = run && run.heldBy === workerId && run.epoch === 1 && lease.workerId === workerId;
+        // The answer to a repeated start may be late: a run that this worker has claimed since may have left it again.
+        const ours = run && run.heldBy === workerId && run.claimId === claimId && lease.workerId === workerId;
         if (ours && registry.has(run.workflow, run.version)) return held.activate(run, []);
         // The store chose a version that this worker does not have.
-        if (ours) void giveBackRun(ports, workerId, run);
+        if (ours) void releaseRun(ports, workerId, run);
         claimer.slotFreed();
       },
     };

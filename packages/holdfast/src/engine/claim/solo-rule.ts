@@ -1,11 +1,14 @@
 import type { Clock } from "../../ports/clock.ts";
 
-/** How long a worker keeps its slots empty for a suspect before it lets others in again, and how long until it tries again. */
+/**
+ * How long a worker keeps its slots empty for a suspect before it claims other runs again, and how long until it tries
+ * again.
+ */
 const EMPTY_FOR_MS_MAX = 10_000;
 
 /**
- * Poison runs take neighbours along: one run that kills its process makes all that ran beside it look stuck. A run that has
- * seen two deaths without progress is claimed alone; only deaths while alone count towards parking it.
+ * A poison run hurts its neighbors: one run that kills its process makes every run beside it look stuck. A run that has seen
+ * two deaths without progress is claimed alone; only deaths while alone count toward parking it.
  */
 export class SoloRule {
   readonly #clock: Clock;
@@ -17,13 +20,13 @@ export class SoloRule {
     this.#clock = clock;
   }
 
-  /** A suspect is due: try to become empty for it. */
+  /** A suspect is due: become empty for it. */
   want(): void {
     const now = this.#clock.monotonic();
     if (this.#soloRunId === undefined && now >= this.#restUntil) this.#wantedAt ??= now;
   }
 
-  /** Whether the worker should take nothing else now. */
+  /** Whether the worker should claim nothing else now. */
   get exclusive(): boolean {
     if (this.#soloRunId !== undefined) return true;
     if (this.#wantedAt === undefined) return false;
@@ -37,13 +40,13 @@ export class SoloRule {
     return this.#wantedAt !== undefined && this.#soloRunId === undefined;
   }
 
-  /** The solo claim was answered; undefined: there was none left. */
+  /** The solo claim was answered; undefined: none was left. */
   claimed(runId: string | undefined): void {
     this.#wantedAt = undefined;
     this.#soloRunId = runId;
   }
 
-  /** The run has made progress, or is gone: it is no suspect any more. */
+  /** The run has made progress or is gone: it is no longer a suspect. */
   cleared(runId: string): boolean {
     if (this.#soloRunId !== runId) return false;
     this.#soloRunId = undefined;

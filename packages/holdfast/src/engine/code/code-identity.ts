@@ -3,9 +3,9 @@ import type { AnyWorkflow } from "../../define/definitions.ts";
 import type { Environment } from "../../ports/environment.ts";
 
 /**
- * Tells one deployment of a workflow's code from another: the text of the function and of the program around it, since a bug
- * may be in what the function calls. The same source compiled by another tool counts as another: whoever takes up a run for
- * no good reason parks it again, and nothing is executed.
+ * Tells one deployment of a workflow's code from another, by the text of the function and of the program around it, since a
+ * bug may be in what the function calls. The same source compiled by another tool counts as different code: a worker that
+ * takes up a run without need parks it again, and nothing is executed.
  */
 export function codeIdentity({ fn, definedAt }: AnyWorkflow, environment: Environment | undefined): string {
   const file = definedAt?.replace(/:\d+:\d+$/, "");

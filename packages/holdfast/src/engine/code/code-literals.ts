@@ -1,21 +1,21 @@
-/** Ctx methods that ask for ops: properties keep their names, whatever a tool does to the variables. */
+/** The ctx methods that ask for ops: tools rename variables, but not properties. */
 const OP_METHODS: ReadonlySet<string> = new Set([
   ...["step", "task", "sleep", "sleepUntil", "receive", "parallel", "race", "uncancelable", "sideEffect", "patched"],
   ...["retired", "compensate", "continueAsNew", "child", "startChild", "until", "withLock", "resultOf"],
 ]);
-/** Words behind which a slash begins a regular expression. */
+/** Words after which a slash begins a regular expression. */
 const OPERATOR_WORDS = /^(return|typeof|case|in|of|delete|void|throw|new|else|do|await|yield|instanceof)$/;
-/** Texts that tools add, or write in another way. */
+/** Strings that tools add or rewrite. */
 const NOISE: ReadonlySet<string> = new Set(["", "use strict", "undefined", "u"]);
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", v: "\v", "0": "\0" };
 
 export interface CodeLiterals {
-  /** `method name` of every call of an op, the name only where it stands there as a text. */
+  /** `method name` of every call of an op; the name only if it is a literal. */
   readonly ops: readonly string[];
   readonly texts: readonly string[];
 }
 
-/** Reads what a function says in so many words. Any JavaScript will do; what it cannot follow it reads on over. */
+/** Reads the literals of a function. Accepts any JavaScript, and skips what it cannot parse. */
 export function literalsOf(source: string): CodeLiterals {
   return new Scanner(source).scan();
 }
@@ -25,7 +25,7 @@ class Scanner {
   readonly #ops: string[] = [];
   readonly #texts: string[] = [];
   #at = 0;
-  /** The last token: a word, "0" for a number, "s" for a text, or the character itself; and the one before. */
+  /** The last token: a word, "0" for a number, "s" for a string, or the character itself; and the one before it. */
   #last = "";
   #previous = "";
   /** What is open: the function that is called, "[" (an access: "[]"), "{", or "`" for the inside of a template. */
@@ -76,12 +76,12 @@ class Scanner {
     this.#last = token;
   }
 
-  /** A text that is a key, an access, or a name that a tool has kept for a function is nobody's literal. */
+  /** A key, a property access, or a function name that a tool preserved does not count as a literal. */
   #text(text: string): void {
     const follows = this.#follows();
     const isKey = (this.#last === "{" || this.#last === ",") && follows === ":";
     const isAccess = this.#last === "[" && this.#open.at(-1) === "[]" && follows === "]";
-    // An enum's value is followed by its name in a comment.
+    // A comment with an enum member's name follows its inlined value.
     const isEnum = /^\s*\/\*/.test(this.#source.slice(this.#at, this.#at + 20));
     const isKept = this.#open.at(-1) === "(__name";
     if (this.#op !== undefined) this.#op += ` ${text}`;
@@ -107,7 +107,7 @@ class Scanner {
     this.#at += isEnd ? 1 : 2;
     if (!isEnd) this.#open.push("`");
     this.#text(text);
-    // What is in the braces begins an expression.
+    // The braces begin with an expression.
     if (!isEnd) this.#last = "(";
   }
 
@@ -131,7 +131,7 @@ class Scanner {
     this.#token("0");
   }
 
-  /** Whether a value is to come: behind one, a slash divides and a bracket is an access. */
+  /** Whether a value comes next: after one, a slash divides and a bracket is an access. */
   #beginsExpression(): boolean {
     const last = this.#last;
     if (/^[\p{ID_Continue}$#]/u.test(last)) return OPERATOR_WORDS.test(last);

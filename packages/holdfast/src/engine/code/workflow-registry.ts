@@ -48,13 +48,13 @@ export class WorkflowRegistry {
   }
 }
 
-/** What the engine needs of a workflow definition to execute a run. */
+/** What the engine needs from a workflow definition to execute a run. */
 export interface WorkflowCode {
   /** Makes the machine of one run. */
   readonly machine: (params: MachineParams) => Machine;
   /** File and line of the definition, for messages. */
   readonly definedAt: string | undefined;
-  /** Tells this code from that of other deployments. */
+  /** Identifies this code among deployments. */
   readonly identity: string;
   readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
 }
@@ -85,7 +85,7 @@ function checkedBody(definition: AnyWorkflow, body: WorkflowBody): WorkflowBody 
   return async (ctx, input) => {
     const result = validateWith(schema, await body(ctx, input));
     if (result instanceof Promise) {
-      const message = `The output schema of workflow "${definition.name}" is asynchronous. Workflow code cannot wait for it; use one that answers at once.`;
+      const message = `The output schema of workflow "${definition.name}" is asynchronous. Workflow code cannot wait for it: use a synchronous schema.`;
       throw new HoldfastError("invalid_output", message);
     }
     if (result.ok) return result.value;

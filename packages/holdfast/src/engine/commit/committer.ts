@@ -1,14 +1,14 @@
 /**
- * The committer: one per worker. It gathers what all live runs want written and sends it as one call of the store.
+ * The committer: one per worker. It gathers what all live runs want written and sends it in one store call.
  *
  * Invariants
  *  C1. Never two flushes of one run in flight: a run is taken only when its last commit has been answered.
  *  C2. A batch whose outcome is unknown is sent again unchanged until there is an answer. Only the fence may discard it.
- *  C3. No timers: while flushes are in flight the next batch fills by itself; when idle, a flush leaves in the next macrotask.
- *      Only a run whose row a stranger has locked waits: a moment at first, unless another batch takes it along, then longer
- *      and longer. It must neither spin nor hold up the batches of the others for as long as the lock lasts.
- *  C4. A run is gathered between turns only, so history always ends at the end of a turn.
- * What it does not own: what a run wants written, and what happens once it is durable (the executor does).
+ *  C3. No timers: while flushes are in flight, the next batch fills by itself; when idle, a flush leaves in the next
+ *      macrotask. Only a run whose row another transaction has locked waits: briefly at first, unless another batch takes it
+ *      along, then longer and longer. It must neither spin nor delay the other runs' batches for as long as the lock lasts.
+ *  C4. A run is gathered only between turns, so history always ends at the end of a turn.
+ * It does not own what a run wants written, nor what happens once that is durable (the executor does).
  */
 
 import { backoff, isTransient, type StorePatience } from "../../calls/store-retry.ts";
@@ -18,19 +18,19 @@ import type { Clock, Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 
-/** A flush that is full of large payloads must not take longer than the store allows a call to take. */
+/** A flush full of large payloads must not take longer than the store allows for one call. */
 const BYTES_PER_FLUSH_MAX = 8 * 1024 * 1024;
 const CONTENDED_MS = 20;
 const CONTENDED_MS_MAX = 1_000;
-/** A flush of fewer runs than these is not worth dividing. */
+/** A flush of fewer runs than this is not worth dividing. */
 const RUNS_DIVIDED_MIN = 256;
 
 export interface Committable {
   /** What to write now, if anything. Called between turns, and not again before the answer. */
   takeCommit(): RunCommit | undefined;
-  /** The store's answer, with messages that kept the run from being let go of, if there were any. */
+  /** The store's answer, with any messages that prevented the run from being suspended or ended. */
   committed(outcome: CommitOutcome, messages: readonly Message[]): void;
-  /** The store refuses the data, whatever the batch: the run cannot go on with it. */
+  /** The store refuses this run's data in any batch: the run cannot continue with it. */
   refused(error: unknown): void;
 }
 
@@ -47,7 +47,7 @@ export interface CommitterParams extends StorePatience {
 interface Entry {
   readonly target: Committable;
   readonly commit: RunCommit;
-  /** How often its row was found locked, since when a batch may take it along again, and when it is sent in any case. */
+  /** How many times its row was found locked, from when a batch may take it along again, and when it is sent in any case. */
   readonly busy: number;
   readonly mayGoAt: number;
   readonly mustGoAt: number;
@@ -85,7 +85,7 @@ export class Committer {
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  /** Batches that the store does not answer are no longer repeated: nobody waits for them. */
+  /** Batches that the store does not answer are no longer repeated. */
   abandon(): void {
     this.#abandoned += 1;
     this.#inFlight = 0;
@@ -124,8 +124,8 @@ export class Committer {
   };
 
   /**
-   * How many runs the next flush takes. Runs that are answered together ask together again: all in one flush, this process
-   * and the store would wait for each other in turn. In shares, one works while the other does.
+   * How many runs the next flush takes. Runs that are answered together ask together again. If one flush took them all, this
+   * process and the store would take turns waiting for each other; with the runs divided, both work at once.
    */
   #share(): number {
     const { runsPerFlushMax, flushesInFlightMax } = this.#params;
@@ -134,7 +134,7 @@ export class Committer {
     return runs < RUNS_DIVIDED_MIN ? runsPerFlushMax : Math.min(runsPerFlushMax, Math.ceil(runs / free));
   }
 
-  /** Runs that were locked go along with a batch, whatever brings it about. */
+  /** Locked runs go along with any batch. */
   #takeAgain(runsMax: number): Entry[] {
     const now = this.#params.clock.monotonic();
     const batch = this.#again.filter((entry) => entry.mayGoAt <= now).slice(0, runsMax);
@@ -153,7 +153,7 @@ export class Committer {
     this.#settleIdle();
   }
 
-  /** `abandoned`: how often that had happened when the batch was gathered. */
+  /** `abandoned`: its value when the batch was gathered. */
   async #send(batch: readonly Entry[], abandoned: number, again = false): Promise<void> {
     const { store, storeTime, clock } = this.#params;
     if (this.#abandoned !== abandoned) return;
@@ -173,7 +173,7 @@ export class Committer {
         if (this.#abandoned !== abandoned) return;
       }
     }
-    // Not inside the try: what goes wrong here is no refusal of the store's.
+    // Not inside the try: an error here is not a refusal by the store.
     if (this.#abandoned === abandoned) this.#answer(batch, result);
   }
 
@@ -198,12 +198,12 @@ export class Committer {
   #sendAgain(entry: Entry): void {
     const now = this.#params.clock.monotonic();
     const mustGoAt = now + Math.min(CONTENDED_MS_MAX, CONTENDED_MS * 2 ** Math.min(entry.busy, 10));
-    // Most locks are gone in a moment; one that is found again may stay.
+    // Most locks are released at once; one that is found twice may last.
     this.#again.push({ ...entry, busy: entry.busy + 1, mayGoAt: entry.busy === 0 ? now : mustGoAt, mustGoAt });
     this.#wakeForAgain();
   }
 
-  /** In how long the first of the runs that were locked has to be sent. */
+  /** How long until the first of the locked runs has to be sent. */
   #nextAgainMs(): number {
     let at = Number.POSITIVE_INFINITY;
     for (const entry of this.#again) at = Math.min(at, entry.mustGoAt);
@@ -219,7 +219,7 @@ export class Committer {
     this.#againAfter = this.#params.clock.setTimer(delayMs, () => this.#wakeForAgain());
   }
 
-  /** Something is refused: halve the batch until one run stands alone, and that one only when it is refused twice. */
+  /** The store refused something: halve the batch until the run is alone, and fail it only when it is refused twice. */
   async #isolate(batch: readonly Entry[], abandoned: number, error: unknown, again: boolean): Promise<void> {
     if (batch.length > 1) {
       const half = batch.length >> 1;

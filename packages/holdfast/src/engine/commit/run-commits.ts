@@ -4,7 +4,7 @@ import { NONE } from "../../model/short-list.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 
-/** How much of one live run is durable, and the commit that is on its way to the store. */
+/** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
   #commit: number;
   #durableSeq: number;
@@ -35,7 +35,7 @@ export class RunCommits {
     return this.#eventsThisHold;
   }
 
-  /** Whether nobody else has written to the run since. */
+  /** Whether the row is unchanged since our last write. */
   matches(run: Run): boolean {
     return run.commit === this.#commit;
   }
@@ -44,7 +44,7 @@ export class RunCommits {
     this.#eventsThisHold = 0;
   }
 
-  /** Takes what the machine has to write; undefined when there is nothing. */
+  /** Takes what the machine has to write; undefined if nothing. */
   take(run: Run, machine: Machine, consumed: number, transition: Transition): RunCommit | undefined {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
@@ -53,7 +53,7 @@ export class RunCommits {
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
-      // Not the worker's id of now: one that was declared dead signs on under another, and does not hold this run by that.
+      // Not the worker's current id: a worker that was declared dead registers under a new id, which does not hold this run.
       workerId: run.heldBy as string,
       epoch: run.epoch,
       commit: this.#commit,
@@ -69,7 +69,7 @@ export class RunCommits {
     return commit;
   }
 
-  /** The store has answered: the commit that was on its way, if there was one. */
+  /** The store has answered: returns the commit that was in flight, if any. */
   answered(): RunCommit | undefined {
     const flight = this.#inFlight;
     this.#inFlight = undefined;

@@ -7,13 +7,15 @@ import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
 
-/** What has happened to one run and is still to be delivered to its code: results, timers, messages, in the order they came. */
+/**
+ * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
+ */
 export class DeliveryQueue {
   #drafts: QueuedDraft[] = [];
-  /** The number of the last message that was delivered, and of the last one that was taken in. */
+  /** The number of the last message delivered, and of the last one taken in. */
   #consumed: number;
   #queuedMessages: number;
-  /** Those that are not durable. */
+  /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
 
   constructor(consumed: number) {
@@ -37,7 +39,7 @@ export class DeliveryQueue {
     this.#drafts = appended(this.#drafts, draft);
   }
 
-  /** Takes in the messages that come next; whether there are any. */
+  /** Takes in the next messages; returns whether there were any. */
   take(messages: readonly Message[]): boolean {
     const before = this.#queuedMessages;
     for (const message of messages) {
@@ -48,9 +50,9 @@ export class DeliveryQueue {
     return this.#queuedMessages > before;
   }
 
-  /** The next one for this machine, which gets it at once; undefined when there is none. */
+  /** The next event for this machine, which receives it at once; undefined if there is none. */
   next(machine: Machine): QueuedDraft | undefined {
-    // Whatever comes for a run that continues as new is for its successor: the store hands on what is not consumed.
+    // Anything that arrives for a run that continues as new is for its successor: the store hands on what is not consumed.
     if (machine.outcome?.type === "continued") this.#drafts = [];
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
@@ -60,9 +62,9 @@ export class DeliveryQueue {
     return draft;
   }
 
-  /** What ends the run without a call of its code: a cancel, or a deadline that had passed before it could begin. */
+  /** What ends the run without calling its code: a cancel, or a deadline that passed before the code could begin. */
   endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
-    // A cancel only of a run that nobody has ever held: one that was may have done something that wants cleaning up.
+    // A cancel ends the run this way only if no worker ever held it: otherwise there may be something to clean up.
     const place = run.epoch === 1 ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
     const cancel = this.#drafts[place];
     if (!cancel && (begun || !missedDeadline(run))) return undefined;
@@ -73,12 +75,12 @@ export class DeliveryQueue {
     return end;
   }
 
-  /** Whether a look in vain can still be taken back. */
+  /** Whether a look that found no signal can still be taken back. */
   get hasLooks(): boolean {
     return this.#looks.length > 0;
   }
 
-  /** The look to take back for the signals that are queued. */
+  /** The look to take back for the queued signals. */
   missedLook(): Look | undefined {
     return missedLook(this.#looks, this.#drafts);
   }
@@ -92,14 +94,14 @@ export class DeliveryQueue {
     this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
 
-  /** Empties the queue. Messages after that many are to be taken in once more. */
+  /** Empties the queue. Messages after the given number are taken in again. */
   restart(consumed: number): void {
     this.#drafts = [];
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
   }
 
-  /** Messages after that many were delivered in vain: they are still in the inbox. */
+  /** Messages after the given number did not become durable: they are still in the inbox. */
   unconsume(consumed: number): void {
     this.#consumed = consumed;
   }

@@ -9,7 +9,7 @@ import type { HeldRun } from "./held-run.ts";
 
 const NOTHING: readonly EventDraft[] = [];
 
-/** Timers and the deadline that are due, as events. */
+/** The due timers and the deadline, as events. */
 export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
@@ -21,14 +21,14 @@ export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime,
 }
 
 /**
- * Whether the deadline had passed when the run was first taken, be it before its start time or for want of a worker. That is for
- * the store to say, so that whoever takes it up again comes to the same.
+ * Whether the deadline had passed when the run was first claimed, either before its start time or because no worker was
+ * available. The store decides, so that a later claim comes to the same answer.
  */
 export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
   return startedAt !== null && deadlineAt !== null && startedAt >= deadlineAt;
 }
 
-/** The earliest of the times after `after` at which something becomes due by itself. */
+/** The earliest time after `after` at which something becomes due. */
 export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, after: number): number | null {
   let dueAt = earlier(null, openDeadline(machine, run), after);
   for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
@@ -36,7 +36,7 @@ export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, 
   return dueAt;
 }
 
-/** While a run is held, its timers are ours to watch; once it is suspended they are the store's. */
+/** This worker watches the timers of a run while it holds it; the store watches them once the run is suspended. */
 export function wakeTimer(
   { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
   held: Pick<HeldRun, "machine" | "run" | "poke">,
@@ -54,7 +54,7 @@ function earlier(dueAt: number | null, at: number | null | undefined, after: num
   return dueAt === null ? at : Math.min(dueAt, at);
 }
 
-/** When the run times out; null once it is being wound up, because it ends as what began that. */
+/** When the run times out; null once it is being wound up, because that decides how it ends. */
 function openDeadline(machine: Machine, run: Run): number | null {
   return machine.cancelCause === undefined && !machine.compensating ? run.deadlineAt : null;
 }

@@ -22,7 +22,7 @@ import { StepWatch } from "../steps/step-watch.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { HeldRun } from "./held-run.ts";
 
-/** What a run executor has from the worker that it lives on. */
+/** What a run executor gets from its worker. */
 export interface ExecutorHost {
   readonly clock: Clock;
   readonly random: Random;
@@ -37,15 +37,15 @@ export interface ExecutorHost {
   readonly store: Store;
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
-  /** What history keeps of an error. */
+  /** An error as history stores it. */
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
   readonly opsMax: number;
-  /** A function that returns while ops are pending has failed; else there is a warning. */
+  /** If true, a function that returns while ops are pending fails; otherwise that logs a warning. */
   readonly failForgotten: boolean;
-  /** How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own. */
+  /** How long to wait for an aborted step that may have to be compensated, if the step has no timeout. */
   readonly windUpMs: number;
-  /** After this many events in one hold a run is given back, so that others get their turn. */
+  /** After this many events in one hold a run is released, so that others get their turn. */
   readonly eventsPerHoldMax: number;
   draining(): boolean;
   /** Events of the run became durable. */
@@ -59,7 +59,9 @@ export type Leaving =
   | { readonly how: "closed"; readonly transition: Transition }
   | { readonly how: "lost" };
 
-/** What the machine of a run on this worker is made of. One without a driver is for looking where the code asks for what. */
+/**
+ * What the machine of a run on this worker is made of. A machine without a driver only locates where the code asks for ops.
+ */
 export function machineParams(
   { codec, log, record, opsMax, failForgotten }: ExecutorHost,
   run: Run,
@@ -77,7 +79,7 @@ type Parts = Pick<
   "storeTime" | "lines" | "committer" | "lease" | "inbox" | "draining" | "progressed" | "left"
 > & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
 
-/** The host of one worker's executors, put together from its ports and its parts. */
+/** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
   const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;

@@ -1,4 +1,7 @@
-/** Why a run is parked, and where in its code to look. Slow: each takes a second replay, one that looks who asks for what. */
+/**
+ * Why a run is parked, and where in its code to look. Slow: each takes a second replay that records where the code asks for
+ * ops.
+ */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { eventRole, type HistoryEvent } from "../../model/event.ts";
 import { RECEIVE_PREFIX } from "../../model/ids.ts";
@@ -6,12 +9,12 @@ import type { Machine } from "../../replay/machine.ts";
 import { explainDivergence, replayHistory } from "../../replay/replayer.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 
-/** Of longer histories only the name of the op is told. */
+/** For longer histories only the op's name is given. */
 const EVENTS_MAX = 5_000;
 
 export interface Parked {
   readonly machine: Machine;
-  /** A machine of the same run that has seen that much, and looks where in the code each op is asked for. */
+  /** A machine of the same run that has seen that much, and records where the code asks for each op. */
   readonly looking: (history: readonly HistoryEvent[]) => Machine;
   /** Where the workflow is defined. */
   readonly definedAt: string | undefined;
@@ -24,15 +27,15 @@ type Host = Pick<ExecutorHost, "clock" | "store">;
 
 export type Explanation = (parked: Parked, host: Host) => Promise<HoldfastError>;
 
-/** Code and history have parted. */
+/** The code has diverged from the history. */
 export function divergence({ machine, looking }: Parked, { clock }: Host): Promise<HoldfastError> {
   return explainDivergence(machine, looking(machine.recorded), (callback) => clock.immediate(callback));
 }
 
 /**
- * The code waits for something that is not a ctx operation. Nobody knows where exactly: what it waits for is a stranger's
- * promise. Known is from where it went on last. Only what came before that moment is replayed: code from behind it, with
- * whatever it does unrecorded, is not called again.
+ * The code waits for something that is not a ctx operation. Where exactly is not known, because that promise is not ours.
+ * What is known is where the code last continued. Only what came before that is replayed: the code after it may have
+ * unrecorded effects and is not called again.
  */
 export async function foreignAwait(parked: Parked, host: Host): Promise<HoldfastError> {
   const { machine, cause } = parked;
@@ -66,7 +69,7 @@ async function placeOf(parked: Parked, host: Host): Promise<Place> {
   return { text: `after ${JSON.stringify(op)}${location ? ` at ${location}` : ""}`, location };
 }
 
-/** Where the code asks for an op that is pending when that much has happened. */
+/** Where the code asks for an op that is pending at that point. */
 async function askedAt(
   looking: Parked["looking"],
   { clock }: Host,

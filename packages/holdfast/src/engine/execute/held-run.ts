@@ -2,20 +2,20 @@ import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
 import type { Machine } from "../../replay/machine.ts";
 
-/** A run that a worker holds, or has just let go of, as the other parts of the worker see it. */
+/** A run that a worker holds, or has just suspended, as the other parts of the worker see it. */
 export interface HeldRun {
   readonly runId: string;
   readonly run: Run;
   readonly machine: Machine;
-  /** Whether the worker has the run. */
+  /** Whether the worker holds the run. */
   readonly here: boolean;
-  /** Whether the run waits in the store, and its memory here. */
+  /** Whether the run is suspended in the store and kept in memory here. */
   readonly suspended: boolean;
-  /** The number of the last message that was taken in. */
+  /** The number of the last message taken in. */
   readonly queuedMessages: number;
   takeMessages(messages: readonly Message[]): void;
-  /** The store has more messages than have been taken in. */
+  /** The store has more messages than were taken in. */
   isBehind(delivered: number): boolean;
-  /** Something outside has changed: see what can be done. */
+  /** Something outside has changed: check what can be done. */
   poke(): void;
 }

@@ -3,8 +3,8 @@ import type { Machine } from "../../replay/machine.ts";
 import type { StepBoard } from "../steps/step-board.ts";
 
 /**
- * For people who ask what a held run does. An attempt starts only when all that its code had seen is durable, so it may be told of.
- * `busy`: something is on its way to the code or to the store.
+ * What a held run is doing, for callers who ask. An attempt starts only when everything its code had seen is durable, so it
+ * is safe to report. `busy`: something is in flight to the code or to the store.
  */
 export function liveView(
   machine: Machine,

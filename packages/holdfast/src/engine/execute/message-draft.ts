@@ -3,12 +3,12 @@ import { outcomeMessageId } from "../../model/ids.ts";
 import type { Message } from "../../model/message.ts";
 import type { Machine } from "../../replay/machine.ts";
 
-/** An event that waits for its turn; `number` is that of the message it came from. */
+/** An event that waits to be delivered; `number` is that of the message it came from. */
 export interface QueuedDraft extends EventDraft {
   readonly number?: number;
 }
 
-/** What a message from the inbox becomes in history. */
+/** The event that a message from the inbox becomes in history. */
 export function messageDraft(message: Message): QueuedDraft {
   const { messageId, number, payload } = message;
   if (message.kind === "cancel") {
@@ -23,21 +23,21 @@ export function messageDraft(message: Message): QueuedDraft {
 }
 
 /**
- * Whether it is what a transaction step of the run has come to. The successor of a run inherits its inbox, but has nothing to do
- * with what its predecessor's steps have come to.
+ * Whether the message is the result message of a transaction step of this run. A run's successor inherits its inbox, but not
+ * the results of its steps.
  */
 export function isOwnOutcome({ kind, name, messageId, runId }: Message): boolean {
   return kind === "outcome" && messageId === outcomeMessageId(runId, name);
 }
 
-/** Whether it is what a transaction step of the run has come to, from the inbox. */
+/** Whether the draft came from the result message of a transaction step of this run. */
 function isOutcome({ type, op, number }: QueuedDraft): boolean {
   return number !== undefined && type === "step_completed" && op !== null;
 }
 
 /**
- * The outcome of a transaction step says which attempt it was (what history knows of the failed ones, plus one), and how long it
- * took, unless it was another process that made it.
+ * The result message of a transaction step says which attempt it was (the failed ones that history knows, plus one) and how
+ * long it took, unless another process executed it.
  */
 export function withAttempt(draft: QueuedDraft, machine: Machine): EventDraft {
   if (!isOutcome(draft)) return draft;
@@ -46,7 +46,7 @@ export function withAttempt(draft: QueuedDraft, machine: Machine): EventDraft {
   return about === undefined ? draft : { ...draft, meta: { ...draft.meta, ...about } };
 }
 
-/** What an event says of an attempt: nothing of a first one that took no time, which is what most are. */
+/** What an event records about an attempt: nothing for a first attempt that took no time, as most do. */
 export function attemptMeta(attempt: number, ms: number): Pick<EventMeta, "attempt" | "ms"> | undefined {
   if (ms < 1) return attempt === 1 ? undefined : { attempt };
   return attempt === 1 ? { ms } : { attempt, ms };

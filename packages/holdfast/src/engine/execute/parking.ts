@@ -10,18 +10,18 @@ import type { ExecutorHost } from "./executor-host.ts";
 import { type Explanation, foreignAwait } from "./explanations.ts";
 import type { RunPhase } from "./run-phase.ts";
 
-/** Codes of what other code may be able to deal with. */
+/** Codes that other code may be able to fix. */
 const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
 
 /** A live run that may have to be parked. */
 export interface Parkable extends Committable {
   readonly machine: Machine;
   machineFor(history: readonly HistoryEvent[], looks: boolean): Machine;
-  /** Whatever its steps are doing is stopped, and nothing becomes due any more. */
+  /** Stops the steps and timers of the run. */
   halt(reason: HoldfastError): void;
 }
 
-/** Decides whether one live run is to be parked, and why: nothing here can go on with it. */
+/** Decides whether one live run must be parked, and why: no code here can continue it. */
 export class Parking {
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
@@ -37,20 +37,20 @@ export class Parking {
     this.#commits = commits;
   }
 
-  /** A deployment of other code may take the run up, if it was the code's fault. */
+  /** If the code was at fault, a deployment of other code may take the run up. */
   transition(error: ErrorRecord): Transition {
     return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
   }
 
-  /** The code has done what it must not. */
+  /** The code did something that is not allowed. */
   violated(violation: HoldfastError): void {
-    // What the code does meanwhile comes from the same mistake.
+    // What the code does meanwhile follows from the same mistake.
     if (this.#phase.explaining) return;
     if (violation.code === "foreign_await") this.explain(foreignAwait, violation.cause);
     else this.park(violation);
   }
 
-  /** What it takes time to find out about. Until it is known, nothing is delivered, and the run stays here. */
+  /** A reason that takes time to find. Until it is known, nothing is delivered, and the run stays here. */
   explain(explain: Explanation, cause?: unknown): void {
     if (!this.#phase.here || this.#phase.inTrouble) return;
     this.#phase.explain();

@@ -9,28 +9,28 @@ import type { Machine } from "../../replay/machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { Look } from "./looks.ts";
 
-/** What is left of events that are not durable when a look is taken back, and all after it. */
+/** The events that are not durable and are kept when a look, and everything after it, is taken back. */
 interface TakenBack {
-  /** Events before it. */
+  /** Events before the look. */
   readonly kept: readonly HistoryEvent[];
-  /** What has become of steps since: to be delivered again. Timers fire again, and messages are read again. */
+  /** Step results since then, to be delivered again. Timers fire again, and messages are read again. */
   readonly results: readonly EventDraft[];
 }
 
-/** From where the code of a run goes on when its last turns are taken back. */
+/** The point from which a run's code continues when its last turns are taken back. */
 export interface Resumption {
-  /** Has what is kept of events that are not durable. */
+  /** Has the kept events that are not durable. */
   readonly machine: Machine;
   readonly results: readonly EventDraft[];
   readonly messages: readonly Message[];
 }
 
-/** Takes back the last turns of one live run: finds what the run was before them. May happen several times. */
+/** Takes back the last turns of one live run: restores the run as it was before them. May happen several times. */
 export class Rewind {
   readonly #run: Pick<Run, "namespace" | "runId">;
   readonly #host: Pick<ExecutorHost, "clock" | "random" | "store" | "log">;
   readonly #machineFor: (history: readonly HistoryEvent[]) => Machine;
-  /** Its durable history, once that was needed: it may be needed again. */
+  /** The durable history, once it has been read: it may be needed again. */
   #durable: HistoryEvent[] | undefined;
 
   constructor(
@@ -43,7 +43,7 @@ export class Rewind {
     this.#machineFor = machineFor;
   }
 
-  /** The turns from this look on are taken back; undefined when that cannot be done, or nobody wants it any more. */
+  /** Takes back the turns from this look on; undefined if that is impossible or no longer wanted. */
   async read(look: Look, before: Machine, durableSeq: number, giveUp: () => boolean): Promise<Resumption | undefined> {
     const { kept, results } = takeBack(before.fresh, look);
     const { namespace, runId } = this.#run;
@@ -59,7 +59,7 @@ export class Rewind {
       if (giveUp()) return undefined;
       this.#host.log.error(
         { runId: this.#run.runId, error: describeValue(error) },
-        "could not read a run again; giving it up",
+        "could not read the run from the store again; dropping it",
       );
       return undefined;
     }
@@ -79,7 +79,9 @@ function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
   return { kept, results };
 }
 
-/** The durable part of a run that is held here: its history, unless that is known, and the messages after that many. */
+/**
+ * The durable part of a run that is held here: its history, unless already known, and the messages after the given number.
+ */
 async function readBack(
   host: Pick<ExecutorHost, "clock" | "random" | "store">,
   run: Pick<Run, "namespace" | "runId" | "eventCount"> & { readonly history: HistoryEvent[] | undefined },
@@ -95,7 +97,7 @@ async function readBack(
   return { history, messages };
 }
 
-/** The attributes that these events set, all in all. */
+/** The attributes that these events set, combined. */
 function attributesIn(events: readonly HistoryEvent[]): Attributes | null {
   const set = events.flatMap(({ type, meta }) => (type === "attributes_set" ? [meta?.attributes ?? {}] : []));
   return set.length === 0 ? null : Object.assign({}, ...set);

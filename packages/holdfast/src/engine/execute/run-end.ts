@@ -1,5 +1,6 @@
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import { readProperty } from "../../errors/safe-read.ts";
+import type { EndErrorRecord } from "../../model/error-record.ts";
 import type { Attributes } from "../../model/event.ts";
 import { newRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -90,12 +91,15 @@ function endTransition(
   }
   if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
   const canceled = machine.cancelCause === "cancel" && isCancellation(outcome.error);
+  const { retryFrom } = outcome;
+  const record = host.record(outcome.error);
+  const error: EndErrorRecord = canceled || retryFrom === undefined ? record : { ...record, retryFrom };
   return {
     type: "end",
     status: canceled ? "canceled" : "failed",
     unlessBehind: true,
     output: null,
-    error: host.record(outcome.error),
+    error,
     compensation: outcome.compensation,
   };
 }
@@ -143,7 +147,9 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };
   writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
   machine.noteRun({ type: "run_retried", op: null, meta }, now);
-  return { type: "suspend", status: "sleeping", availableAt: retryAt, waitingFor: outcome.forgets };
+  // Somebody has to wake up at the deadline, too: the run times out then.
+  const availableAt = Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
+  return { type: "suspend", status: "sleeping", availableAt, waitingFor: outcome.forgets.slice(0, WAITING_FOR_MAX) };
 }
 
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };

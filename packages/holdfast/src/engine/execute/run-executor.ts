@@ -1,18 +1,18 @@
 /**
- * The run executor: one live run on one worker. It drives the run's machine (replay/machine.ts), starts what the code asks for, and
- * tells the committer what to write. Its parts know what is still to be delivered (delivery-queue.ts), what is durable
- * (run-commits.ts), which steps run (step-board.ts), how it ends (run-end.ts), and why it cannot go on (parking.ts). Where the run
- * stands with this worker is one of the states of run-phase.ts, which has the transitions between them.
+ * The run executor: one live run on one worker. It drives the run's machine (replay/machine.ts), starts what the code asks
+ * for, and tells the committer what to write. Its parts know what is still to be delivered (delivery-queue.ts), what is
+ * durable (run-commits.ts), which steps run (step-board.ts), how it ends (run-end.ts), and why it cannot continue
+ * (parking.ts). The run's state on this worker, and the transitions between states, are in run-phase.ts.
  *
  * Invariants
  *  E1. An effect starts only when every event that the code had seen when it asked is durable (op.gate ≤ durableSeq), the
  *      lease is active, and nothing is left to deliver. The code itself runs ahead of the store.
  *  E2. What happens to the run (results, timers, messages) goes through one queue and gets its seq when it is delivered.
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
- *  E4. The run is let go of only when nothing of it runs here, and the store agrees that no message is left.
- *  E5. What the code has ended with becomes durable together with the end, or not at all. When the store knows of a signal that
- *      the code was waiting for (a look in vain, looks.ts), the turns from that look on are taken back (rewind.ts) and taken again behind
- *      it.
+ *  E4. The run is suspended or ended only when nothing of it runs here, and the store confirms that no message is left.
+ *  E5. How the code ended becomes durable together with the run's end, or not at all. If the store has a signal that the
+ *      code was waiting for (a look, looks.ts), the turns from that look on are taken back (rewind.ts) and repeated after
+ *      the signal.
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
@@ -55,13 +55,13 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly #commits: RunCommits;
   readonly #phase = new RunPhase();
   readonly #parking: Parking;
-  /** Another one when the code's last turns are taken back. */
+  /** Replaced when the code's last turns are taken back. */
   #machine: Machine;
   #run: Run;
   #wake: Timer | undefined;
-  /** Once its code has ended. */
+  /** Set once the code has ended. */
   #end: RunEnd | undefined;
-  /** Once its code's last turns were taken back. */
+  /** Set once the code's last turns have been taken back. */
   #rewind: Rewind | undefined;
 
   constructor(
@@ -78,7 +78,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#commits = new RunCommits(run);
     this.#parking = new Parking(host, code, this, this.#phase, this.#commits);
     this.#code = code;
-    // A step that has begun may have ended in the inbox, before the first commit.
+    // A step that has begun may already have its result in the inbox, before the first commit.
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
     this.#steps = new StepBoard(host, this.#machine, this);
@@ -94,27 +94,27 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     return this.#run;
   }
 
-  /** Whether this worker has the run. */
+  /** Whether this worker holds the run. */
   get here(): boolean {
     return this.#phase.here;
   }
 
-  /** Whether the run waits in the store, and its memory here. */
+  /** Whether the run is suspended in the store and kept in memory here. */
   get suspended(): boolean {
     return this.#phase.suspended;
   }
 
-  /** A machine that has seen that much. One that looks is for finding out where the code asks for what. */
+  /** A machine that has seen that much. With `looks`, it only locates where the code asks for ops. */
   machineFor(history: readonly HistoryEvent[], looks = false): Machine {
     return this.#code.machine(machineParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
   }
 
-  /** Whether the claimed row is the one this executor let go of, with nothing written to it since. */
+  /** Whether the claimed row is the one that this executor suspended, with nothing written to it since. */
   matches(run: Run): boolean {
     return this.suspended && run.epoch === this.#run.epoch + 1 && this.#commits.matches(run);
   }
 
-  /** The run was claimed again and nobody else had it in between: it goes on from memory. */
+  /** The run was claimed again and no other worker held it in between: it continues from memory. */
   reactivate(run: Run, messages: readonly Message[]): void {
     this.#run = run;
     this.#phase.hold();
@@ -127,14 +127,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (this.here && this.#queue.take(messages)) this.#host.loop.ready(this);
   }
 
-  /** The store has more messages than have been taken in. */
+  /** The store has more messages than were taken in. */
   isBehind(delivered: number): boolean {
-    return delivered > this.#queue.queuedMessages && this.here && !this.#phase.lettingGo;
+    return delivered > this.#queue.queuedMessages && this.here && !this.#phase.leaving;
   }
 
-  /** Whether it has had its run under this epoch until now, and is not letting it go. */
+  /** Whether it has held its run under this epoch without interruption, and is not giving it up. */
   keeps(epoch: number): boolean {
-    return this.#run.epoch === epoch && this.here && !this.#phase.lettingGo;
+    return this.#run.epoch === epoch && this.here && !this.#phase.leaving;
   }
 
   get writing(): boolean {
@@ -145,23 +145,23 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     return this.#queue.queuedMessages;
   }
 
-  /** For people who ask what the run does; undefined while that is not known. */
+  /** For callers who ask what the run is doing; undefined while that is not known. */
   look(): LiveRun | undefined {
     const busy = this.#commits.writing || this.#queue.length > 0 || !this.#phase.held;
     return this.here ? liveView(this.#machine, this.#steps, this.#commits.durableSeq, busy) : undefined;
   }
 
-  /** Something outside has changed (the lease is back, the worker drains, code elsewhere asks): see what can be done. */
+  /** Something outside has changed (the lease is back, the worker drains, code elsewhere asks): check what can be done. */
   poke(): void {
     if (this.here) this.#host.loop.ready(this);
   }
 
-  /** Memory is needed for others; the run itself is suspended and loses nothing. */
+  /** The memory is needed for other runs; the run itself is suspended and loses nothing. */
   evict(): void {
     this.#phase.leave();
   }
 
-  /** The run belongs to somebody else now: everything that was going on here is stopped and forgotten. */
+  /** Another worker holds the run now: everything in progress here is stopped and forgotten. */
   drop(): void {
     if (this.#phase.gone) return;
     this.#phase.leave();
@@ -178,7 +178,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   // Turns -------------------------------------------------------------------------------------------------------------
 
   openTurn(): boolean {
-    // While the run is being let go of, nothing may be added to it: the store decides whether it stays.
+    // While a commit that gives the run up is in flight, nothing may be added: the store decides whether the run stays.
     if (!this.#phase.held) return false;
     try {
       return this.#openNext();
@@ -207,7 +207,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#steps.adopt();
     const missed = hasEnded(machine.outcome) ? this.#queue.missedLook() : undefined;
     if (missed) {
-      // What is on its way to the store may become durable, and then it stays.
+      // What is in flight to the store may become durable, and cannot be taken back then.
       if (!this.#commits.writing) void this.#takeBack(missed);
       return false;
     }
@@ -235,15 +235,15 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     else this.#settle();
   }
 
-  /** Everything has been delivered: do what the code wants, and see to it that it is written. */
+  /** Everything has been delivered: start what the code asks for, and have it written. */
   #settle(): void {
     const machine = this.#machine;
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
-    // While the end may still be taken back, so may be the need to stop anything.
+    // While the end can still be taken back, so can the reason to stop anything.
     if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#steps.stopWithdrawn();
-    // Code that is told of its abort may do something for which the run is parked.
+    // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
@@ -278,14 +278,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   takeCommit(): RunCommit | undefined {
     const machine = this.#machine;
     if (!this.here || this.#commits.writing || this.#phase.rewinding) return undefined;
-    // What the code has ended with is written together with the end, or not at all.
+    // How the code ended is written together with the run's end, or not at all.
     if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
     const commit = this.#commits.take(this.#run, machine, this.#queue.consumed, this.#transition());
-    // It was to be let go of when this was asked for, and something has become due since: that is to start here.
+    // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
-    else if (commit.transition.type !== "hold") this.#phase.letGo();
+    else if (commit.transition.type !== "hold") this.#phase.beginLeaving();
     return commit;
   }
 
@@ -303,12 +303,12 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
     if (this.#steps.running > 0) return hold;
-    // Let go of for others' sake; but not between the record of an attempt's start and the attempt.
+    // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
   }
 
-  /** No new attempt is to start here. */
+  /** No new attempt may start here. */
   yielding(): boolean {
     return this.#host.draining() || this.#commits.eventsThisHold >= this.#host.eventsPerHoldMax;
   }
@@ -320,7 +320,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#phase.stay();
     const { events, attributes, transition } = flight;
     if (outcome.outcome === "behind") {
-      // Messages have come before the end: nothing of it was written.
+      // Messages arrived before the end: none of it was written.
       this.#machine.putBack(events, attributes);
       this.#end?.refused();
     } else {
@@ -340,8 +340,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   /**
-   * The code has ended, not knowing of a signal that the store had accepted by then. None of that is durable from its last look
-   * on: these turns are taken back, and taken again with the signal before them. Results of steps are kept.
+   * The code ended without knowing of a signal that the store had accepted by then. Nothing since its last look is durable:
+   * these turns are taken back and repeated with the signal before them. Step results are kept.
    */
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
@@ -358,7 +358,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.takeMessages(resumption.messages);
     for (const result of resumption.results) this.push(result);
     this.#host.loop.ready(this);
-    // What is not taken back again can be written at once: it need not travel with every end that is refused.
+    // What is not taken back again can be written at once: it need not be sent with every end that is refused.
     if (this.#machine.fresh.length > 0 || this.#phase.parkedWith) this.#host.committer.request(this);
   }
 
@@ -366,7 +366,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#commits.answered();
     if (!this.here) return;
     this.#phase.stay();
-    // Messages that were moved into events that cannot be written are still in the inbox.
+    // Messages whose events cannot be written are still in the inbox.
     this.#machine.putBack(NONE, null);
     this.#queue.unconsume(this.#commits.durableConsumed);
     if (this.#phase.parkedWith) return this.drop();
@@ -376,8 +376,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   #leave(transition: Transition): void {
     this.#wake?.cancel();
     if (transition.type === "suspend" || transition.type === "release") {
-      // What its code did wrong while this was on its way is dealt with when it wakes. A run that is tried again as a whole starts
-      // over from its history.
+      // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
+      // a whole starts over from its history.
       const broken = !this.#machine.violation && this.#phase.parkedWith;
       if (broken || this.#end?.retried) this.#phase.leave();
       else this.#phase.suspend();
@@ -393,7 +393,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   violated(): void {
     const { violation, inTurn } = this.#machine;
-    // In a turn the closing of the turn finds it.
+    // Inside a turn, the end of the turn finds it.
     if (violation && this.here && !inTurn) this.#parking.violated(violation);
   }
 }

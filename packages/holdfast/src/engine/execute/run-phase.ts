@@ -1,22 +1,22 @@
 /**
- * Where a run stands with the worker that has it: one state at a time, and the transitions between them.
+ * The state of a run on the worker that holds it: one state at a time, and the transitions between them.
  *
- *   held ──▶ explaining ──▶ parking          something is wrong with the run; then it is known what
- *   held ──▶ parking                          what is wrong is known at once
- *   held, explaining, parking ──▶ letting-go  a commit is on its way that gives the run up: to suspend, release, end or park it
- *   letting-go ──▶ what it was before         the store keeps it here: messages have come, or the data was refused
- *   letting-go ──▶ suspended                  it waits in the store, and its memory is kept here
+ *   held ──▶ explaining ──▶ parking          something is wrong with the run; then the cause is known
+ *   held ──▶ parking                          the cause is known at once
+ *   held, explaining, parking ──▶ leaving     a commit is in flight that gives the run up: to suspend, release, end or park it
+ *   leaving ──▶ its previous state            the store keeps it here: messages have arrived, or the data was refused
+ *   leaving ──▶ suspended                     it is suspended in the store and kept in memory here
  *   held, explaining, parking ──▶ rewinding   the code's last turns are taken back; the store is read for that
- *   rewinding ──▶ what it was before          the code goes on from there
- *   suspended ──▶ held                        it was claimed again, and nobody else had it in between
+ *   rewinding ──▶ its previous state          the code continues from there
+ *   suspended ──▶ held                        it was claimed again, and no other worker held it in between
  *   any ──▶ gone                              final: ended, parked, lost to others, or evicted
  *
- * What is found to be wrong with a run while it is being let go of or rewound is what it goes back to (`base`). The two never
- * overlap: turns are taken back only while nothing is on its way to the store, and nothing is sent while they are.
+ * Anything found wrong with a run while it is leaving or rewinding becomes the state it returns to (`base`). The two
+ * never overlap: turns are taken back only while nothing is in flight to the store, and nothing is sent while they are.
  */
 import type { ErrorRecord } from "../../model/error-record.ts";
 
-/** The worker has the run, and nothing of it is being taken back or given up. */
+/** The worker holds the run, and is neither rewinding it nor giving it up. */
 type Staying =
   | { readonly phase: "held" }
   | { readonly phase: "explaining" }
@@ -24,7 +24,7 @@ type Staying =
 
 type State =
   | Staying
-  | { readonly phase: "letting-go"; readonly base: Staying }
+  | { readonly phase: "leaving"; readonly base: Staying }
   | { readonly phase: "rewinding"; readonly base: Staying }
   | { readonly phase: "suspended" }
   | { readonly phase: "gone" };
@@ -32,7 +32,7 @@ type State =
 // Made once: a run changes its phase several times, and most runs go the same way.
 const HELD: Staying = { phase: "held" };
 const EXPLAINING: Staying = { phase: "explaining" };
-const LETTING_GO: State = { phase: "letting-go", base: HELD };
+const LEAVING: State = { phase: "leaving", base: HELD };
 const REWINDING: State = { phase: "rewinding", base: HELD };
 const SUSPENDED: State = { phase: "suspended" };
 const GONE: State = { phase: "gone" };
@@ -45,13 +45,13 @@ export class RunPhase {
     return this.#state === HELD;
   }
 
-  /** Whether the worker has the run. */
+  /** Whether the worker holds the run. */
   get here(): boolean {
     return this.#state !== SUSPENDED && this.#state !== GONE;
   }
 
-  get lettingGo(): boolean {
-    return this.#state.phase === "letting-go";
+  get leaving(): boolean {
+    return this.#state.phase === "leaving";
   }
 
   get rewinding(): boolean {
@@ -71,12 +71,12 @@ export class RunPhase {
     return baseOf(this.#state) !== HELD;
   }
 
-  /** Whether what is wrong with it is being found out. */
+  /** Whether the worker is finding out what is wrong. */
   get explaining(): boolean {
     return baseOf(this.#state) === EXPLAINING;
   }
 
-  /** What the run is to be parked with by its next commit; undefined unless that is decided. */
+  /** The error that the run's next commit parks it with; undefined unless that is decided. */
   get parkedWith(): ErrorRecord | undefined {
     const base = baseOf(this.#state);
     return base.phase === "parking" ? base.error : undefined;
@@ -94,9 +94,9 @@ export class RunPhase {
     this.#state = changed(this.#state, { phase: "parking", error });
   }
 
-  letGo(): void {
+  beginLeaving(): void {
     const base = baseOf(this.#state);
-    this.#state = base === HELD ? LETTING_GO : { phase: "letting-go", base };
+    this.#state = base === HELD ? LEAVING : { phase: "leaving", base };
   }
 
   rewind(): void {
@@ -104,7 +104,7 @@ export class RunPhase {
     this.#state = base === HELD ? REWINDING : { phase: "rewinding", base };
   }
 
-  /** It is not let go of after all, or goes on from where it was rewound to. */
+  /** The store keeps the run here after all, or it continues from where it was rewound to. */
   stay(): void {
     this.#state = baseOf(this.#state);
   }
@@ -120,7 +120,7 @@ export class RunPhase {
 
 function baseOf(state: State): Staying {
   switch (state.phase) {
-    case "letting-go":
+    case "leaving":
     case "rewinding":
       return state.base;
     case "suspended":
@@ -131,8 +131,8 @@ function baseOf(state: State): Staying {
   }
 }
 
-/** What it goes back to changes while it is let go of or rewound. */
+/** Changes the state that a run returns to after leaving or rewinding. */
 function changed(state: State, base: Staying): State {
-  if (state.phase === "letting-go") return { phase: "letting-go", base };
+  if (state.phase === "leaving") return { phase: "leaving", base };
   return state.phase === "rewinding" ? { phase: "rewinding", base } : base;
 }

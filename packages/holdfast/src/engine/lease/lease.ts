@@ -1,11 +1,11 @@
 /**
- * The lease: one heartbeat keeps everything that a worker holds.
+ * The lease: one heartbeat renews everything that a worker holds.
  *
  * Invariants
  *  L1. The deadline counts from when the heartbeat was sent, not from when it was answered.
- *  L2. Time is the further advanced of the monotonic and the wall clock: a machine that slept has lost its lease.
- *  L3. Past the deadline no effect may start; what is held is kept, because only the fence may discard it.
- *  L4. A worker that the store calls dead never comes back under its old id.
+ *  L2. Time is the later of the monotonic and the wall clock: a machine that slept has lost its lease.
+ *  L3. Past the deadline no effect may start; held runs are kept, because only the fence may discard them.
+ *  L4. A worker that the store has declared dead never returns under its old id.
  */
 
 import { isTransient } from "../../calls/store-retry.ts";
@@ -24,9 +24,9 @@ export interface LeaseParams {
   readonly leaseMs: number;
   readonly draining: () => boolean;
   readonly onHeartbeat: (result: HeartbeatResult) => void;
-  /** The store did not answer, or not for a long time. */
+  /** The store did not answer, or took very long. */
   readonly onOutage: () => void;
-  /** The deadline had passed and has been moved on: effects may start again. */
+  /** The deadline had passed and was extended: effects may start again. */
   readonly onRegained: () => void;
   readonly onDead: () => void;
 }
@@ -38,7 +38,7 @@ export class Lease {
   #wallDeadline = 0;
   #timer: Timer | undefined;
   #blocked = false;
-  /** Whether the latest heartbeat is still to be answered. */
+  /** Whether the latest heartbeat is still unanswered. */
   #waiting = false;
 
   constructor(params: LeaseParams) {
@@ -72,7 +72,7 @@ export class Lease {
     this.#monotonicDeadline = 0;
   }
 
-  /** Sends a heartbeat out of turn; whether the store has answered it without delay, and calls this worker live. */
+  /** Sends an extra heartbeat; true if the store answered without delay and says that this worker is live. */
   probe(): Promise<boolean> {
     if (this.#workerId === "") return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -109,7 +109,7 @@ export class Lease {
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
-    // One that is never answered must not be the last.
+    // An unanswered heartbeat must not be the last one.
     this.#schedule(leaseMs / 3);
     if (this.#waiting) this.#params.onOutage();
     this.#waiting = true;
@@ -121,7 +121,7 @@ export class Lease {
         this.#params.onDead();
         return false;
       }
-      // Others may have waited for as long, and could not renew either.
+      // Other workers may have waited just as long, unable to renew.
       const prompt = clock.monotonic() - sentMonotonic < leaseMs / 3;
       if (!prompt) this.#params.onOutage();
       this.#renew(sentMonotonic, sentWall);

@@ -3,7 +3,7 @@ import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { Lease } from "./lease.ts";
-import { signOn } from "./sign-on.ts";
+import { registerWorker } from "./sign-on.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 export interface RegistrationParams {
@@ -21,7 +21,7 @@ export interface RegistrationParams {
 /** A worker's row in the store: each registration begins a lease under a new id. */
 export class Registration {
   readonly #params: RegistrationParams;
-  /** The name that the store has for it; another one when a twin has taken its own. */
+  /** The worker's name in the store; differs from its own if a twin has taken that. */
   #rowName: string;
 
   constructor(params: RegistrationParams) {
@@ -29,17 +29,17 @@ export class Registration {
     this.#rowName = params.options.name;
   }
 
-  /** `again`: the worker was declared dead although it lives. */
+  /** `again`: the worker was declared dead although it is alive. */
   async register(again: boolean, unwanted: () => boolean): Promise<void> {
     const { ports, namespace, options, storeTime, life, workflows, lease, sweeper } = this.#params;
     const { queues, labels, leaseMs } = options;
     const row = { namespace, name: this.#rowName, queues, workflows, labels, leaseMs };
-    const signedOn = await signOn({ ...ports, life }, row, again, unwanted);
-    if (!signedOn) return;
-    if (signedOn.tries > 1) sweeper.noteOutage();
-    storeTime.observe(signedOn.now, signedOn.askedAt);
-    lease.begin(signedOn.workerId, signedOn.sentMonotonic, signedOn.sentWall);
-    this.#rowName = signedOn.name;
-    if (signedOn.gone.length > 0) await sweeper.bury(signedOn.gone);
+    const registered = await registerWorker({ ...ports, life }, row, again, unwanted);
+    if (!registered) return;
+    if (registered.tries > 1) sweeper.noteOutage();
+    storeTime.observe(registered.now, registered.askedAt);
+    lease.begin(registered.workerId, registered.sentMonotonic, registered.sentWall);
+    this.#rowName = registered.name;
+    if (registered.gone.length > 0) await sweeper.bury(registered.gone);
   }
 }

@@ -3,33 +3,33 @@ import { isLasting, type StorePatience, untilAnswered } from "../../calls/store-
 import { uuidV7 } from "../../model/ids.ts";
 import type { RegisterWorkerParams, WorkerRef } from "../../ports/store.ts";
 
-export interface SignedOn {
+export interface RegisteredWorker {
   readonly workerId: string;
-  /** The name that the store has for it. */
+  /** The worker's name in the store. */
   readonly name: string;
   /** Workers of the same name on this host whose process is gone. */
   readonly gone: readonly string[];
-  /** When the first try was sent: the lease counts from there, because that may be the one that the store has taken. */
+  /** When the first call was sent: the lease counts from there, because that may be the call that took effect. */
   readonly sentMonotonic: number;
   readonly sentWall: number;
-  /** The store's clock, and when the call that told it was sent. */
+  /** The store's clock, and when the call that returned it was sent. */
   readonly now: number;
   readonly askedAt: number;
   readonly tries: number;
 }
 
 /**
- * Registers a worker under a new id, however long the store takes; undefined when nobody wants it any more. Throws what is not
- * worth waiting for. A worker that signs on once more (`again`) was declared dead although it lives. If another one has its
- * name, host and process id by now, the two are twins in containers, and it was replaced by the other: it takes a name of its
- * own instead of replacing it in turn.
+ * Registers a worker under a new id, however long the store takes; undefined if that is no longer wanted. Throws errors that
+ * waiting cannot fix. A worker that registers again (`again`) was declared dead although it is alive. If another worker has
+ * its name, host and process id by then, the two are twins in containers and the other has replaced it: it takes a new name
+ * instead of replacing the other in turn.
  */
-export async function signOn(
+export async function registerWorker(
   ports: PortsBundle & StorePatience,
   row: Omit<RegisterWorkerParams, "workerId" | "host" | "pid">,
   again: boolean,
   unwanted: () => boolean,
-): Promise<SignedOn | undefined> {
+): Promise<RegisteredWorker | undefined> {
   const { clock, random, store, environment } = ports;
   const place = environment && { host: environment.host, pid: environment.pid };
   const { namespace } = row;
@@ -50,17 +50,17 @@ export async function signOn(
       if (!unwanted()) throw error;
     });
     if (unwanted()) {
-      // Should it not get through, the row runs out by itself: it holds nothing.
+      // If this fails, the row's lease expires by itself: the worker holds nothing.
       if (answer) await store.workers.stop({ namespace, workerId }).catch(() => {});
       return undefined;
     }
-    // The answer to the first try was so late that the lease has run out since: that id is dead for good.
+    // The answer to the first call was so late that the lease has expired since: that id is dead for good.
     if (!answer?.live) continue;
-    const strangers = (answer.namesakes ?? []).filter((one) => !environment?.workerIds.has(one.workerId));
-    const twin = again && strangers.some(({ pid }) => pid === place?.pid);
+    const others = (answer.namesakes ?? []).filter((one) => !environment?.workerIds.has(one.workerId));
+    const twin = again && others.some(({ pid }) => pid === place?.pid);
     if (!twin) {
       environment?.workerIds.add(workerId);
-      const gone = again ? [] : strangers.filter(({ pid }) => pid === place?.pid || environment?.isGone(pid));
+      const gone = again ? [] : others.filter(({ pid }) => pid === place?.pid || environment?.isGone(pid));
       const { now } = answer;
       return { workerId, name, gone: gone.map((one) => one.workerId), sentMonotonic, sentWall, now, askedAt, tries };
     }
@@ -75,8 +75,8 @@ function nextName(name: string): string {
   return `${base}~${Number(number) + 1}`;
 }
 
-/** Takes a worker offline, if the store can be reached; an id that it does not have needs no signing off. */
-export async function signOff(ports: PortsBundle, { namespace, workerId }: WorkerRef): Promise<void> {
+/** Takes a worker offline, if the store can be reached; a worker without an id was never registered. */
+export async function stopWorker(ports: PortsBundle, { namespace, workerId }: WorkerRef): Promise<void> {
   if (workerId === "") return;
   ports.environment?.workerIds.delete(workerId);
   await untilAnswered(
@@ -84,6 +84,9 @@ export async function signOff(ports: PortsBundle, { namespace, workerId }: Worke
     () => ports.store.workers.stop({ namespace, workerId }),
     (failures) => failures >= 3,
   ).catch((error) => {
-    ports.log.warn({ workerId, error: String(error) }, "could not sign off; the lease will run out by itself");
+    ports.log.warn(
+      { workerId, error: String(error) },
+      "could not tell the store that this worker has stopped; its lease will expire by itself",
+    );
   });
 }

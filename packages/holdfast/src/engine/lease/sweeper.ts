@@ -1,8 +1,8 @@
 /**
- * The sweeper: finds workers whose lease has ended and gives their runs back. It sleeps until the earliest known lease
- * end, so that an idle system is quiet and recovery is prompt. After an outage of the store it waits one full lease before
- * it declares anyone dead: nobody could renew while the store was away. It sweeps only right after a heartbeat of its own
- * that was answered without delay.
+ * The sweeper: finds workers whose lease has expired and reclaims their runs. It sleeps until the earliest known lease end,
+ * so that an idle system is quiet and recovery is prompt. After a store outage it waits one full lease before it declares
+ * any worker dead: none could renew while the store was away. It sweeps only right after a heartbeat of its own that was
+ * answered without delay.
  */
 
 import { isTransient } from "../../calls/store-retry.ts";
@@ -10,10 +10,10 @@ import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
-import type { Store, SweepParams } from "../../ports/store.ts";
+import type { Store, SweepParams, SweepResult } from "../../ports/store.ts";
 
 const RETURNED_PER_SWEEP_MAX = 1_000;
-/** Not more often than this, however many leases are about to end. */
+/** Not more often than this, however many leases are about to expire. */
 const SWEEP_MS_MIN = 250;
 
 export interface SweeperParams {
@@ -23,7 +23,7 @@ export interface SweeperParams {
   readonly leaseMs: number;
   readonly suspectAfter: number;
   readonly parkAfter: number;
-  /** Whether the store answers just now, and this worker is one that may judge others. */
+  /** Whether the store is answering, and this worker may judge others. */
   readonly probe: () => Promise<boolean>;
   /** Nothing is left to sweep now. */
   readonly onSwept: () => void;
@@ -42,7 +42,7 @@ export class Sweeper {
   start(): void {
     this.#running = true;
     const { clock, leaseMs } = this.#params;
-    // The store may have just come back: everybody who lives gets the time to say so, which is tried every tenth of a lease.
+    // The store may have just come back: live workers get time to renew, which they attempt every tenth of a lease.
     this.#quietUntil = Math.max(this.#quietUntil, clock.monotonic() + leaseMs / 5);
     void this.#sweep();
   }
@@ -53,8 +53,8 @@ export class Sweeper {
   }
 
   /**
-   * Gives back the runs of workers whose process is gone: nobody has to wait for their leases. Never rejects: should it not
-   * get through, the leases end by themselves.
+   * Reclaims the runs of workers whose process is gone, without waiting for their leases. Never rejects: if it fails, the
+   * leases expire by themselves.
    */
   async bury(workerIds: readonly string[]): Promise<void> {
     const { store, log } = this.#params;
@@ -62,9 +62,11 @@ export class Sweeper {
       for (let more = true; more; ) {
         const result = await store.workers.sweep({ ...this.#sweepParams(), gone: workerIds });
         const { returned, parked } = result;
-        const runs = returned === 1 ? "1 run" : `${returned} runs`;
         if (returned > 0)
-          log.info({ workerIds, returned, parked }, `reclaimed ${runs} from a dead worker of this host and name`);
+          log.info(
+            { workerIds, returned, parked },
+            `reclaimed ${counted(returned, "run")} from a dead worker of this host and name`,
+          );
         more = result.more;
       }
     } catch (error) {
@@ -72,7 +74,7 @@ export class Sweeper {
     }
   }
 
-  /** The store could not be reached just now. */
+  /** The store could not be reached. */
   noteOutage(): void {
     this.#quietUntil = this.#params.clock.monotonic() + this.#params.leaseMs;
   }
@@ -87,15 +89,15 @@ export class Sweeper {
     const { clock, store, log, leaseMs } = this.#params;
     const quietMs = this.#quietUntil - clock.monotonic();
     if (quietMs > 0) return this.#schedule(quietMs);
-    // Not into a store that hangs: the sweep would take effect when it comes back, before anybody could renew.
+    // Do not sweep a store that hangs: the sweep would take effect when it comes back, before any worker could renew.
     if (!(await this.#params.probe())) return this.#schedule(leaseMs / 10);
-    // Should there never be an answer, this is when to try again.
+    // In case no answer ever comes, try again then.
     this.#schedule(2 * leaseMs);
     try {
       const result = await store.workers.sweep(this.#sweepParams());
       const { dead, returned, parked, timedOut } = result;
       if (dead + returned + parked + timedOut > 0) {
-        log.warn({ dead, returned, parked, timedOut }, "took back runs that nobody took care of");
+        log.warn({ dead, returned, parked, timedOut }, sweptText(result));
       }
       if (result.more) return this.#schedule(0);
       this.#params.onSwept();
@@ -109,16 +111,30 @@ export class Sweeper {
 
   #sweepParams(): SweepParams {
     const { suspectAfter, parkAfter, leaseMs } = this.#params;
-    const crashLoop = `The worker died ${parkAfter} times while it ran nothing but this run. Find out what kills it, then resume the run.`;
+    const crashLoop = `The worker died ${parkAfter} times while it ran only this run. Find out what kills it, then resume the run.`;
     return {
       suspectAfter,
       parkAfter,
       parkError: toErrorRecord(new HoldfastError("crash_loop", crashLoop)),
       timeoutGraceMs: leaseMs,
       timeoutError: toErrorRecord(
-        new HoldfastError("run_timed_out", "The timeout passed while no worker could take the run."),
+        new HoldfastError("run_timed_out", "The timeout passed before any worker could claim the run."),
       ),
       limit: RETURNED_PER_SWEEP_MAX,
     };
   }
+}
+
+/** What a sweep has done, for the log. */
+function sweptText({ dead, returned, parked, timedOut }: SweepResult): string {
+  const did: string[] = [];
+  if (dead + returned > 0)
+    did.push(`reclaimed ${counted(returned, "run")} from ${dead > 0 ? counted(dead, "dead worker") : "dead workers"}`);
+  if (parked > 0) did.push(`parked ${counted(parked, "run")} that kept killing workers`);
+  if (timedOut > 0) did.push(`ended ${counted(timedOut, "run")} whose timeout passed while no worker held it`);
+  return did.join("; ");
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

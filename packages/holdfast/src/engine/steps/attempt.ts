@@ -24,7 +24,7 @@ export interface AttemptHost {
   readonly telemetry: Telemetry | undefined;
 }
 
-/** Whoever started an attempt, and hears of it: of its result once, unless it was discarded. */
+/** The starter of an attempt, which is notified of its result once, unless the attempt was discarded. */
 export interface AttemptOwner {
   noteStarted(attempt: Attempt): void;
   done(attempt: Attempt, result: AttemptResult): void;
@@ -39,7 +39,7 @@ export class Attempt implements StepInfo {
   recorded = false;
   /** Whether the step's function has been called. */
   called = true;
-  /** Where it stands among the attempts of its run that are under way; -1 when it does not. */
+  /** Its index among the run's attempts in progress; -1 if it is not one of them. */
   place = -1;
   readonly #owner: AttemptOwner;
   readonly #run: Run;
@@ -61,7 +61,7 @@ export class Attempt implements StepInfo {
     this.#owner = owner;
   }
 
-  /** The code's last turns are taken anew, and ask for the same op. */
+  /** The code's last turns are repeated and ask for the same op. */
   moveTo(op: DrivenOp): void {
     this.op = op;
   }
@@ -80,13 +80,13 @@ export class Attempt implements StepInfo {
     return Math.floor(this.#host.clock.monotonic() - this.startedAt);
   }
 
-  /** Lines carry the run, the op and the attempt. Made when asked for: most steps never write one. */
+  /** Lines carry the run, the op and the attempt. Created on demand: most steps never log. */
   get log(): RunLogger {
     const about = { ...aboutRun(this.#run), op: this.op.id, attempt: this.attempt };
     return runLogger({ log: this.#host.log, about });
   }
 
-  /** Made when first asked for: most steps never look at it. */
+  /** Created on demand: most steps never use it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -95,7 +95,7 @@ export class Attempt implements StepInfo {
     return this.#controller.signal;
   }
 
-  /** It takes long: history is to say that it has started. */
+  /** It takes long: history must say that it has started. */
   noteStarted(): void {
     this.#owner.noteStarted(this);
   }
@@ -114,7 +114,7 @@ export class Attempt implements StepInfo {
     return { runId, workflow, op: this.op.id, attempt: this.attempt };
   }
 
-  /** Replaces the time limit; one that is over has none. */
+  /** Replaces the time limit; an attempt that is over has none. */
   limit(ms: number, onLimit: () => void): void {
     if (this.#reported) return;
     this.#timer?.cancel();
@@ -141,14 +141,14 @@ export class Attempt implements StepInfo {
     this.#endSpan?.(result.ok ? undefined : result.error);
     const { telemetry, clock } = this.#host;
     if (!telemetry) return;
-    // Without the occurrence, so that a loop does not make a label for each turn.
+    // Without the occurrence, so that a loop does not create a label for each iteration.
     const step = stepName(this.op.id);
     const labels = { workflow: this.#run.workflow, step, outcome: result.ok ? "completed" : "failed" };
     telemetry.count("step_attempts", 1, labels);
     telemetry.duration("step_attempt", clock.monotonic() - this.startedAt, labels);
   }
 
-  /** Nobody wants the result any more. */
+  /** The result is no longer wanted. */
   discard(reason: unknown): void {
     if (!this.#reported) this.#endSpan?.(reason);
     this.#reported = true;
@@ -163,7 +163,7 @@ export class Attempt implements StepInfo {
       { kind: "Timeout" },
     );
     this.abort(error);
-    // Whether a transaction has committed can be known for certain: it says so itself.
+    // A transaction always reports whether it committed.
     if (!(this.op.step as StepWork).transaction) this.finish({ ok: false, error });
   }
 }

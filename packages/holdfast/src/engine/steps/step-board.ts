@@ -1,6 +1,6 @@
 /**
- * The steps of one live run: which were asked for, which run, which wait for their next attempt. It starts attempts, turns
- * what becomes of them into events, and stops those that nobody waits for.
+ * The steps of one live run: requested, running, or waiting for their next attempt. It starts attempts, turns their results
+ * into events, and stops those that are no longer wanted.
  */
 import { classifyError } from "../../errors/classify.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
@@ -20,18 +20,18 @@ import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta } from "../execute/message-draft.ts";
 import { Attempt, type AttemptOwner, type AttemptResult } from "./attempt.ts";
-import { fenceOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
+import { holdOf, LOST, RecordedOutcome, runTransaction } from "./transaction.ts";
 
-/** The live run whose steps these are. */
+/** The live run that these steps belong to. */
 export interface StepOwner extends HeldRun {
-  /** Something has happened that is to be delivered. */
+  /** Something has happened that must be delivered. */
   push(draft: EventDraft): void;
   /** Whether everything that the code had seen when it asked for the op is durable. */
   mayUse(op: DrivenOp): boolean;
   hasConsumed(message: Message): boolean;
-  /** No new attempt is to start here. */
+  /** No new attempt may start here. */
   yielding(): boolean;
-  /** The run belongs to another worker now. */
+  /** Another worker holds the run now. */
   drop(): void;
 }
 
@@ -50,11 +50,11 @@ export class StepBoard implements AttemptOwner {
   readonly #host: ExecutorHost;
   #machine: Machine;
   readonly #run: StepOwner;
-  /** Attempts that ended after the code had. */
+  /** Attempts that ended after the code did. */
   #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
-  /** Ops of the machine that was given up, whose attempts are about to start here; undefined once all is taken over. */
+  /** Ops of the discarded machine whose attempts are about to start here; undefined once all are taken over. */
   #former: readonly DrivenOp[] | undefined;
-  /** Those of them that had never begun, although the start of one of their attempts was written down. */
+  /** Those of them that had never begun, although the start of one of their attempts was recorded. */
   #unbegun: ReadonlySet<string> | undefined;
 
   constructor(host: ExecutorHost, machine: Machine, run: StepOwner) {
@@ -67,7 +67,7 @@ export class StepBoard implements AttemptOwner {
     return this.#attempts.length;
   }
 
-  /** Whether a step could start now but for its gate, the lease, or a worker that drains. */
+  /** Whether only its gate, the lease or a drain keeps a step from starting now. */
   hasStartable(): boolean {
     for (const op of this.idle) if (op.pending && isDue(op, this.#host)) return true;
     return false;
@@ -79,13 +79,15 @@ export class StepBoard implements AttemptOwner {
     return false;
   }
 
-  /** The attempts that are under way, for people to see. */
+  /** The attempts in progress, for display. */
   underWay(): readonly LiveStep[] {
     const now = this.#host.storeTime.now();
     return this.#attempts.map(({ op, attempt, ms }) => ({ op: op.id, attempt, startedAt: now - ms }));
   }
 
-  /** The run is about to be wound up: what runs now is written down first, because nothing else would tell of it afterwards. */
+  /**
+   * The run is about to be wound up: running attempts are recorded first, because nothing else would show them afterwards.
+   */
   noteUnderWay(): void {
     if (this.#machine.outcome) return;
     const now = this.#host.storeTime.now();
@@ -114,7 +116,9 @@ export class StepBoard implements AttemptOwner {
     }
   }
 
-  /** The code has ended, and what is under way is for the next try: so is what history says has started. */
+  /**
+   * The code has ended, and attempts in progress belong to the next run attempt, as do those that history says have started.
+   */
   startPrepared(): void {
     const { idle } = this;
     if (!this.hasPrepared()) return;
@@ -125,7 +129,7 @@ export class StepBoard implements AttemptOwner {
     }
   }
 
-  /** The code's last turns are taken back: another machine takes them anew, and has the same steps. */
+  /** The code's last turns are taken back: another machine repeats them, with the same steps. */
   rebase(machine: Machine): void {
     this.#former = this.idle;
     this.#unbegun = new Set(this.idle.filter((op) => this.#neverBegan(op)).map((op) => op.id));
@@ -133,7 +137,7 @@ export class StepBoard implements AttemptOwner {
     this.#machine = machine;
   }
 
-  /** The new machine has come to where the old one was: what goes on here is for its ops. */
+  /** The new machine has reached the point where the old one was: what is in progress here belongs to its ops. */
   adopt(): void {
     if (!this.#former) return;
     const late = this.#late;
@@ -156,7 +160,7 @@ export class StepBoard implements AttemptOwner {
     return true;
   }
 
-  /** Everything here stops, and nothing of it will be heard of again. */
+  /** Everything here stops, and none of it is reported. */
   discardAll(reason: unknown): void {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
@@ -178,7 +182,7 @@ export class StepBoard implements AttemptOwner {
     if (!work.cutOff || (work.options.onCrash !== "fail" && !work.closing)) return false;
     const attempt = work.startedAttempt;
     const unknown = work.transaction === undefined;
-    const effect = unknown ? "whether it took effect is unknown" : "it has not happened";
+    const effect = unknown ? "whether it took effect is unknown" : "it did not take effect";
     const message = `Attempt ${attempt} of step "${op.id}" was cut off by a crash; ${effect}.`;
     this.#fail(op, attempt, new HoldfastError("step_crashed", message), { unknown });
     return true;
@@ -186,8 +190,8 @@ export class StepBoard implements AttemptOwner {
 
   #mayStart(op: DrivenOp): boolean {
     const work = op.step as StepWork;
-    // A start that is in history is followed by the attempt, also on a worker that drains: left to others, it would look
-    // to them like an attempt that a crash has cut off.
+    // A start in history is followed by the attempt, even on a draining worker: another worker would take it for an attempt
+    // that a crash cut off.
     if (work.closing || (this.#run.yielding() && !work.prepared)) return false;
     if (work.options.recordStart && work.startedAttempt <= work.failedAttempts) {
       this.#machine.note(startedDraft(op, work.prepareNext()), this.#host.storeTime.now());
@@ -197,8 +201,8 @@ export class StepBoard implements AttemptOwner {
 
   #start(op: DrivenOp): void {
     const attempt = new Attempt(op, this.#machine.run, this.#host, this);
-    // Once is enough: an attempt that kills its worker each time would otherwise leave a new event each time, and so look
-    // like a run that makes progress.
+    // Once is enough: an attempt that kills its worker each time would otherwise add an event each time, and so look like a
+    // run that makes progress.
     const { fn, options, startedAttempt } = op.step as StepWork;
     attempt.recorded = options.recordStart || startedAttempt >= attempt.attempt;
     attempt.run(typeof fn === "function" ? fn : () => this.#transact(attempt, fn));
@@ -208,14 +212,14 @@ export class StepBoard implements AttemptOwner {
     this.#host.watch.add(attempt);
   }
 
-  /** The store may let it wait before it calls the function. */
+  /** The store may delay the call of the function. */
   #transact(attempt: Attempt, { kind, fn }: TransactionWork): Promise<unknown> {
     attempt.called = false;
     const work: TransactionWork["fn"] = (tx, step) => {
       attempt.called = true;
       return fn(tx, step);
     };
-    return runTransaction(this.#host, fenceOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
+    return runTransaction(this.#host, holdOf(this.#run.run), attempt.op.id, { kind, fn: work }, attempt);
   }
 
   noteStarted(attempt: Attempt): void {
@@ -236,12 +240,14 @@ export class StepBoard implements AttemptOwner {
     try {
       this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));
     } catch (error) {
-      // The work is done and would be done again: only new code can help, so it is not repeated.
+      // The work is done and would be done again: only new code can help, so it is not retried.
       this.#fail(op, attempt.attempt, error, { ms: attempt.ms });
     }
   }
 
-  /** The outcome reaches the code from the inbox; unless it was taken out of there by an earlier try of the run that had failed. */
+  /**
+   * The result message reaches the code from the inbox, unless an earlier run attempt that failed has already consumed it.
+   */
   #recorded(attempt: Attempt, message: Message): void {
     const { op } = attempt;
     if (op.pending && this.#run.hasConsumed(message)) return this.#complete(attempt, message.payload);
@@ -265,7 +271,7 @@ export class StepBoard implements AttemptOwner {
     const { retry, retryIf } = work.options;
     const failed = { attempt, retryAfterMs };
     if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }))) {
-      // An attempt that ran out of time may still take effect: nobody knows.
+      // An attempt that timed out may still take effect: the outcome is unknown.
       const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
       return this.#fail(op, attempt, error, { unknown, ms });
     }
@@ -278,7 +284,7 @@ export class StepBoard implements AttemptOwner {
     this.#run.push({ type: "step_attempt_failed", op: op.id, meta });
   }
 
-  /** `ms` is how long the last attempt took, where that is known. */
+  /** `ms` is how long the last attempt took, if known. */
   #fail(op: DrivenOp, attempts: number, error: unknown, known: FailureFacts = {}): void {
     const record = this.#host.record(error, { attempts, op: op.id });
     const { unknown, neverBegan, ms = 0 } = known;
@@ -299,7 +305,7 @@ export class StepBoard implements AttemptOwner {
     writeFailedAttempt(this.#host.lines, { run: this.#run.run, op: op.id, attempt, attempts, error, nextMs });
   }
 
-  /** Abort the attempt and wait, within limits, for what becomes of it: its compensation wants to know. */
+  /** Aborts the attempt and waits, within limits, for its outcome, which its compensation needs. */
   #windUp(op: DrivenOp, reason: Error): void {
     const attempt = this.#attempts.find((other) => other.op === op);
     const work = op.step as StepWork;
@@ -307,7 +313,7 @@ export class StepBoard implements AttemptOwner {
       attempt.abort(reason);
       if (work.transaction) return;
       attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
-        const error = new HoldfastError("step_timeout", `Step "${op.id}" did not stop in time when it was aborted.`);
+        const error = new HoldfastError("step_timeout", `Step "${op.id}" was aborted but did not stop in time.`);
         this.#discard(attempt, error);
         this.#fail(op, attempt.attempt, error, { unknown: true, ms: attempt.ms });
       });
@@ -317,7 +323,7 @@ export class StepBoard implements AttemptOwner {
     }
   }
 
-  /** Of a step that does not run: the only start that is recorded is the one that this process has prepared, if any. */
+  /** For a step that is not running: the only recorded start is the one that this process has prepared, if any. */
   #neverBegan(op: DrivenOp): boolean {
     const work = op.step as StepWork;
     if (work.failedAttempts > 0 || !work.prepared) return false;
@@ -351,5 +357,5 @@ function startedDraft(op: DrivenOp, attempt: number, ms = 0): EventDraft {
 }
 
 function unwanted(): HoldfastError {
-  return new HoldfastError("op_canceled", "Nobody waits for this step any more.");
+  return new HoldfastError("op_canceled", "The result of this step is no longer needed.");
 }

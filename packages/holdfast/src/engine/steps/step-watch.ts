@@ -1,10 +1,10 @@
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** After this long a running step is written down as started, so that people can see it. Short steps pay nothing. */
+/** After this long a running step is recorded as started, so that it is visible. Short steps pay nothing. */
 export const STEP_VISIBLE_AFTER_MS = 1_000;
 
-/** Looks once a second, while anything runs, for attempts that have been running for a while. */
+/** Checks once a second, while anything runs, for attempts that have been running for a while. */
 export class StepWatch {
   readonly #clock: Clock;
   readonly #attempts = new Set<Attempt>();

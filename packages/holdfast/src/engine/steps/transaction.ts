@@ -1,6 +1,6 @@
 /**
- * One attempt of a transaction step: the user's work and the record of its outcome commit together, in the store's own database.
- * It ends only when it is known for certain what has become of it: recorded, not happened, or the run is lost.
+ * One attempt of a transaction step: the user's work and its result message commit together, in the store's own database. It
+ * ends only when its outcome is certain: recorded, not executed, or the run is lost.
  */
 
 import { backoff, isTransient, type StorePatience } from "../../calls/store-retry.ts";
@@ -21,14 +21,14 @@ interface TransactionHost extends StorePatience {
   readonly lease: { active(): boolean };
 }
 
-type Fence = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
+type Hold = Pick<TransactParams, "namespace" | "workerId" | "runId" | "epoch">;
 
-/** Who may write to the run: the worker that holds it, under this epoch. */
-export function fenceOf({ namespace, heldBy, runId, epoch }: Run): Fence {
+/** The worker that may write to the run, under this epoch. */
+export function holdOf({ namespace, heldBy, runId, epoch }: Run): Hold {
   return { namespace, workerId: heldBy as string, runId, epoch };
 }
 
-/** It has committed; what it came to waits in the inbox, from where it reaches the code like any message. */
+/** It has committed; its result message waits in the inbox and reaches the code like any message. */
 export class RecordedOutcome {
   readonly message: Message;
   constructor(message: Message) {
@@ -40,7 +40,7 @@ export const LOST = Symbol("the run is no longer ours");
 
 export async function runTransaction(
   host: TransactionHost,
-  fence: Fence,
+  hold: Hold,
   op: string,
   { kind, fn }: TransactionWork,
   step: StepInfo,
@@ -52,13 +52,13 @@ export async function runTransaction(
     const value = holdfastStepFrameTransaction(() => fn(tx as never, step));
     return isPromiseLike(value) ? holdfastStepFrameTransactionAsync(value).then(encode) : encode(value);
   };
-  const messageId = outcomeMessageId(fence.runId, op);
+  const messageId = outcomeMessageId(hold.runId, op);
   for (let failures = 0, again = false; ; ) {
     try {
-      const result = await transact({ ...fence, op, messageId, again, signal, work });
+      const result = await transact({ ...hold, op, messageId, again, signal, work });
       return result.outcome === "lost" ? LOST : new RecordedOutcome(result.message);
     } catch (error) {
-      // An outage of the store is no fault of the step's, and no attempt of it.
+      // A store outage is not the step's fault and does not count as an attempt.
       if (!isTransient(error)) throw error;
       again ||= isHoldfastError(error, "store_outcome_unknown");
       failures += 1;
@@ -68,8 +68,8 @@ export async function runTransaction(
   }
 }
 
-// The names of these functions show in stacks; see calledInsideStep. The attempt's own frame does not, where the store calls the
-// function from somewhere else: SQLite does the work of all transactions of one moment together.
+// The names of these functions show in stacks; see calledInsideStep. The attempt's own frame does not if the store calls the
+// function from elsewhere: SQLite executes concurrent transactions together.
 function holdfastStepFrameTransaction(fn: () => unknown): unknown {
   return fn();
 }
@@ -78,7 +78,7 @@ async function holdfastStepFrameTransactionAsync(promise: PromiseLike<unknown>):
   return await promise;
 }
 
-/** The store's own `transact`, if it takes work of this kind. */
+/** The store's `transact`, if it accepts work of this kind. */
 function transactOf(store: Store, kind: TransactionKind, op: string): NonNullable<Store["transact"]> {
   const { transactions } = store.capabilities;
   if (store.transact && transactions.kind === kind)
@@ -90,7 +90,7 @@ function transactOf(store: Store, kind: TransactionKind, op: string): NonNullabl
   );
 }
 
-/** Past the lease nothing new may start; but somebody who has given up may still ask what has happened. */
+/** Past the lease nothing new may start, but the outcome of an earlier attempt may still be asked for. */
 async function untilUsable(host: TransactionHost, signal: AbortSignal, failures: number): Promise<void> {
   do await backoff(host, failures);
   while (!host.lease.active() && !signal.aborted);

@@ -4,12 +4,12 @@ import type { AnyWorkflow } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { fingerprintOf, hasChanged } from "../code/code-fingerprint.ts";
 
-/** So often a worker that starts asks the store before it says that it cannot be reached. */
+/** How many times a starting worker asks the store before it reports that the store cannot be reached. */
 const FAILURES_MAX = 10;
 
 /**
- * Makes the worker's workflow versions known, and says so once when the code of a version is not what it was: runs of that
- * version may not be able to go on with it.
+ * Registers the worker's workflow versions, and warns once if the code of a version has changed: runs of that version may
+ * not be able to continue with it.
  */
 export async function announceVersions(
   ports: PortsBundle & StorePatience,
@@ -37,7 +37,7 @@ export async function announceVersions(
 
 function changed(workflow: string, version: string): string {
   return (
-    `The code of workflow "${workflow}" version "${version}" is not what it was. Runs that are under way go on if it still ` +
+    `The code of workflow "${workflow}" version "${version}" has changed. Open runs continue if it still ` +
     "fits their history, and are parked if not. Use ctx.patched for changes, or a new version."
   );
 }

@@ -1,11 +1,11 @@
 /**
- * Workflow code may let a chain fail and look at it later. Node calls that an unhandled rejection and ends the process, and with
- * it every run on this worker. A rejection that surfaces while a turn is open is workflow code's, and so is the refusal of a ctx
- * call that came at the wrong time: it is left alone, the run is dealt with elsewhere. Any other is treated exactly as Node
- * would treat it without us.
+ * Workflow code may let a chain fail and look at it later. Node calls that an unhandled rejection and ends the process, and
+ * with it every run on this worker. A rejection that surfaces during a turn belongs to workflow code, and so does the
+ * refusal of a ctx call that came at the wrong time: the guard ignores both, and the run is handled elsewhere. Node's own
+ * rules apply to any other rejection.
  *
- * A chain that nobody looks at later either was forgotten, and its error with it. So it is written down: not at once, since
- * somebody may still come, but when it has been left alone from one report to the next; of each place in the code only once.
+ * A chain that is never awaited was forgotten, and its error with it. So it is logged: not at once, since the code may still
+ * await it, but once it has remained unhandled from one report to the next; and only once for each place in the code.
  */
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
@@ -14,26 +14,26 @@ import { placeIn } from "../../replay/code/call-site.ts";
 import { ContinueAsNew } from "../../replay/context/context.ts";
 import { anyTurnOpen } from "../../replay/turn-loop.ts";
 
-/** More than this many forgotten chains, or places of them, are not remembered. */
+/** At most this many forgotten chains, and places of them, are remembered. */
 const REMEMBERED_MAX = 1_000;
 
-/** Refusals and cancellations, of which the run itself tells. */
+/** Refusals and cancellations, which the run itself reports. */
 const TOLD_ELSEWHERE = ["outside_turn", "run_ended", "run_canceled", "run_timed_out", "op_canceled"];
 
 interface Loose {
   readonly error: string;
   readonly place: string | undefined;
-  /** Who has seen it lie there before. */
+  /** The guard that has seen it unhandled before. */
   seenBy: Guard | undefined;
 }
 
 /** By their promises. */
 const loose = new Map<Promise<unknown>, Loose>();
 const told = new Set<string>();
-/** Not kept alive by being here: a worker that nobody holds any more, like those of a simulated crash, never signs off. */
+/** Weak: a worker that is no longer referenced, like those of a simulated crash, never stops. */
 const guards = new Set<WeakRef<Guard>>();
 
-/** Keeps the rejections of workflow code from ending the process, until it is ended. One per worker. */
+/** Keeps the rejections of workflow code from ending the process, until the guard is ended. One per worker. */
 export class Guard {
   readonly #log: Logger;
   readonly #ref = new WeakRef<Guard>(this);
@@ -47,7 +47,7 @@ export class Guard {
     guards.add(this.#ref);
   }
 
-  /** Writes down what has been left alone since the last report. */
+  /** Logs what has remained unhandled since the last report. */
   report(): void {
     for (const [promise, one] of loose) {
       if (one.seenBy === this) this.#tell(promise, one);
@@ -67,7 +67,7 @@ export class Guard {
   }
 
   debug(error: string): void {
-    this.#log.debug({ error }, "a promise of workflow code failed while nobody was waiting for it");
+    this.#log.debug({ error }, "a promise of workflow code failed while no code was waiting for it");
   }
 
   #tell(promise: Promise<unknown>, { error, place }: Loose): void {
@@ -78,7 +78,7 @@ export class Guard {
     const at = place === undefined ? "" : ` (${place})`;
     this.#log.warn(
       { error, ...(place === undefined ? {} : { place }) },
-      `Workflow code called something that failed, and nobody waits for it: ${error}${at}. Put an await before the call, or handle the error there.`,
+      `Workflow code called something that failed, and never awaited it: ${error}${at}. Await the call, or handle its error.`,
     );
   }
 }

@@ -12,7 +12,7 @@ export interface Listeners {
   readonly lines: RepeatedLines;
 }
 
-/** Tells whoever wants to know that a run has left this worker: callers that wait for its end, the log, telemetry. */
+/** Reports that a run has left this worker: to callers that wait for its end, the log and telemetry. */
 export function reportLeaving(executor: HeldRun, leaving: Leaving, to: Listeners): void {
   const { runId, run } = executor;
   const { ports, ends, lines } = to;

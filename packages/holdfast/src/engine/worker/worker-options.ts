@@ -26,22 +26,22 @@ import { valueFault } from "../../model/names.ts";
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
   /**
-   * What this worker can run. It takes runs of these workflows and versions only.
+   * What this worker can run. It claims runs of these workflows and versions only.
    * @defaultValue none
    */
   readonly workflows?: readonly AnyWorkflow[];
   /**
-   * From which queues it takes runs.
+   * The queues that it claims runs from.
    * @defaultValue the queues of its workflows
    */
   readonly queues?: readonly string[];
   /**
-   * How many runs may be under way at once. Runs that sleep or wait do not count.
+   * How many runs may be in progress at once. Runs that sleep or wait do not count.
    * @defaultValue `100`
    */
   readonly concurrency?: number;
   /**
-   * How long the worker may be silent before its runs are given to others. At least 1 s.
+   * How long the worker may be silent before its lease expires and its runs are reclaimed. At least 1 s.
    * @defaultValue `"30s"`
    */
   readonly lease?: CheckedDuration<S>;
@@ -51,7 +51,7 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * How the worker is called by `health()`, `why()` and in the log.
+   * The worker's name in `health()`, `why()` and the log.
    * @defaultValue `worker-<pid>-<n>`
    */
   readonly name?: string;
@@ -66,26 +66,26 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly onChangedCode?: "warn" | "refuse";
   /**
-   * How many suspended runs stay in memory, so that they go on without being replayed.
+   * How many suspended runs stay in memory, so that they continue without replay.
    * @defaultValue `1000`
    */
   readonly cacheSize?: number;
   /**
-   * How long `drain()` waits for steps that are running; then they are aborted.
+   * How long `drain()` waits for running steps before it aborts them.
    * @defaultValue `"30s"`
    */
   readonly drainTimeout?: CheckedDuration<S>;
   /**
-   * Limits that hardly anybody needs to change.
+   * Limits that rarely need to change.
    * @defaultValue see `WorkerTuning`
    */
   readonly tuning?: Partial<WorkerTuning>;
 }
 
-/** Limits that hardly anybody needs to change. */
+/** Limits that rarely need to change. */
 export interface WorkerTuning {
   /**
-   * Calls that write, under way at once.
+   * Concurrent calls that write.
    * @defaultValue `2`, or `1` on SQLite
    */
   readonly flushesInFlightMax: number;
@@ -100,17 +100,17 @@ export interface WorkerTuning {
    */
   readonly eventsPerFlushMax: number;
   /**
-   * Events after which a run is given back, so that others get their turn.
+   * Events after which a run is released, so that others get their turn.
    * @defaultValue no limit
    */
   readonly eventsPerHoldMax: number;
   /**
-   * How long an aborted step that may have to be compensated is waited for, when it has no timeout of its own.
+   * How long to wait for an aborted step that may have to be compensated, if the step has no timeout.
    * @defaultValue `30000`
    */
   readonly windUpMs: number;
   /**
-   * How long a worker with free slots waits, without hint and known due time, before it asks the store again.
+   * How long a worker with free slots waits, without a hint or a known due time, before it asks the store again.
    * @defaultValue `5000`
    */
   readonly claimFallbackMs: number;
@@ -199,7 +199,7 @@ export function resolveWorkerOptions(options: WorkerOptions, nameless: () => str
   if (leaseMs < LEASE_MS_MIN)
     throw new HoldfastError(
       "invalid_option",
-      `worker: lease is ${formatDuration(leaseMs)}; the least is ${formatDuration(LEASE_MS_MIN)}.`,
+      `worker: lease is ${formatDuration(leaseMs)}; the minimum is ${formatDuration(LEASE_MS_MIN)}.`,
     );
   return {
     workflows,

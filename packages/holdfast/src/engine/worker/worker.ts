@@ -1,6 +1,6 @@
 /**
- * A worker: claims runs and executes them. It owns which runs it holds; the parts that it is assembled from own the rest:
- * lease (may effects start), claimer (fill the slots), committer (write), sweeper (the runs of others that died).
+ * A worker: claims runs and executes them. It owns which runs it holds; its parts own the rest: lease (may effects start),
+ * claimer (fill the slots), committer (write), sweeper (reclaim the runs of dead workers).
  */
 
 import type { Lifetime } from "../../calls/lifetime.ts";
@@ -26,7 +26,7 @@ import type { HeldRun } from "../execute/held-run.ts";
 import { Lease } from "../lease/lease.ts";
 import { Reconciler } from "../lease/reconciler.ts";
 import { Registration } from "../lease/registration.ts";
-import { signOff } from "../lease/sign-on.ts";
+import { stopWorker } from "../lease/sign-on.ts";
 import { Sweeper } from "../lease/sweeper.ts";
 import { announceVersions } from "./announce-versions.ts";
 import { Guard } from "./rejection-guard.ts";
@@ -41,13 +41,13 @@ export interface WorkerParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
-  /** It has drained on a signal, and the process is to end. */
+  /** It has drained on a signal, and the process must end. */
   readonly onSignaled?: () => void;
 }
 
 /** Runs workflows in this process. Made by `hf.worker`. */
 export class Worker {
-  /** As it was named, or `worker-<pid>-<n>`. */
+  /** Its given name, or `worker-<pid>-<n>`. */
   readonly name: string;
   readonly #params: WorkerParams;
   readonly #registry: WorkflowRegistry;
@@ -64,7 +64,7 @@ export class Worker {
   readonly #lines: RepeatedLines;
   readonly #host: ExecutorHost;
   #state: "stopped" | "starting" | "running" | "draining" = "stopped";
-  /** The start or the end that is under way, or the last one. */
+  /** The start or stop in progress, or the last one. */
   #life: Promise<void> = Promise.resolve();
   #leaving: LimitedWait | undefined;
   #starts = 0;
@@ -155,26 +155,26 @@ export class Worker {
     return this.#registry.all;
   }
 
-  /** What the store calls it; a worker that signs on again gets another. */
+  /** Its id in the store; a worker that registers again gets a new one. */
   get workerId(): string {
     return this.#lease.workerId;
   }
 
   // Life --------------------------------------------------------------------------------------------------------------
 
-  /** Signs on, and takes runs from now on. */
+  /** Registers the worker and starts claiming runs. */
   start(): Promise<void> {
     if (this.#state === "stopped") this.#life = this.#start();
     else if (this.#state === "draining") this.#life = this.#life.then(() => this.start());
     return this.#life;
   }
 
-  /** Takes nothing new, lets running steps finish (up to `drainTimeout`), gives everything back, and stops. */
+  /** Claims nothing new, lets running steps finish (up to `drainTimeout`), releases all runs, and stops. */
   drain(): Promise<void> {
     return this.#windDown(this.#params.options.drainTimeoutMs);
   }
 
-  /** Aborts running steps, gives everything back at once, and stops; cuts a drain short. */
+  /** Aborts running steps, releases all runs at once, and stops; cuts a drain short. */
   stop(): Promise<void> {
     this.#leaving?.cut();
     return this.#windDown(0);
@@ -207,12 +207,12 @@ export class Worker {
     if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
     this.#sweeper.start();
-    // Whoever has waited for this finds no run parked that fixed code has taken up.
+    // Once this resolves, the fixed code has taken up the runs that it can.
     await this.#claimer.start();
     this.#tell("worker started", { queues: options.queues, workflows: this.#offers(), store: ports.place });
   }
 
-  /** Whoever asks while it is under way waits for the same end. */
+  /** A call while it is in progress waits for the same end. */
   #windDown(waitMs: number): Promise<void> {
     if (this.#state === "stopped") return Promise.resolve();
     if (this.#state === "running") this.#life = this.#drain(waitMs);
@@ -231,7 +231,7 @@ export class Worker {
       this.#leaving = limitedWait(this.#params.ports.clock, this.#held.untilEmpty(), waitMs);
       await this.#leaving.over;
     }
-    // Steps that are done are written down before anything is dropped.
+    // Finished steps are recorded before anything is dropped.
     await this.#untilFlushed();
     await this.#shutDown();
   }
@@ -240,17 +240,17 @@ export class Worker {
     const { ports } = this.#params;
     const workerId = this.#lease.workerId;
     this.#held.dropAll();
-    // What was on its way before the drop is still written, as far as the fence allows.
+    // What was in flight before the drop is still written, as far as the fence allows.
     await this.#untilFlushed();
     this.#committer.abandon();
-    // Also what was claimed while that took its time: from here on answers to claims find no worker.
+    // Includes what was claimed in the meantime: from here on, answers to claims find no worker.
     this.#held.dropAll();
     this.#lease.end();
     this.#claimer.abandon();
     this.#held.clearCache();
     this.#solo.reset();
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
-    await signOff(ports, { namespace: this.#params.namespace, workerId });
+    await stopWorker(ports, { namespace: this.#params.namespace, workerId });
     this.#state = "stopped";
     this.#lines.flush(true);
     this.#tell("worker stopped", {});
@@ -272,19 +272,19 @@ export class Worker {
     return this.#state === "draining";
   }
 
-  /** `again`: it was declared dead although it lives. */
+  /** `again`: it was declared dead although it is alive. */
   #register(again: boolean): Promise<void> {
     const starts = this.#starts;
     const unwanted = (): boolean => this.#starts !== starts || !["starting", "running"].includes(this.#state);
     return this.#registration.register(again, unwanted);
   }
 
-  /** The store has declared this worker dead: what it held belongs to others now. It starts over under a new id. */
+  /** The store has declared this worker dead: its runs have been reclaimed. It starts over under a new id. */
   async #onDead(): Promise<void> {
     if (this.#state !== "running" && this.#state !== "draining") return;
     this.#params.ports.log.warn(
       { workerId: this.#lease.workerId, held: this.#held.count },
-      "lease lost; starting over",
+      "the store declared this worker dead; its runs were reclaimed, and it registers again under a new id",
     );
     this.#params.ports.environment?.workerIds.delete(this.#lease.workerId);
     this.#lease.end();
@@ -295,7 +295,7 @@ export class Worker {
     await this.#registerAgain();
   }
 
-  /** For as long as it takes: a worker without an id is of no use. */
+  /** Never gives up: a worker without an id is of no use. */
   async #registerAgain(): Promise<void> {
     if (this.#state !== "running" || this.workerId !== "") return;
     const { clock, log } = this.#params.ports;
@@ -303,20 +303,20 @@ export class Worker {
       await this.#register(true);
       this.#claimer.poke();
     } catch (error) {
-      log.error({ error: String(error) }, "the store refuses to register this worker again; trying once more");
+      log.error({ error: String(error) }, "the store refuses to register this worker again; retrying");
       clock.setTimer(this.#params.options.leaseMs / 3, () => void this.#registerAgain()).unref?.();
     }
   }
 
   // Slots ---------------------------------------------------------------------------------------------------------------
 
-  /** @internal A slot for a run that is about to be started here; undefined when there is none. */
+  /** @internal A slot for a run that is about to be started here; undefined if none is free. */
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
     return fits && this.#state === "running" ? this.#slots.reserve() : undefined;
   }
 
-  /** @internal A run of ours was started that becomes due later. */
+  /** @internal A run started here becomes due later. */
   noteDueAt(storeAt: number): void {
     this.#claimer.noteDueAt(storeAt);
   }
@@ -324,7 +324,7 @@ export class Worker {
   #left(executor: HeldRun, leaving: Leaving): void {
     this.#held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.#claimer.noteDueAt(leaving.availableAt);
-    // Its successor is due: that needs no hint here.
+    // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.#claimer.poke();
     reportLeaving(executor, leaving, { ...this.#params, lines: this.#lines });
   }

@@ -5,15 +5,17 @@ import type { Logger } from "../../ports/logger.ts";
 const OWN_FOLDERS = ownFolders(import.meta.url);
 
 /**
- * Where Holdfast's own code is. Sources and build, because a stack shows the sources where source maps are on. Undefined in a
- * bundle, which has mixed that code with the user's; in one that is not a module there is not even a URL.
+ * Where Holdfast's own code is. Both sources and build, because a stack shows the sources if source maps are on. Undefined
+ * in a bundle, which mixes that code with the user's; a bundle that is not a module does not even have a URL.
  */
 export function ownFolders(url: string | undefined): readonly string[] | undefined {
   const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/code\/call-site\.[jt]s/.exec(url ?? "")?.[1];
   return packageUrl === undefined ? undefined : ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
 }
 
-/** The first line of the stack that is not Holdfast's own: where the user's code called. Slow; for error paths only. */
+/**
+ * The first line of the stack that is not Holdfast's own: where the user's code made the call. Slow; for error paths only.
+ */
 export function callSite(): string | undefined {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 30;
@@ -22,7 +24,7 @@ export function callSite(): string | undefined {
   return placeIn(stack);
 }
 
-/** The same of a stack that something has left behind. */
+/** The same for a recorded stack. */
 export function placeIn(stack: string): string | undefined {
   if (OWN_FOLDERS === undefined) return undefined;
   for (const line of stack.split("\n").slice(1)) {
@@ -34,10 +36,10 @@ export function placeIn(stack: string): string | undefined {
   return undefined;
 }
 
-/** Name of the function in which steps run; it shows in asynchronous stacks and so betrays a ctx call inside a step. */
+/** Name of the function in which steps run; it shows in asynchronous stacks and so reveals a ctx call inside a step. */
 const STEP_FRAME = "holdfastStepFrame";
 
-/** What to say to a ctx call that comes while the run has no turn. */
+/** The error for a ctx call outside a turn. */
 export function outsideTurnError(call: string): HoldfastError {
   if (calledInsideStep()) {
     const message = `${call} was called inside a step. Steps do the work; call ctx from the workflow function only.`;
@@ -69,7 +71,7 @@ interface Misused {
   violate(error: HoldfastError): void;
 }
 
-/** A ctx call at the wrong time. Written down at once: the run may sleep for days before its worker has it again and parks it. */
+/** A ctx call at the wrong time. Logged at once: the run may sleep for days before a worker claims it again and parks it. */
 export function reportOutside(machine: Misused, error: HoldfastError): void {
   const { runId, id, workflow } = machine.run;
   const { call, location } = error.data;

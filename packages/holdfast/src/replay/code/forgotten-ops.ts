@@ -6,7 +6,7 @@ import type { DrivenOp, Op } from "../op.ts";
 /** How many of them are named. */
 const NAMED_MAX = 20;
 
-/** Ops that the workflow function has left pending when it returned. Those of branches that have lost are not among them. */
+/** Ops that were still pending when the workflow function returned, except those of branches that lost. */
 export function forgottenOps(pending: readonly Op[]): readonly Op[] {
   return pending.length === 0 ? NONE : pending.filter((op) => op.module.wakes && !op.step?.closing);
 }
@@ -15,13 +15,13 @@ export function forgottenIds(ops: readonly DrivenOp[]): string[] {
   return ops.slice(0, NAMED_MAX).map((op) => op.id);
 }
 
-/** What a person is told of them. */
+/** The message for people. */
 export function describeForgotten({ workflow }: Pick<Run, "workflow">, ops: readonly DrivenOp[]): string {
   const named = ops.slice(0, NAMED_MAX).map(describeOp).join(", ");
   const more = ops.length > NAMED_MAX ? ` and ${ops.length - NAMED_MAX} more` : "";
   return (
     `Workflow "${workflow}" returned while ops were pending, which are dropped: ${named}${more}. ` +
-    "Put an await before each of them; where some may lose, use ctx.race instead of Promise.race."
+    "Await each of them; if only the first is needed, use ctx.race instead of Promise.race."
   );
 }
 

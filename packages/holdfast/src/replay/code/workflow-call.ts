@@ -1,16 +1,16 @@
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
+import { endError } from "../context/cancellation.ts";
 import type { Context } from "../context/context.ts";
 import type { Cursor } from "../history/cursor.ts";
-import { failedOps } from "../history/retries.ts";
 import type { MachineParams, Outcome } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { RunCode } from "../run-code.ts";
 import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
 import { workflowBug } from "./workflow-bug.ts";
 
-/** The parts of the run machine that have to do with the function. */
+/** The parts of the run machine that concern the function. */
 interface Called extends MachineInside {
   readonly params: MachineParams;
   readonly code: RunCode;
@@ -29,19 +29,20 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
     if (!machine.inTurn) return settledOutside(machine, error);
     const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
     if (bug) return machine.violate(bug);
-    const forgets = failedOps(error);
-    const retried = forgets.length > 0 && !machine.root.canceled && !cursor.compensates();
+    const { failures } = machine;
+    const retried = failures.explain(error) && !machine.root.canceled && !cursor.compensates();
     if (retried && code.retryRun?.(error, machine.retries + 1)) {
-      // Steps under way are not released: what becomes of them is for the next try.
-      machine.conclude({ type: "retried", error, forgets });
+      // Steps in progress are not released: their results belong to the next run attempt.
+      machine.conclude({ type: "retried", error, forgets: failures.forgets(error, machine.askedSeq) });
       return;
     }
     const compensation = await machine.compensations.run();
-    finish(machine, { type: "failed", error, compensation });
+    const retryFrom = failures.retryFrom(error, machine.askedSeq);
+    finish(machine, { type: "failed", error: endError(machine, error), compensation, retryFrom });
   }
 }
 
-/** The function has ended, or has decided how it ends; whatever it had asked for is dropped. Only the first end counts. */
+/** The function has ended, or its end is decided; everything it had asked for is dropped. Only the first end counts. */
 export function finish(machine: Called, outcome: Outcome): void {
   if (machine.outcome) return;
   if (!machine.inTurn) return settledOutside(machine, undefined);
@@ -56,7 +57,7 @@ export function finish(machine: Called, outcome: Outcome): void {
   }
 }
 
-/** It was given up once; to stop in the middle of that would leave it half undone. */
+/** The run is already being wound up; stopping in the middle would leave it half undone. */
 function hasBegunToUndo({ run }: Called, cursor: Cursor): boolean {
   return run.status === "compensating" || cursor.compensates();
 }

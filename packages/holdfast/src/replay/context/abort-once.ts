@@ -1,4 +1,4 @@
-/** An AbortSignal that is made when somebody first asks for it: most runs never do. */
+/** An AbortSignal that is created on first use: most runs never need one. */
 export class AbortOnce {
   #controller: AbortController | undefined;
   #reason: Error | undefined;

@@ -1,7 +1,7 @@
 /**
- * Makes every method of a class readable on its own (`const { step } = ctx`): what is read is bound to its object. Bound when
- * first read and kept in the object's list, so that an object pays only for the methods that are used on it. Binding all of them
- * when it is made would cost several times as much, and most workflows use three or four.
+ * Makes every method of a class usable on its own (`const { step } = ctx`): reading a method returns it bound to its object.
+ * A method is bound when first read and then kept, so that an object pays only for the methods that are used. Binding all of
+ * them at creation would cost several times as much, and most workflows use three or four.
  */
 export function bindWhenRead<T extends object>(prototype: T, boundOf: (self: T) => unknown[]): void {
   const methods = Object.entries(Object.getOwnPropertyDescriptors(prototype)).filter(

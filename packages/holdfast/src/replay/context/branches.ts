@@ -2,6 +2,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, oneOf, wholeNumber } from "../../errors/option-checks.ts";
 import { describeValue, isInstance, readText } from "../../errors/safe-read.ts";
 import { shownValue } from "../../errors/shown-value.ts";
+import { bugIn, reportLostBug } from "../code/workflow-bug.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { cancelScope } from "./cancellation.ts";
 import { type Branch, type Branches, ContinueAsNew, type ParallelOptions } from "./context.ts";
@@ -16,7 +17,7 @@ const PARALLEL_OPTIONS: OptionChecks<ParallelOptions> = {
   },
 };
 
-interface Lane {
+interface ScopedBranch {
   readonly key: string;
   readonly fn: Branch;
   readonly scope: Scope;
@@ -30,7 +31,7 @@ export async function runParallel(
 ): Promise<unknown> {
   checkOptions(options, PARALLEL_OPTIONS, "ctx.parallel");
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
-  const lanes = lanesOf(machine, scope, branches, "ctx.parallel");
+  const scoped = scopedBranches(machine, scope, branches, "ctx.parallel");
   const settled = new Map<string, PromiseSettledResult<unknown>>();
   const collect = options.onError === "collect-all";
 
@@ -38,26 +39,29 @@ export async function runParallel(
     let next = 0;
     let failed = false;
     const begin = (): void => {
-      const lane = lanes[next++];
-      if (!lane) return;
-      runInScope(machine, lane.scope, lane.fn).then(
-        (value) => settle(lane, { status: "fulfilled", value }),
-        (reason) => settle(lane, { status: "rejected", reason }),
+      const branch = scoped[next++];
+      if (!branch) return;
+      runInScope(machine, branch.scope, branch.fn).then(
+        (value) => settle(branch, { status: "fulfilled", value }),
+        (reason) => settle(branch, { status: "rejected", reason }),
       );
     };
-    const settle = (lane: Lane, result: PromiseSettledResult<unknown>): void => {
-      settled.set(lane.key, result);
-      if (failed) return;
+    const settle = (branch: ScopedBranch, result: PromiseSettledResult<unknown>): void => {
+      settled.set(branch.key, result);
+      if (failed) {
+        if (result.status === "rejected") reportLostBug(machine, "ctx.parallel", branch.key, result.reason);
+        return;
+      }
       const leaves = result.status === "rejected" && isInstance(result.reason, ContinueAsNew);
       if (result.status === "rejected" && (!collect || leaves)) {
         failed = true;
-        cancelAll(machine, lanes, lane, "another branch of ctx.parallel has failed");
+        cancelAll(machine, scoped, branch, "another branch of ctx.parallel has failed");
         reject(result.reason);
-      } else if (settled.size === lanes.length) resolve();
+      } else if (settled.size === scoped.length) resolve();
       else begin();
     };
-    if (lanes.length === 0) resolve();
-    for (let i = 0; i < Math.min(limit, lanes.length); i++) begin();
+    if (scoped.length === 0) resolve();
+    for (let i = 0; i < Math.min(limit, scoped.length); i++) begin();
   });
 
   const value = (key: string): unknown => {
@@ -65,51 +69,55 @@ export async function runParallel(
     return collect ? result : (result as PromiseFulfilledResult<unknown>).value;
   };
   return Array.isArray(branches)
-    ? lanes.map((lane) => value(lane.key))
-    : Object.fromEntries(lanes.map((lane) => [lane.key, value(lane.key)]));
+    ? scoped.map((branch) => value(branch.key))
+    : Object.fromEntries(scoped.map((branch) => [branch.key, value(branch.key)]));
 }
 
 export async function runRace(machine: MachineInside, scope: Scope, branches: Branches): Promise<unknown> {
-  const lanes = lanesOf(machine, scope, branches, "ctx.race");
-  if (lanes.length === 0) throw new HoldfastError("invalid_option", "ctx.race: there is no branch to wait for.");
+  const scoped = scopedBranches(machine, scope, branches, "ctx.race");
+  if (scoped.length === 0) throw new HoldfastError("invalid_option", "ctx.race: there are no branches.");
   const errors = new Map<string, unknown>();
   return new Promise((resolve, reject) => {
     let over = false;
-    for (const lane of lanes) {
-      runInScope(machine, lane.scope, lane.fn).then(
+    for (const branch of scoped) {
+      runInScope(machine, branch.scope, branch.fn).then(
         (value) => {
           if (over) return;
           over = true;
-          // Branches that came in second in the same turn have lost as well.
-          for (const other of lanes) if (other !== lane) machine.signals.giveBack(other.scope);
-          cancelAll(machine, lanes, lane, "another branch of ctx.race was first");
-          resolve({ winner: Array.isArray(branches) ? Number(lane.key) : lane.key, value });
+          // Branches that finished second in the same turn have lost, too.
+          for (const other of scoped) if (other !== branch) machine.signals.giveBack(other.scope);
+          cancelAll(machine, scoped, branch, "another branch of ctx.race was first");
+          for (const [key, error] of errors) reportLostBug(machine, "ctx.race", key, error);
+          resolve({ winner: Array.isArray(branches) ? Number(branch.key) : branch.key, value });
         },
         (error) => {
-          if (over) return;
-          errors.set(lane.key, error);
+          if (over) return reportLostBug(machine, "ctx.race", branch.key, error);
+          errors.set(branch.key, error);
           const leaves = isInstance(error, ContinueAsNew);
-          if (errors.size < lanes.length && !leaves) return;
+          if (errors.size < scoped.length && !leaves) return;
           over = true;
           if (leaves) return reject(error);
-          // A race that was canceled from outside must still look canceled.
-          const outer = lane.scope.parent?.cancellation();
-          const all = lanes.map((l) => errors.get(l.key));
-          reject(
-            outer ??
-              new HoldfastError(
-                "race_failed",
-                `Every branch of ctx.race failed; the first: ${readText(all[0], "message") ?? describeValue(all[0])}`,
-                { cause: new AggregateError(all) },
-              ),
-          );
+          const failure = raceFailure(scoped.map(({ key }) => errors.get(key)));
+          // A race that was canceled from outside must still look canceled, unless that brought a bug to light.
+          const outer = bugIn(failure) === undefined ? branch.scope.parent?.cancellation() : undefined;
+          reject(outer ?? failure);
         },
       );
     }
   });
 }
 
-/** Calls a function whose ops belong to a scope of their own, and closes the scope when it has settled. */
+function raceFailure(errors: readonly unknown[]): HoldfastError {
+  const first = readText(errors[0], "message") ?? describeValue(errors[0]);
+  return new HoldfastError("race_failed", `Every branch of ctx.race failed; the first: ${first}`, {
+    cause: new AggregateError(
+      errors,
+      errors.map((error) => readText(error, "message") ?? describeValue(error)).join("; "),
+    ),
+  });
+}
+
+/** Calls a function whose ops belong to a new scope, and closes the scope when it has settled. */
 export function runInScope<T>(machine: MachineInside, scope: Scope, fn: Branch<T>): Promise<T> {
   const call = (): Promise<T> => new Promise((resolve) => resolve(fn(machine.contextIn(scope))));
   const settled = machine.within(scope, call).finally(() => scope.close());
@@ -117,12 +125,12 @@ export function runInScope<T>(machine: MachineInside, scope: Scope, fn: Branch<T
   return settled;
 }
 
-function lanesOf(machine: MachineInside, scope: Scope, branches: Branches, call: string): Lane[] {
+function scopedBranches(machine: MachineInside, scope: Scope, branches: Branches, call: string): ScopedBranch[] {
   const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
   if (typeof branches !== "object" || branches === null)
     throw new HoldfastError(
       "invalid_option",
-      `${call}: the branches are ${shownValue(branches)}, neither a list of functions nor an object of them.`,
+      `${call}: the branches are ${shownValue(branches)}, not a list or an object of functions.`,
     );
   return Object.entries(branches).map(([key, fn]) => {
     if (typeof fn !== "function")
@@ -134,9 +142,9 @@ function lanesOf(machine: MachineInside, scope: Scope, branches: Branches, call:
   });
 }
 
-function cancelAll(machine: MachineInside, lanes: readonly Lane[], except: Lane, why: string): void {
-  for (const lane of lanes) {
-    if (lane === except || !lane.scope.open) continue;
-    cancelScope(machine, lane.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
+function cancelAll(machine: MachineInside, scoped: readonly ScopedBranch[], except: ScopedBranch, why: string): void {
+  for (const branch of scoped) {
+    if (branch === except || !branch.scope.open) continue;
+    cancelScope(machine, branch.scope, new HoldfastError("op_canceled", `Canceled: ${why}.`));
   }
 }

@@ -1,19 +1,22 @@
-import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { RunCanceledError, RunTimedOutError } from "../../errors/run-errors.ts";
+import { readProperty } from "../../errors/safe-read.ts";
 import type { EventDraft } from "../../model/event.ts";
 import type { Run } from "../../model/run.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type Op, rejectOp } from "../op.ts";
 import type { Scope } from "./scope.ts";
 
-/** A part of the run is canceled, or all of it. */
+const DEPTH_MAX = 5;
+
+/** Cancels a part of the run, or all of it. */
 export function cancelScope(machine: MachineInside, scope: Scope, error: Error): void {
   scope.cancel(error);
   machine.signals.giveBack(scope);
   for (const op of machine.ops.pending()) if (op.scope.isReachedFrom(scope)) withdraw(machine, op, error);
 }
 
-/** The code stops waiting for the op; an attempt in flight is aborted by the driver and its outcome dropped. */
+/** The code stops waiting for the op; the driver aborts an attempt in flight, and its outcome is dropped. */
 export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
   if (op.step && machine.compensations.mustLearn(op)) machine.ops.close(op);
   else {
@@ -23,9 +26,32 @@ export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
   rejectOp(op, error);
 }
 
-/** Why the code of a run that has failed or was canceled may do no more. */
+/** Why the code of a failed or canceled run may ask for nothing more. */
 export function givenUp({ root }: MachineInside): Error {
   return root.canceled ?? new HoldfastError("op_canceled", "Canceled: the run has failed.");
+}
+
+/**
+ * What a run ends with whose code threw. If it ends as canceled or timed out, that is the cancellation, with its code and
+ * reason, and `cause` is whatever else the code threw.
+ */
+export function endError({ root, run }: MachineInside, thrown: unknown): unknown {
+  const { canceled } = root;
+  const timedOut = isHoldfastError(canceled, "run_timed_out");
+  if (!isHoldfastError(canceled) || thrown === canceled || !(timedOut || isCancellation(thrown))) return thrown;
+  const { id, runId, workflow } = run;
+  const reason = canceled.data["reason"] as string | undefined;
+  const about = { id, runId, workflow, reason, cause: thrown };
+  const error = timedOut ? new RunTimedOutError(about) : new RunCanceledError(about);
+  root.cancel(error);
+  return error;
+}
+
+/** The cancellation of a run, or an error that was thrown because of it. */
+function isCancellation(error: unknown): boolean {
+  for (let current = error, depth = 0; current && depth < DEPTH_MAX; current = readProperty(current, "cause"), depth++)
+    if (isHoldfastError(current, "run_canceled")) return true;
+  return false;
 }
 
 /** The error that the code of a run receives when it is canceled or has passed its deadline. */

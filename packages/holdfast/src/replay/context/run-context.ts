@@ -59,12 +59,12 @@ class RunContext implements Context {
     });
   }
 
-  /** By this the codec knows it, and says so when somebody returns it. */
+  /** The codec recognizes ctx by this, and says so when workflow code returns it. */
   get [Symbol.toStringTag](): string {
     return "Context";
   }
 
-  /** Made when first asked for: most runs never write a line. */
+  /** Created on first use: most runs never log. */
   get log(): RunLogger {
     this.#log ??= quietOnReplay(this.#machine);
     return this.#log;
@@ -90,7 +90,7 @@ class RunContext implements Context {
     return askStep(machine, this.#scope, name, fn, options as StepOptions<unknown> | undefined) as Promise<never>;
   }
 
-  /** A static method, so that adapters can add this to a context without everybody seeing it there. */
+  /** A static method, so that adapters can add this to a context without making it visible there. */
   static transaction(
     ctx: Context,
     name: string,
@@ -104,10 +104,7 @@ class RunContext implements Context {
     if (typeof work.fn !== "function")
       throw new HoldfastError("invalid_option", `${call}: the third argument is not a function.`);
     if (options?.onCrash !== undefined)
-      throw new HoldfastError(
-        "invalid_option",
-        `${call}: onCrash has no meaning here; a transaction happens exactly once.`,
-      );
+      throw new HoldfastError("invalid_option", `${call}: onCrash does not apply; a transaction happens exactly once.`);
     return askStep(ctx.#machine, ctx.#scope, name, work, options);
   }
 
@@ -191,7 +188,7 @@ class RunContext implements Context {
   }
 }
 
-/** Plain data, but for the length of the history: code that has taken ctx apart wants to see it grow. */
+/** Plain data, except for the history length: code that has destructured ctx must see it grow. */
 function infoOf(machine: MachineInside): RunInfo {
   const { runId, id, workflow, version, namespace, queue } = machine.run;
   return {

@@ -2,26 +2,26 @@ import { LOG_LEVELS, type Logger, type LogLevel, type LogMethod, type RunLogger 
 
 export interface RunLoggerParams {
   readonly log: Logger;
-  /** What every line says about where it comes from, whatever fields of the same names it is given. */
+  /** Fields that every line carries; they override fields of the same names. */
   readonly about: object;
   /** Lines are left out while this is true. */
   readonly quiet?: () => boolean;
 }
 
-/** A logger for user code. Like the ports it never throws, whatever it is given. */
+/** A logger for user code. Like the ports, it never throws. */
 export function runLogger({ log, about, quiet }: RunLoggerParams): RunLogger {
   const method =
     (level: LogLevel): LogMethod =>
     (first: unknown, second?: unknown) => {
       if (quiet?.()) return;
       const [message, fields] = typeof first === "string" ? [first, second] : [second, first];
-      // First, so that it reads well; and last, so that it stays.
+      // First, so that it reads well; and last, so that it cannot be overridden.
       log[level]({ ...about, ...readable(fields), ...about }, message === undefined ? "" : String(message));
     };
   return Object.fromEntries(LOG_LEVELS.map((level) => [level, method(level)])) as unknown as RunLogger;
 }
 
-/** An error alone, as pino takes it, would lose its message: that is no enumerable field. */
+/** An error passed alone, as pino accepts it, would lose its message, which is not enumerable. */
 function readable(fields: unknown): object {
   if (fields === undefined || fields === null) return {};
   try {

@@ -1,14 +1,14 @@
 /**
  * A scope is a part of a run that can be canceled on its own: a branch of `ctx.parallel` or `ctx.race`, or the shielded
- * inside of `ctx.uncancelable`. Ops know the scope that asked for them.
+ * inside of `ctx.uncancelable`. Each op knows the scope that asked for it.
  */
 export class Scope {
   readonly parent: Scope | null;
   /** Cancellation from outside stops here. */
   readonly shielded: boolean;
-  /** False once the branch has settled: whatever is asked for afterwards belongs to the parent. */
+  /** False once the branch has settled: what is asked for afterwards belongs to the parent. */
   open = true;
-  /** Set when the owner of the scope has given up on it; what is asked for afterwards is refused with this. */
+  /** Set when the owner of the scope has given up on it; later requests are refused with this. */
   canceled: Error | null = null;
 
   constructor(parent: Scope | null, shielded = false) {
@@ -25,7 +25,7 @@ export class Scope {
     this.canceled = error;
   }
 
-  /** The scope that an op asked for in this scope really belongs to. */
+  /** The scope that an op asked for in this scope actually belongs to. */
   nearestOpen(): Scope {
     let scope: Scope = this;
     while (!scope.open && scope.parent) scope = scope.parent;

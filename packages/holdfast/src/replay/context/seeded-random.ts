@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { formatUuid } from "../../model/ids.ts";
 
 /**
- * Randomness of one run: a counter-free generator (sfc32) whose seed is stored with the run, so that every replay draws
- * the same numbers without a single write.
+ * Randomness of one run: a counter-free generator (sfc32) whose seed is stored with the run, so that every replay draws the
+ * same numbers without any write.
  */
 export class SeededRandom {
   readonly #seed: string;

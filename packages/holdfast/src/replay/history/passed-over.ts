@@ -3,7 +3,7 @@ import type { MachineInside } from "../machine-inside.ts";
 import type { Cursor } from "./cursor.ts";
 import { endForRetry, forgetFailure } from "./retries.ts";
 
-type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude">;
+type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude" | "failures">;
 
 /** Passes over a recorded event that this code need not account for; false when it must. Notes what the event leaves behind. */
 export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor): boolean {

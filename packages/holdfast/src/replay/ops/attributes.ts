@@ -1,4 +1,4 @@
-/** `ctx.set`: search attributes, written to the run row by the commit that has their event. */
+/** `ctx.set`: search attributes, written to the run row by the commit that contains their event. */
 import { assertAttributes } from "../../errors/attribute-checks.ts";
 import type { Attributes } from "../../model/event.ts";
 import type { MachineInside } from "../machine-inside.ts";

@@ -15,7 +15,7 @@ interface Entry {
   /** The step it undoes; none for `ctx.compensate`. */
   readonly op: Op | undefined;
   outcome: CompensationInfo["outcome"] | undefined;
-  /** Its start is recorded, but it did not come to that. */
+  /** Its start is recorded, but the step never began. */
   neverBegan?: true;
   result: unknown;
   onSettled: (() => void) | undefined;
@@ -23,7 +23,7 @@ interface Entry {
 
 const UNDO_OPTIONS = resolveStepOptions({ retry: { attempts: 10 }, retryIf: "any" }, "compensation");
 
-/** A step that undoes another. Of those that have succeeded none is repeated, whatever becomes of the others. */
+/** A step that undoes another. One that has succeeded is never repeated, even if others fail. */
 export const COMPENSATION: OpModule = {
   ...STEP,
   prefix: COMPENSATE_PREFIX,
@@ -32,13 +32,13 @@ export const COMPENSATION: OpModule = {
 };
 
 /**
- * What to undo when the run fails or is canceled: in reverse order, as durable steps of their own, shielded from cancel.
- * Only what began is undone; each compensation is told what is known of its step.
+ * What to undo when the run fails or is canceled: in reverse order, as separate durable steps, shielded from cancel. Only
+ * what began is undone; each compensation receives what is known of its step.
  */
 export class Compensations implements Undoing {
   readonly #machine: MachineInside;
   readonly #entries: Entry[] = [];
-  // Made when first needed: most runs have nothing to undo.
+  // Created when first needed: most runs have nothing to undo.
   #byOp: Map<Op, Entry> | undefined;
   #byHand: Map<string, number> | undefined;
 
@@ -62,7 +62,10 @@ export class Compensations implements Undoing {
     this.#byOp.set(op, entry);
   }
 
-  /** By hand: whatever the code has done up to here. Of several of one name each gets a key of its own, like steps do. */
+  /**
+   * `ctx.compensate`: for anything that the code has done up to here. Each of several with the same name gets its own key,
+   * as steps do.
+   */
   addByHand(name: string, undo: Compensation<unknown>): void {
     this.#byHand ??= new Map();
     const occurrence = (this.#byHand.get(name) ?? 0) + 1;
@@ -78,7 +81,7 @@ export class Compensations implements Undoing {
     });
   }
 
-  /** What has become of a step. `never_began`: the run, or the part of it, was given up before the step could begin. */
+  /** The outcome of a step. `never_began`: the run, or the part of it, was given up before the step could begin. */
   learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void {
     const entry = this.#byOp?.get(op);
     if (!entry) return;
@@ -97,7 +100,7 @@ export class Compensations implements Undoing {
     const shield = machine.beginUndo();
     await this.#windUp(begun);
     let failures = 0;
-    // Of some it has turned out by now that they had not begun after all.
+    // By now it is known that some of them never began.
     const undone = begun.filter(hasBegun);
     if (undone.length === 0) return null;
     for (const entry of undone.reverse()) {
@@ -112,7 +115,7 @@ export class Compensations implements Undoing {
     return (this.#byOp?.has(op) && op.step?.everStarted) ?? false;
   }
 
-  /** Everything pending is dropped, except steps that began: those are aborted by the driver, and their outcome awaited. */
+  /** Drops everything pending, except steps that began: the driver aborts those, and their outcome is awaited. */
   async #windUp(begun: readonly Entry[]): Promise<void> {
     const machine = this.#machine;
     const reason = givenUp(machine);

@@ -4,12 +4,12 @@ import type { OpEvents } from "../op.ts";
 export const PATCH_EVENTS: OpEvents = { commands: ["patched"], notes: [], ends: [] };
 
 /**
- * `ctx.patched(id)`: without a marker false in turns that were finished before, whatever the run waited for then, and true in
- * all others. The marker says from which call on, so that a loop half done under old code stays exact.
+ * `ctx.patched(id)`: without a marker, false in turns that were finished before, whatever the run waited for then, and true
+ * in all others. The marker says from which call on, so that a loop half done under old code stays exact.
  */
 export class Patches {
   readonly #machine: MachineInside;
-  // Made when first needed: most runs have no patches.
+  // Created when first needed: most runs have no patches.
   #calls: Map<string, number> | undefined;
   #trueFrom: Map<string, number> | undefined;
 

@@ -1,6 +1,6 @@
 import type { OpModule } from "../op.ts";
 
-/** What most kinds of op have in common; a module says in what it differs. */
+/** What most kinds of op have in common; each module overrides what differs. */
 export const PLAIN_OP = {
   prefix: "",
   unlimited: false,

@@ -1,6 +1,6 @@
 /**
- * `ctx.receive`: the next signal of a name, from the buffer or from outside. Only its timeout is written down, and does not bind:
- * changed code may come to wait with a timeout, or without one.
+ * `ctx.receive`: the next signal of a name, from the buffer or from outside. Only its timeout is recorded, and it does not
+ * bind: changed code may add a timeout or remove it.
  */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, requireDuration } from "../../errors/option-checks.ts";
@@ -28,7 +28,7 @@ export const RECEIVE: OpModule = {
     host.waitForSignal(op);
   },
 
-  // A signal has a name, and is not for one receive: the buffer knows which of them is first.
+  // A signal has a name and is not for one particular receive: the buffer knows which of them is first.
   fits: ({ fireAt }, type) => type === "timer_fired" && fireAt !== undefined,
   settle: (op) => op.resolve(undefined),
   released: (op, host) => host.stopWaitingForSignal(op),

@@ -1,6 +1,7 @@
 /**
- * `ctx.retired`: stands where a step stood that is gone. Whatever history has of it is passed over, and it wakes nobody. That the
- * code goes on without it is written down: an earlier code may have had it in flight, and then nothing else tells of it.
+ * `ctx.retired`: marks the place of a step that was removed. Its events in history are skipped, and it never wakes the code.
+ * The fact that the code continues without it is recorded: earlier code may have had it in flight, and nothing else would
+ * show that.
  */
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";

@@ -1,6 +1,7 @@
 import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft } from "../../model/event.ts";
+import { thrownInSideEffect } from "../code/workflow-bug.ts";
 import type { MachineParams } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpEvents } from "../op.ts";
@@ -8,8 +9,8 @@ import type { OpEvents } from "../op.ts";
 export const SIDE_EFFECT_EVENTS: OpEvents = { commands: ["side_effect"], notes: [], ends: [] };
 
 /**
- * `ctx.sideEffect`: the function is called once; its value, or what it threw, is recorded and given back on every replay.
- * The function must not use ctx: on replay it is not called, and whatever it had drawn or asked for would be missing.
+ * `ctx.sideEffect`: the function is called once; its value, or what it threw, is recorded and returned on every replay. The
+ * function must not use ctx: it is not called on replay, so anything it had drawn or asked for would be missing.
  */
 export class SideEffects {
   readonly #machine: MachineInside;
@@ -28,7 +29,7 @@ export class SideEffects {
     const op = machine.ops.nextId(name);
     const computed = (): EventDraft => this.#compute(op, name, () => this.#call(call, fn));
     const event = machine.command({ type: "side_effect", op }, true, computed);
-    if (event?.meta?.error) throw fromErrorRecord(event.meta.error);
+    if (event?.meta?.error) throw thrownInSideEffect(fromErrorRecord(event.meta.error));
     return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
   }
 
@@ -36,7 +37,7 @@ export class SideEffects {
     return this.#running !== undefined;
   }
 
-  /** Refuses a ctx call that is made inside the function. */
+  /** Refuses a ctx call made inside the function. */
   assertNotInside(call: string): void {
     if (this.#running !== undefined) throw insideSideEffectError(call, this.#running);
   }
@@ -63,6 +64,6 @@ export class SideEffects {
 }
 
 function insideSideEffectError(call: string, within: string): HoldfastError {
-  const message = `${call} was called inside ${within}, whose function is not called again on replay. Call it before, and use its value inside.`;
+  const message = `${call} was called inside ${within}, whose function is not called again on replay. Call it before ${within}, and use its value inside.`;
   return new HoldfastError("inside_step", message, { data: { call } });
 }

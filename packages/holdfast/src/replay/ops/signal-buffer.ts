@@ -24,21 +24,21 @@ interface WaitingReceive {
   readonly turn: number;
 }
 
-/** Who hears of a signal that may have gone to a receive which nobody awaits any more. */
+/** Is notified of a signal that may have gone to a receive that is no longer awaited. */
 export interface SignalWitness {
   readonly run: Pick<Run, "runId" | "id" | "workflow">;
   readonly log: Logger;
   readonly turnIsRecorded: boolean;
 }
 
-/** Signals that have reached the run and that nobody has received yet, in order, and the receives that wait for one. */
+/** Signals that have reached the run and were not received yet, in order, and the receives that wait for one. */
 export class SignalBuffer {
-  // Made when first needed: most runs have nothing to do with signals.
+  // Created when first needed: most runs do not use signals.
   #signals: Map<string, BufferedSignal[]> | undefined;
   #waiting: Map<string, WaitingReceive[]> | undefined;
   #takenThisTurn: TakenSignal[] | undefined;
   #turn = 0;
-  /** Names of signals of which the witness has been told, or was told when they first came. */
+  /** Names of signals that the witness was notified of, now or when they first came. */
   #doubted: Set<string> | undefined;
 
   /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
@@ -55,8 +55,8 @@ export class SignalBuffer {
   }
 
   /**
-   * A native `Promise.race` does not cancel a receive that has lost: it goes on waiting, ahead of all later ones. From here it
-   * looks like two receives of one scope that were asked for in different turns.
+   * A native `Promise.race` does not cancel a receive that has lost: it keeps waiting, ahead of all later ones. From here
+   * that looks like two receives of one scope that were asked for in different turns.
    */
   #doubt(
     name: string,
@@ -71,7 +71,7 @@ export class SignalBuffer {
     const { runId, id, workflow } = run;
     log.warn(
       { runId, id, workflow, op: op.id },
-      `signal "${name}" went to a ctx.receive from an earlier turn (${op.id}) while a later one waits for it too; if the earlier one has lost a Promise.race, nobody will see this signal: use ctx.race, or a receive with a timeout`,
+      `signal "${name}" went to a ctx.receive from an earlier turn (${op.id}) while a later one also waits for it; if the earlier one lost a Promise.race, the code never sees this signal: use ctx.race, or a receive with a timeout`,
     );
   }
 
@@ -80,8 +80,8 @@ export class SignalBuffer {
   }
 
   /**
-   * The oldest signal of that name, for somebody in that scope. One without payload is sent as `true`. One that is empty was
-   * stored by an earlier version, for which that was null: whoever has seen it must see the same again.
+   * The oldest signal of that name, for a receive in that scope. A signal without payload is sent as `true`. An empty one
+   * was stored by an earlier version, where it meant null: replay must return the same again.
    */
   take(name: string, codec: Codec, scope: Scope): unknown {
     const signals = this.#signals?.get(name);
@@ -96,7 +96,7 @@ export class SignalBuffer {
     this.#takenThisTurn = undefined;
   }
 
-  /** What a branch has taken in the very turn in which it lost is not received: it goes back to the front. */
+  /** A signal that a branch took in the same turn in which it lost was not received: it goes back to the front. */
   giveBack(scope: Scope): void {
     const kept: TakenSignal[] = [];
     for (const taken of this.#takenThisTurn?.reverse() ?? NONE) {

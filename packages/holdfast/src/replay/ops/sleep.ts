@@ -1,4 +1,4 @@
-/** `ctx.sleep` and `ctx.sleepUntil`. History keeps the time that was promised, whatever the code says later. */
+/** `ctx.sleep` and `ctx.sleepUntil`. History keeps the promised time, whatever the code says later. */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { requireDuration } from "../../errors/option-checks.ts";
 import type { Duration } from "../../model/duration.ts";

@@ -15,13 +15,13 @@ import type { Duration } from "../../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../../model/retry-policy.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 
-/** How often and how soon to try again: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
+/** How often and how soon to retry: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
 export type RetryOption<S extends string = string> = "none" | GrowingRetry<S> | FixedRetry<S>;
 
-/** Another attempt after a delay that grows: `initial × factor^(failures − 1)`, at most `max`. */
+/** Retries after a delay that grows: `initial × factor^(failures − 1)`, at most `max`. */
 export interface GrowingRetry<S extends string = string> {
   /**
-   * Executions in all, the first one included.
+   * Attempts in total, including the first.
    * @defaultValue `3`
    */
   readonly attempts?: number;
@@ -31,12 +31,12 @@ export interface GrowingRetry<S extends string = string> {
    */
   readonly initial?: CheckedDuration<S>;
   /**
-   * Each further delay is so many times the one before.
+   * Each further delay is this many times the previous one.
    * @defaultValue `2`
    */
   readonly factor?: number;
   /**
-   * No delay grows beyond it, before jitter.
+   * The maximum delay, before jitter.
    * @defaultValue `"60s"`, or `initial` if that is longer
    */
   readonly max?: CheckedDuration<S>;
@@ -47,10 +47,10 @@ export interface GrowingRetry<S extends string = string> {
   readonly jitter?: number | boolean;
 }
 
-/** Another attempt after always the same delay, without jitter. */
+/** Retries after a fixed delay, without jitter. */
 export interface FixedRetry<S extends string = string> {
   /**
-   * Executions in all, the first one included.
+   * Attempts in total, including the first.
    * @defaultValue `3`
    */
   readonly attempts?: number;
@@ -58,13 +58,13 @@ export interface FixedRetry<S extends string = string> {
   readonly fixed: CheckedDuration<S>;
 }
 
-/** What a step's function is told. */
+/** What a step's function receives. */
 export interface StepInfo {
   /** Counted from 1; survives crashes. */
   readonly attempt: number;
   /** Aborted on timeout, on cancel, and when the worker loses the run. */
   readonly signal: AbortSignal;
-  /** The same for every attempt of this step of this run: hand it to whatever you call. */
+  /** The same for every attempt of this step of this run: pass it on to the systems the step calls. */
   readonly idempotencyKey: string;
   /** Every line says which run, step and attempt it comes from. */
   readonly log: RunLogger;
@@ -73,14 +73,14 @@ export interface StepInfo {
 /** The work of a step: executed at least once, and never again once its result is recorded. */
 export type StepFunction<T> = (step: StepInfo) => T | PromiseLike<T>;
 
-/** What a compensation is told. */
+/** What a compensation receives. */
 export interface CompensationInfo {
   /**
-   * What is known of the step. `failed`: its last attempt threw, and may have taken effect all the same. `unknown`: a crash cut
-   * it off, or its time ran out.
+   * What is known of the step. `failed`: its last attempt threw, and may have taken effect nevertheless. `unknown`: a crash
+   * cut it off, or it timed out.
    */
   readonly outcome: "completed" | "failed" | "unknown";
-  /** The key that the step itself was given. */
+  /** The key that the step itself received. */
   readonly idempotencyKey: string;
   /** Aborted when the worker loses the run. */
   readonly signal: AbortSignal;
@@ -88,13 +88,13 @@ export interface CompensationInfo {
   readonly attempt: number;
 }
 
-/** Undoes a step. `result` is there when the step completed. */
+/** Undoes a step. `result` is present if the step completed. */
 export type Compensation<T> = (result: T | undefined, c: CompensationInfo) => unknown;
 
 /** Options of `ctx.step`. */
 export interface StepOptions<T = unknown, S extends string = string> {
   /**
-   * How often and how soon the step is tried again when its function throws.
+   * How often and how soon the step is retried when its function throws.
    * @defaultValue 3 attempts, after 1 s and 2 s, ±25 %
    */
   readonly retry?: RetryOption<S>;
@@ -109,14 +109,14 @@ export interface StepOptions<T = unknown, S extends string = string> {
    */
   readonly timeout?: CheckedDuration<S>;
   /**
-   * How to undo the step if the run fails, is canceled or times out. Called for every step that began, also for one that failed:
-   * look at `c.outcome`, and undo by `c.idempotencyKey`. It is tried up to ten times, whatever it throws, after 1 s, 2 s, 4 s … up to
-   * a minute, ±25 %; `retry` and `retryIf` are for the step alone. A `NonRetryableError` gives up at once.
+   * How to undo the step if the run fails, is canceled or times out. Called for every step that began, including one that
+   * failed: check `c.outcome`, and undo by `c.idempotencyKey`. It gets up to ten attempts, whatever it throws, after 1 s, 2
+   * s, 4 s … up to a minute, ±25 %; `retry` and `retryIf` apply to the step alone. A `NonRetryableError` gives up at once.
    * @defaultValue nothing is undone
    */
   readonly compensate?: Compensation<T>;
   /**
-   * What to do about an attempt that a crash cut off: execute it again, or let the step fail with `step_crashed` (at most once).
+   * What to do about an attempt that a crash cut off: execute it again, or fail the step with `step_crashed` (at most once).
    * @defaultValue `"retry"`
    */
   readonly onCrash?: "retry" | "fail";

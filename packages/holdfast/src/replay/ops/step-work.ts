@@ -7,7 +7,7 @@ export interface TransactionWork {
   readonly fn: (tx: never, step: StepInfo) => unknown;
 }
 
-/** The work of one step, and what is known of its attempts: by history, and by the process that makes them. */
+/** The work of one step, and what is known of its attempts: from history, and from the process that executes them. */
 export class StepWork {
   readonly fn: StepFunction<unknown> | TransactionWork;
   readonly options: ResolvedStepOptions;
@@ -17,14 +17,14 @@ export class StepWork {
   everStarted = false;
   /** The newest attempt whose start is in history. */
   startedAttempt = 0;
-  /** The attempt whose start this process has written down: if it does not run, it has not begun. */
+  /** The attempt whose start this process has recorded: if it is not running, it has not begun. */
   preparedAttempt = 0;
   retryAt: number | undefined = undefined;
   /** The run is being wound up: no new attempt; an attempt in flight is aborted and its outcome recorded. */
   closing = false;
   /**
-   * How long a transaction took that has committed: its outcome is in the inbox, possibly behind messages that are still to be
-   * read. Undefined for one that has not.
+   * How long a committed transaction took: its result message is in the inbox, possibly behind unread messages. Undefined if
+   * it has not committed.
    */
   committedMs: number | undefined = undefined;
 
@@ -33,7 +33,7 @@ export class StepWork {
     this.options = options;
   }
 
-  /** Undefined for a step of the usual kind. */
+  /** Undefined for an ordinary step. */
   get transaction(): TransactionWork | undefined {
     return typeof this.fn === "function" ? undefined : this.fn;
   }
@@ -50,19 +50,19 @@ export class StepWork {
     this.retryAt = retryAt;
   }
 
-  /** The run is tried again: the step gets its attempts back. */
+  /** The run is retried: the step gets its attempts back. */
   forgetAttempts(retryAt: number | undefined): void {
     this.failedAttempts = 0;
     this.startedAttempt = 0;
     this.retryAt = retryAt;
   }
 
-  /** Its only start was not followed by an attempt, and that is taken back. */
+  /** Its only recorded start was not followed by an attempt, and is taken back. */
   forgetStart(): void {
     this.everStarted = false;
   }
 
-  /** It has begun in an earlier try of the run, and nobody waits for that any more. */
+  /** It began in an earlier run attempt, whose result is no longer awaited. */
   countAsCutOff(): void {
     this.noteStarted(this.failedAttempts + 1);
   }
@@ -73,18 +73,18 @@ export class StepWork {
 
   // What this process does
 
-  /** The start of the next attempt is about to be written down here. */
+  /** The start of the next attempt is about to be recorded here. */
   prepareNext(): number {
     this.preparedAttempt = this.failedAttempts + 1;
     return this.preparedAttempt;
   }
 
-  /** What a former machine's op had prepared is this one's. */
+  /** Takes over what the op of a former machine had prepared. */
   takeOver(former: StepWork): void {
     this.preparedAttempt = former.preparedAttempt;
   }
 
-  /** An attempt that runs here is this op's: its start, if it was written down, was written here. */
+  /** An attempt that runs here belongs to this op: if its start was recorded, it was recorded here. */
   adoptAttempt(): void {
     this.preparedAttempt = this.startedAttempt;
   }
@@ -93,12 +93,12 @@ export class StepWork {
     this.committedMs = ms;
   }
 
-  /** History says that the attempt has started, and it is this process that has written so. */
+  /** History says that the attempt has started, and this process recorded that. */
   get prepared(): boolean {
     return this.startedAttempt > this.failedAttempts && this.preparedAttempt === this.startedAttempt;
   }
 
-  /** History says that an attempt has started, nothing says how it ended, and it was not this process that prepared it. */
+  /** History says that an attempt has started, nothing says how it ended, and this process did not prepare it. */
   get cutOff(): boolean {
     if (!this.options.recordStart || this.startedAttempt <= this.failedAttempts) return false;
     return this.preparedAttempt !== this.startedAttempt;

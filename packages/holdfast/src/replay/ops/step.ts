@@ -1,6 +1,6 @@
 /**
- * `ctx.step`: work with effects. The driver executes it, as often as its options allow, and delivers what has become of it. What it
- * is told of attempts is written down as notes, so that their number survives crashes.
+ * `ctx.step`: work with effects. The driver executes it, as often as its options allow, and delivers its result. What it
+ * learns about attempts is recorded as notes, so that their number survives crashes.
  */
 import { fromErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
@@ -23,7 +23,8 @@ export const STEP: OpModule = {
 
   asked(op, name, { undo }, host) {
     const { step } = op;
-    // What may happen only once and has begun in an earlier try of the run counts as cut off: nobody waits for that try any more.
+    // A step that may run at most once and began in an earlier run attempt counts as cut off: its result is no longer
+    // awaited.
     if (step?.options.onCrash === "fail" && host.hasBegun(op.id)) step.countAsCutOff();
     host.hand(op);
     if (undo) host.addUndo(name, op, undo);
