@@ -109,6 +109,48 @@ describe("a transaction step", () => {
     expect(balances()).toEqual({ ann: 100, bob: 0 });
   });
 
+  test("refuses a text with more than one statement, and nothing of the step happens", async () => {
+    const spend = "update accounts set cents = 1 where name = 'ann'";
+    const texts = [
+      `${spend}; update accounts set cents = 2`,
+      `;; /* first */ ${spend} -- ;\n; this is not sql`,
+      `${spend};rollback`,
+      `${spend}\0; delete from accounts`,
+      "select 1 as one; select 2 as two",
+      "create trigger t after update on accounts begin select 1; select 2; end; select 3",
+    ];
+    const many = workflow("many", async (ctx, text: string) =>
+      transaction(ctx, "many", (tx) => {
+        tx.run("update accounts set cents = 7 where name = 'bob'");
+        for (const call of ["get", "all"] as const) expect(() => tx[call](text)).toThrow("more than one statement");
+        tx.run(text);
+      }),
+    );
+    await client.worker({ workflows: [many] }).start();
+    for (const text of texts) {
+      const failure = await client.run(many, text).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ cause: { recordedCode: "transaction_misused" } });
+      expect((failure as { cause: Error }).cause.message).toContain("Use one call for each statement");
+    }
+    expect(balances()).toEqual({ ann: 100, bob: 0 });
+  });
+
+  test("takes one statement with semicolons in texts, names, comments and triggers, and after its end", async () => {
+    const one = workflow("one", (ctx) =>
+      transaction(ctx, "one", (tx) => {
+        tx.run('create table "a;b" (`c;` text, [d;] text);; -- done; really\n /* and; this');
+        tx.run(
+          "create trigger copy after insert on \"a;b\" begin update accounts set cents = 3; update accounts set cents = 4 where name = 'bob;'; end;",
+        );
+        tx.run("insert into \"a;b\" values ('it''s; fine', ?) /* ; */ ;\n", ";");
+        return tx.all('; select * from "a;b" -- the end;');
+      }),
+    );
+    await client.worker({ workflows: [one] }).start();
+    expect(await client.run(one)).toEqual([{ "c;": "it's; fine", "d;": ";" }]);
+    expect(balances()).toEqual({ ann: 3, bob: 3 });
+  });
+
   test("many at once, next to other steps, share few commits and lose nothing", async () => {
     const mixed = workflow("mixed", async (ctx) => {
       const moves = [1, 2, 3, 4, 5].map((n) =>

@@ -1,13 +1,13 @@
 import type { Clock } from "../ports/clock.ts";
 import { cutOff } from "./lifetime.ts";
-import { isTransient, type StorePatience, untilAnswered } from "./store-retry.ts";
+import { type GiveUp, isTransient, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface BatcherParams<T, R> extends StorePatience {
   readonly clock: Clock;
   readonly sizeMax: number;
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
-  readonly giveUp: (failures: number, error: unknown) => boolean;
+  readonly giveUp: GiveUp;
   /** How many batches may be in flight at once; one by default. More than one only if their order does not matter. */
   readonly inFlightMax?: number;
 }

@@ -4,7 +4,7 @@ import type { Run } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { Batcher } from "./batcher.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
-import { type StorePatience, untilAnswered } from "./store-retry.ts";
+import { type GiveUp, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 const EVENTS_PER_PAGE = 5_000;
 const RUNS_PER_CALL = 100;
@@ -42,7 +42,7 @@ export class HistoryReader {
 export function readWholeHistory(
   ports: StorePatience & { readonly store: Store },
   run: Pick<Run, "namespace" | "runId" | "eventCount">,
-  giveUp: () => boolean = () => ports.life?.over ?? false,
+  giveUp: GiveUp = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
   return allEvents(run, async (page) => {
     const call = () => ports.store.histories.read({ runs: [page], limitPerRun: EVENTS_PER_PAGE });

@@ -40,6 +40,9 @@ export function backoff({ clock, random, life }: StorePatience, failures: number
   });
 }
 
+/** Tells after a failure that nobody wants an answer any more. `waitedMs` is the time since the call was first sent. */
+export type GiveUp = (failures: number, error: unknown, waitedMs: number) => boolean;
+
 /**
  * Repeats an idempotent store call until it is answered, or until `giveUp` says that the answer is no longer wanted, and
  * then throws the store's last error.
@@ -47,14 +50,16 @@ export function backoff({ clock, random, life }: StorePatience, failures: number
 export async function untilAnswered<T>(
   patience: StorePatience,
   call: (again: boolean) => Promise<T>,
-  giveUp: (failures: number, error: unknown) => boolean,
+  giveUp: GiveUp,
 ): Promise<T> {
+  const { clock } = patience;
+  const began = clock.monotonic();
   for (let failures = 0; ; ) {
     try {
       return await call(failures > 0);
     } catch (error) {
       failures += 1;
-      if (!isTransient(error) || giveUp(failures, error)) throw error;
+      if (!isTransient(error) || giveUp(failures, error, clock.monotonic() - began)) throw error;
       await backoff(patience, failures);
       if (patience.life?.over) throw error;
     }

@@ -2,7 +2,7 @@ import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { backoff, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
+import { backoff, type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -23,8 +23,11 @@ import type {
 } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 
-/** A call fails with `store_unavailable` after about this many failures in a row (about 20 seconds). */
-const FAILURES_MAX = 10;
+/**
+ * A call that has been repeated for this long is not sent again. A store may be patient itself, before it reports a failure:
+ * by time, and not by the number of failures, the whole call takes about 20 seconds on any store.
+ */
+const CALL_PATIENCE_MS = 15_000;
 const BATCH_SIZE_MAX = 500;
 const BUSY_TRIES_MAX = 10;
 
@@ -185,7 +188,7 @@ export class ClientCore {
 
   async readHistory(run: Run): Promise<HistoryEvent[]> {
     this.life.assertOpen();
-    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run));
+    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run, this.#giveUp));
   }
 
   /** The same for a call about one run whose row another transaction may have locked. */
@@ -198,8 +201,8 @@ export class ClientCore {
     return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  readonly #giveUp = (failures: number, error: unknown): boolean =>
-    this.life.over || failures >= FAILURES_MAX || isLasting(error);
+  readonly #giveUp: GiveUp = (_failures, error, waitedMs) =>
+    this.life.over || waitedMs >= CALL_PATIENCE_MS || isLasting(error);
 }
 
 function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {

@@ -255,7 +255,10 @@ export class RunHandle<T = unknown> {
     return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 
-  /** Lets a parked run continue, usually with fixed code. */
+  /**
+   * Lets a parked run continue, usually with fixed code. An open run that is not parked is not changed: it may have been
+   * taken up meanwhile. A closed run is refused with `run_closed`.
+   */
   async resume(): Promise<void> {
     this.#core.requireNoTransaction("resume");
     await this.#requireExpected();

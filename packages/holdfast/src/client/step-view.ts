@@ -2,7 +2,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { type EventCategory, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
 import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
-import { isClosed, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
+import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
 /** One op of a run, folded from its events. */
@@ -10,7 +10,10 @@ export interface StepView {
   /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
   readonly op: string;
   readonly kind: "step" | "timer" | "signal" | "side_effect";
-  /** `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. */
+  /**
+   * `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. A step of a parked
+   * run that was running is `waiting`: it is executed again when the run goes on.
+   */
   readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
   readonly attempts: number;
   readonly output?: unknown;
@@ -29,7 +32,7 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
 };
 
 export interface FoldParams {
-  readonly run: RunRow;
+  readonly run: Run;
   readonly events: readonly HistoryEvent[];
   /** Null if outputs are not needed. */
   readonly codec: Codec | null;
@@ -50,6 +53,7 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
     if (event.type === "timer_created") receivers.asked(op);
     steps.set(op, foldStep(steps.get(op), op, event, codec));
   }
+  if (run.status === "parked") return [...steps.values()].map((step) => atRest(step, run));
   const pending = pendingOps(run, events, live);
   const wanted = new Set(pending?.ops);
   for (const { op, attempt, startedAt } of live?.running ?? []) {
@@ -77,6 +81,12 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   return rows.map((step) =>
     isOpen(step) && (closed || !wanted.has(step.op)) ? { ...step, status: "canceled" } : step,
   );
+}
+
+/** Of a parked run nothing runs: a step that was cut off by that is executed again once the run goes on, unless it was canceled. */
+function atRest(step: StepView, { error }: Run): StepView {
+  if (isOpen(step) && error?.code === "cancel_ignored") return { ...step, status: "canceled" };
+  return step.status === "running" ? { ...step, status: "waiting" } : step;
 }
 
 /** The ops that the code waits for, if known; unknown for a run that another process holds. */
@@ -145,12 +155,14 @@ class Receivers {
   }
 }
 
-/** The view after the event; the table of events says which status that is. */
+/**
+ * The view after the event; the table of events says which status that is. Two things have no event type of their own: a
+ * side effect that threw, and a step that was given up while it ran and whose compensation had to learn its outcome.
+ */
 function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
   const { type, payload, meta } = event;
   const shown = shownStatus(type) ?? "running";
-  // A side effect that threw has no separate event type.
-  const status = shown === "completed" && meta?.error ? "failed" : shown;
+  const status = meta?.withdrawn ? "canceled" : shown === "completed" && meta?.error ? "failed" : shown;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
   const { dueAt: formerlyDueAt, ...former } = before ?? {};
   return {
@@ -164,7 +176,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     ...(payload === undefined || codec === null ? {} : { output: codec.decode(payload) }),
     ...(meta?.error === undefined ? {} : { error: meta.error }),
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
-    ...(status === "completed" || status === "failed" ? { endedAt: new Date(event.at) } : {}),
+    ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),
   };
 }
 

@@ -30,7 +30,7 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
   return outcome("delivered", row);
 }
 
-/** Follows a run that continued as new; nobody is there when its end was purged. */
+/** Follows a run that continued as new; undefined if the last run of its chain was purged. */
 function addressee(state: MemoryState, to: RunRef): RunRecord | undefined {
   const row = findRun(state, to);
   if (row?.continuedAs == null) return row;
@@ -43,7 +43,7 @@ function outcome(kind: DeliverOutcome["outcome"], row: RunRecord): DeliverOutcom
   return { outcome: kind, runId: row.runId, status: row.status };
 }
 
-/** The counter and the message's number are one act: the holder compares the counter when it lets the run go. */
+/** The counter and the message's number change together: the store compares the counter when the holder suspends the run. */
 export function appendMessage(state: MemoryState, row: RunRecord, message: CarriedMessage, now: number): void {
   row.delivered += 1;
   const { kind, name, messageId, payload } = message;

@@ -14,7 +14,7 @@ export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
 export type VersionState = { -readonly [K in keyof VersionRow]: VersionRow[K] };
 export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
 
-/** Everything the memory store knows. Each transition is a synchronous function over it, and so atomic. */
+/** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
 export interface MemoryState {
   readonly runs: Map<string, RunRecord>;
   /** namespace + id → runIds, oldest first. */
@@ -26,7 +26,7 @@ export interface MemoryState {
   readonly workers: Map<string, WorkerState>;
   /** By namespace, workflow and version. */
   readonly versions: Map<string, VersionState>;
-  /** Runs with a due time, so that a claim does not look at every run there ever was. */
+  /** Runs with a due time, so that a claim does not scan every run. */
   readonly queued: Set<string>;
   readonly held: Map<string, Set<string>>;
   /** Open runs with a deadline. */
@@ -119,7 +119,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   addTo(state.byId, idKey(row.namespace, row.id), row.runId);
   setAvailable(state, row, firstDueTime(run, row.deadlineAt, now), now);
-  // Whoever holds a run knows when it is due again; of a new one that begins later nobody knows.
+  // The holder of a run knows when it is due again; for a new run that begins later, no worker does.
   const at = row.availableAt as number;
   if (!isDue(at, now)) state.hints.push({ type: "due", namespace: row.namespace, queue: row.queue, at });
   return row;
@@ -174,7 +174,7 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
 }
 
-/** Ends a run from outside, and tells its holder. */
+/** Ends a run from outside, and notifies its holder. */
 export function terminate(state: MemoryState, row: RunRecord, error: ErrorRecord, now: number): void {
   const holder = row.heldBy;
   row.epoch += 1;
@@ -182,7 +182,7 @@ export function terminate(state: MemoryState, row: RunRecord, error: ErrorRecord
   if (holder !== null) state.hints.push({ type: "taken", runId: row.runId, workerId: holder });
 }
 
-/** 0 when there is none. */
+/** 0 if there is none. */
 export function lastEventAt(state: MemoryState, runId: string): number {
   return state.events.get(runId)?.at(-1)?.at ?? 0;
 }

@@ -1,8 +1,8 @@
 /**
  * The in-memory store: the reference model of the store port, and the default in tests.
  *
- * Every call settles in a later macrotask, takes effect in a macrotask of its own, and can be made to fail before or
- * after taking effect. An engine that relied on a store that answers at once, or whose replies are never lost, fails here.
+ * Every call takes effect in a macrotask of its own, settles in a later one, and can be made to fail before or after taking
+ * effect. An engine that relies on immediate answers, or on replies that are never lost, fails here.
  */
 import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -22,17 +22,17 @@ import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from 
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
 
-/** Called twice for every call; an error that it returns is what the caller sees. */
+/** Called twice for every call; if it returns an error, the caller sees that. */
 export type StoreFault = (moment: "before" | "after", method: StoreMethod, params: unknown) => Error | undefined;
 
 /** Options of `MemoryStore`, for tests that drive a store directly. */
 export interface MemoryStoreOptions {
-  /** Where the store takes the time from. */
+  /** The store's source of time. */
   readonly clock: Clock;
-  /** Whom the store tells that something is due. */
+  /** Where the store sends its hints. */
   readonly notifier: Notifier;
   /**
-   * Lets calls of the store fail on purpose.
+   * Makes calls of the store fail on purpose.
    * @defaultValue no call fails
    */
   readonly fault?: StoreFault;
@@ -44,7 +44,7 @@ const CAPABILITIES: port.StoreCapabilities = {
 
 /** The store of the test engine and of `connect("memory:")`. */
 export class MemoryStore implements port.Store {
-  /** How often each method was called: what a database would see as statements. */
+  /** How many times each method was called: what a database would see as statements. */
   readonly calls: Partial<Record<StoreMethod, number>> = {};
   /** @internal */
   readonly state: MemoryState = emptyState();

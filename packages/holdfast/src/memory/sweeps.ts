@@ -40,7 +40,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
   return result;
 }
 
-/** The run of an offline worker becomes due again, unless it has proved to be what kills workers. */
+/** The run of an offline worker becomes due again, unless it has proved to kill workers. */
 function takeBack(
   state: MemoryState,
   row: RunRecord,

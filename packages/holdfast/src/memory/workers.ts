@@ -74,7 +74,7 @@ export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams,
   return { released };
 }
 
-/** Epoch + 1, so that whoever held it finds out at the next write. */
+/** Epoch + 1, so that the former holder is fenced off at its next write. */
 export function giveBack(state: MemoryState, row: RunRecord, now: number): void {
   row.epoch += 1;
   letGo(state, row);

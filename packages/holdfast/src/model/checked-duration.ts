@@ -1,6 +1,6 @@
 /**
- * Durations that are written out in code, read by the compiler with the rules of `durationToMs`. A value that is merely a
- * `string` cannot be read before it is there; it is accepted, and checked when it is used.
+ * Durations that are literals in code, checked by the compiler with the rules of `durationToMs`. The value of a plain
+ * `string` is not known at compile time; it is accepted, and checked when it is used.
  */
 import type { DurationParts } from "./duration.ts";
 
@@ -61,7 +61,7 @@ type IsDurationText<S extends string, Seen = never> = S extends ""
 /** `string` and patterns such as `${number}s` have values that are not known yet. */
 type IsOpen<S extends string> = Record<never, never> extends Record<S, 1> ? true : false;
 
-/** The texts that are no durations. */
+/** The texts that are not durations. */
 type Faulty<S extends string> = S extends unknown
   ? IsOpen<S> extends true
     ? never
@@ -70,12 +70,12 @@ type Faulty<S extends string> = S extends unknown
       : S
   : never;
 
-/** Stands in the type of a faulty text, for the compiler to mention. */
+/** Appears in the type of a faulty text, for the compiler to mention. */
 type Fault<S extends string> = `${S} is not a duration: write "30s", "2h 30m", "1 day" or { minutes: 5 }`;
 
 /**
- * A `Duration` whose text, where the compiler knows it, must be one: `"30s"`, `"2h 30m"`, `"1 day"`, `{ minutes: 5 }`. `S` is
- * the union of all texts in one call. It is inferred through a template, which takes texts and nothing else.
+ * A `Duration` whose text, if the compiler knows it, must be valid: `"30s"`, `"2h 30m"`, `"1 day"`, `{ minutes: 5 }`. `S` is
+ * the union of all texts in one call. It is inferred through a template, which accepts only texts.
  */
 export type CheckedDuration<S extends string = string> =
   | ([Faulty<S>] extends [never] ? string : Exclude<`${S}`, Faulty<S>> | Fault<Faulty<S>>)

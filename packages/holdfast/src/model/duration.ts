@@ -50,13 +50,13 @@ const PRINTED_UNITS = [
   ["ms", UNIT_MS.milliseconds],
 ] as const;
 
-/** Whole milliseconds, rounded up; undefined when the duration cannot be read, is negative or exceeds 100 years. */
+/** Whole milliseconds, rounded up; undefined if the duration is not valid, is negative or exceeds 100 years. */
 export function durationToMs(d: Duration): number | undefined {
   const ms = totalMs(d);
   return ms === undefined || ms > DURATION_MS_MAX ? undefined : ms;
 }
 
-/** Whether it can be read, but exceeds 100 years. */
+/** Whether it is valid, but exceeds 100 years. */
 export function isTooLong(d: Duration): boolean {
   return (totalMs(d) ?? 0) > DURATION_MS_MAX;
 }
@@ -93,7 +93,7 @@ function partsOfText(text: string): Map<Unit, number> | undefined {
     const match = COMPONENT.exec(text);
     if (match === null) return undefined;
     const unit = unitNamed(match[2] ?? "");
-    // The same unit twice ("1h 1h") is a slip of the pen more often than a sum.
+    // The same unit twice ("1h 1h") is more often a typo than a sum.
     if (unit === undefined || parts.has(unit)) return undefined;
     parts.set(unit, Number(match[1]));
     position = COMPONENT.lastIndex;
@@ -118,7 +118,7 @@ function partsOfObject(value: unknown): Map<Unit, number> | undefined {
   return parts;
 }
 
-/** Rounds up, but not over the noise of a floating-point product: 0.07 minutes is 4200 ms, not 4201. */
+/** Rounds up, but ignores the noise of a floating-point product: 0.07 minutes is 4200 ms, not 4201. */
 function roundUp(ms: number): number {
   const nearest = Math.round(ms);
   return Math.abs(ms - nearest) <= nearest * 8 * Number.EPSILON ? nearest : Math.ceil(ms);

@@ -1,6 +1,6 @@
 /**
- * What went wrong, as far as a retry rule cares. Ten kinds, the retryable ones first. Where in Holdfast an error
- * arose is another question, answered by its `code`.
+ * What went wrong, as far as a retry rule cares. Ten kinds, the retryable ones first. Where in Holdfast an error arose is a
+ * separate question, answered by its `code`.
  */
 export const ERROR_KINDS = [
   "NetworkError",
@@ -15,7 +15,7 @@ export const ERROR_KINDS = [
   "Unknown",
 ] as const;
 
-/** What sort of failure an error stands for: what retry rules go by. */
+/** What kind of failure an error represents: what retry rules go by. */
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
 const KINDS: ReadonlySet<unknown> = new Set(ERROR_KINDS);
@@ -31,7 +31,7 @@ export function isErrorKind(value: unknown): value is ErrorKind {
   return KINDS.has(value);
 }
 
-/** Whether an error of this kind is known to pass by itself. `Unknown` is not: nothing is known about it. */
+/** Whether errors of this kind are known to pass by themselves. `Unknown` is not: nothing is known about it. */
 export function isRetryableKind(kind: ErrorKind): boolean {
   return RETRYABLE.has(kind);
 }

@@ -1,8 +1,8 @@
 import type { ErrorKind } from "./error-kind.ts";
 
 /**
- * An error as history keeps it: plain JSON, bounded in size, cleaned of credentials. When it happened is the time of
- * the event that carries it.
+ * An error as history stores it: plain JSON, bounded in size, without credentials. When it happened is the time of the event
+ * that carries it.
  */
 export interface ErrorRecord {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface ErrorRecord {
   /** The error's own code: one of Holdfast's, or a foreign one such as `ECONNRESET` or `23505`. */
   readonly code?: string;
   readonly stack?: string;
-  /** How often the op had been executed when it was given up. */
+  /** How many attempts the op had when it was given up. */
   readonly attempts?: number;
   /** The op that failed. */
   readonly op?: string;

@@ -2,11 +2,11 @@ import type { ErrorRecord } from "./error-record.ts";
 import type { Payload } from "./payload.ts";
 
 export interface EventMeta {
-  /** Which execution of the op this is about, counted from 1; absent means 1. */
+  /** Which attempt of the op this is about, counted from 1; absent means 1. */
   readonly attempt?: number;
   /**
-   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of an
-   * attempt that is how long it took; a start that is written down late says how late.
+   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of
+   * an attempt that is how long it took; for a start that is recorded late, how late.
    */
   readonly ms?: number;
   readonly error?: ErrorRecord;
@@ -16,23 +16,27 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
-  /** Where the run's randomness comes from (`run_started`). */
+  /** The seed of the run's randomness (`run_started`). */
   readonly seed?: string;
-  /** Which run it is (`run_started`): what `ctx.info` says of it, so that a saved history can be replayed elsewhere. */
+  /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
   readonly run?: RunIdentity;
-  /** Code has come to rest in this run (`run_started`): its first turn is over, though no event may tell of it. */
+  /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
   /** Free text: why (`cancel_requested`). */
   readonly reason?: string;
-  /** The run has ended with this, and its code was never called (`cancel_requested`, `deadline_reached`). */
+  /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
   readonly neverCalled?: true;
   /** The search attributes that were set. */
   readonly attributes?: Attributes;
-  /** The attempt was cut off (crash, or it did not stop in time): nobody knows whether it took effect. */
+  /** The attempt was cut off (crash, or it did not stop in time): whether it took effect is unknown. */
   readonly unknown?: boolean;
-  /** No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`). */
+  /**
+   * No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`).
+   */
   readonly neverBegan?: true;
-  /** Ops whose failure is forgotten, so that they are tried again (`run_retried`). */
+  /** Nobody waited for the step any more when it ended: its branch or its run was given up (`step_failed`). */
+  readonly withdrawn?: true;
+  /** Ops whose failure is forgotten, so that they are retried (`run_retried`). */
   readonly forgets?: readonly string[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
@@ -61,37 +65,37 @@ export type EventCategory =
 
 /**
  * How an event came to be, and so how replay treats it:
- * - `delivered`: it was handed to the workflow code, which ran until it had nothing left to do (a turn);
- * - `command`: workflow code asked for it during a turn, so it stands right behind the event of that turn;
- * - `note`: the engine wrote it down about an op; workflow code never saw it;
- * - `row`: it has no row of its own. The start and the end of a run are its run row.
+ * - `delivered`: it was delivered to the workflow code, which ran until it had nothing left to do (a turn);
+ * - `command`: workflow code asked for it during a turn, so it follows directly after the event of that turn;
+ * - `note`: the engine recorded it about an op; workflow code never saw it;
+ * - `row`: it is not stored separately. The start and the end of a run are its run row.
  */
 export type EventRole = "delivered" | "command" | "note" | "row";
 
-/** What `steps()` may say of an op because of an event. */
+/** What `steps()` may report of an op because of an event. */
 export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed";
 
 interface EventRow {
   readonly type: string;
   readonly category: EventCategory;
   readonly role: EventRole;
-  /** What its `op` names; null where it concerns the run as a whole. */
+  /** What its `op` names; null if it concerns the run as a whole. */
   readonly op: "op" | "signal" | "patch" | null;
-  /** What its payload is; null where it has none. */
+  /** What its payload is; null if it has none. */
   readonly payload: string | null;
-  /** The fields of its meta that may be there. */
+  /** The meta fields that it may have. */
   readonly meta: readonly (keyof EventMeta)[];
   /** A command that may come and go between versions of the code without changing what the code does. */
   readonly lenient?: true;
-  /** What `steps()` says of the op after it; absent where it says nothing of an op. */
+  /** What `steps()` reports of the op after it; absent if it is not about an op. */
   readonly shows?: ShownStatus;
   /** Who writes it, and when. */
   readonly writtenBy: string;
 }
 
 /**
- * What may stand in a history: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it. No
- * type exists that nothing writes. Stores keep a type as its position in this table, so the table only grows, at its end.
+ * What a history may contain: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it.
+ * Every type is written by something. Stores keep a type as its position in this table, so the table only grows, at its end.
  */
 export const EVENT_TABLE = [
   {
@@ -110,7 +114,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: "the output",
     meta: [],
-    writtenBy: "the run row: the function has returned",
+    writtenBy: "the run row: the function returned",
   },
   {
     type: "run_failed",
@@ -119,7 +123,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: null,
     meta: ["error"],
-    writtenBy: "the run row: the function has thrown, and what was to be undone is",
+    writtenBy: "the run row: the function threw, and compensation is done",
   },
   {
     type: "run_canceled",
@@ -128,7 +132,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: null,
     meta: ["error"],
-    writtenBy: "the run row: the function has ended with the cancellation that it was told",
+    writtenBy: "the run row: the function ended with the cancellation that it received",
   },
   {
     type: "run_terminated",
@@ -146,7 +150,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: null,
     meta: ["error"],
-    writtenBy: "the run row: the run has ended after its deadline",
+    writtenBy: "the run row: the run ended after its deadline",
   },
   {
     type: "run_continued",
@@ -175,7 +179,7 @@ export const EVENT_TABLE = [
     payload: null,
     meta: ["attempt", "ms", "error", "retryAt"],
     shows: "retrying",
-    writtenBy: "the step board: an attempt has failed, and there will be another",
+    writtenBy: "the step board: an attempt failed, and another will follow",
   },
   {
     type: "step_completed",
@@ -185,7 +189,7 @@ export const EVENT_TABLE = [
     payload: "the result",
     meta: ["attempt", "ms", "messageId"],
     shows: "completed",
-    writtenBy: "the step board; for a transaction step the message that was written with it",
+    writtenBy: "the step board; for a transaction step, the result message that committed with it",
   },
   {
     type: "step_failed",
@@ -193,9 +197,9 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: "op",
     payload: null,
-    meta: ["attempt", "ms", "error", "unknown", "neverBegan"],
+    meta: ["attempt", "ms", "error", "unknown", "neverBegan", "withdrawn"],
     shows: "failed",
-    writtenBy: "the step board: no attempt is left, or nobody waits for the step any more and it may have to be undone",
+    writtenBy: "the step board: no attempt is left, or the step is no longer awaited and may have to be undone",
   },
   {
     type: "timer_created",
@@ -243,7 +247,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: null,
     meta: ["neverCalled"],
-    writtenBy: "the executor: the `timeout` of the run is over",
+    writtenBy: "the executor: the `timeout` of the run has passed",
   },
   {
     type: "side_effect",
@@ -293,7 +297,7 @@ export const EVENT_TABLE = [
     meta: [],
     lenient: true,
     writtenBy:
-      "workflow code: `ctx.retired` in a turn that was not finished before, or where an earlier code had the op in flight",
+      "workflow code: `ctx.retired` in a turn that was not finished before, or where earlier code had the op in flight",
   },
 ] as const satisfies readonly EventRow[];
 
@@ -306,15 +310,15 @@ export const EVENT_TYPES: readonly EventType[] = EVENT_TABLE.map(({ type }) => t
 export interface HistoryEvent {
   readonly seq: number;
   readonly type: EventType;
-  /** Op id, signal name or patch id; null where the event concerns the run as a whole. */
+  /** Op id, signal name or patch id; null if the event concerns the run as a whole. */
   readonly op: string | null;
-  /** Milliseconds since the epoch, never earlier than the event before. */
+  /** Milliseconds since the epoch, never earlier than the previous event. */
   readonly at: number;
   readonly payload?: Payload;
   readonly meta?: EventMeta;
 }
 
-/** An event that has not been given its place yet. */
+/** An event that does not have its place yet. */
 export type EventDraft = Omit<HistoryEvent, "seq" | "at">;
 
 /** What a search attribute may be. */
@@ -322,7 +326,7 @@ export type AttributeValue = string | number | boolean | null;
 /** Search attributes, by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
-// One lookup each: these are asked for every event.
+// One lookup each: these are called for every event.
 const CATEGORIES = byType(({ category }) => category);
 const ROLES = byType(({ role }) => role);
 const MESSAGES = byType(({ role, op }) => role === "delivered" && op !== "op");
@@ -347,7 +351,7 @@ export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): bo
   return type === "step_failed" && meta?.error?.code === "step_crashed";
 }
 
-/** What `steps()` says of an op after such an event; undefined where the event is none of an op's. */
+/** What `steps()` reports of an op after such an event; undefined if the event is not about an op. */
 export function shownStatus(type: EventType): ShownStatus | undefined {
   return SHOWN[type];
 }

@@ -12,8 +12,8 @@ export function formatUuid(bytes: Uint8Array, version: number): string {
 }
 
 /**
- * The id of a new run: a UUID of version 7 whose last three hexadecimal digits are the bucket of the run. Without an id of the
- * user's own they are random: the run id is the id then, and says its bucket by itself.
+ * The id of a new run: a UUID of version 7 whose last three hexadecimal digits are the bucket of the run. If the user gives
+ * no id they are random: the run id is then the id, and contains its own bucket.
  */
 export function newRunId(namespace: string, id: string | undefined, nowMs: number, random: Uint8Array): string {
   printV7(nowMs, random);
@@ -24,9 +24,9 @@ export function newRunId(namespace: string, id: string | undefined, nowMs: numbe
 export const BUCKETS = 4_096;
 
 /**
- * The bucket of all runs of an id, by which a store may divide its data: the last three digits of an id that is a UUID, else a
- * hash. It is written into run ids for good: it never changes. FNV-1a of the UTF-8 bytes of namespace, line feed and id, 32 bits
- * folded to 12.
+ * The bucket of all runs of an id, by which a store may divide its data: the last three digits if the id is a UUID,
+ * otherwise a hash. It is part of stored run ids, so it never changes. FNV-1a of the UTF-8 bytes of namespace, line feed and
+ * id, 32 bits folded to 12.
  */
 export function bucketOf(namespace: string, id: string): number {
   if (isUuid(id)) return Number.parseInt(id.slice(-3), 16);
@@ -59,7 +59,7 @@ function fnv1a(start: number, text: string): number {
   return hash;
 }
 
-// The characters of the UUID that is being printed. Pieces of text put together would be five times its size in garbage.
+// The characters of the UUID that is being printed. Concatenated strings would leave five times its size in garbage.
 const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const characters = Array.from("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", (character) => character.charCodeAt(0));
@@ -79,7 +79,7 @@ function print(position: number, byte: number): void {
   characters[place + 1] = DIGITS[byte & 0x0f] as number;
 }
 
-/** What comes behind the first six bytes. */
+/** What follows the first six bytes. */
 function printRest(bytes: Uint8Array, version: number): void {
   for (let i = 7; i < 16; i++) print(i, bytes[i] ?? 0);
   print(6, ((bytes[6] ?? 0) & 0x0f) | (version << 4));
@@ -95,10 +95,10 @@ function printed(): string {
   return String.fromCharCode(...characters);
 }
 
-/** The op of a receive is called by its signal, behind this. */
+/** The op of a receive is named after its signal, with this prefix. */
 export const RECEIVE_PREFIX = "receive:";
 
-/** That of a compensation, by what it undoes. */
+/** The op of a compensation is named after what it undoes, with this prefix. */
 export const COMPENSATE_PREFIX = "compensate:";
 
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
@@ -106,25 +106,25 @@ export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
 }
 
-/** A key that stays the same for every attempt of one op of one run, on whichever worker. */
+/** A key that stays the same for every attempt of one op of one run, on any worker. */
 export function idempotencyKey(runId: string, op: string): string {
   return `${runId}:${op}`;
 }
 
-/** The message that carries the outcome of a transaction step. No caller can make such an id: theirs have no tabs. */
+/** The id of a transaction step's result message. No caller can make such an id: theirs have no tabs. */
 export function outcomeMessageId(runId: string, op: string): string {
   return `${runId}\t${op}`;
 }
 
 /**
- * A signal that the caller has given an id: the id counts among the signals of that name. Neither has tabs, and with one at its
- * front this is no id of an outcome.
+ * A signal with an id from the caller: the id is unique among the signals of that name. Neither contains tabs, and the
+ * leading tab distinguishes this from the id of a result message.
  */
 export function signalMessageId(name: string, id: string): string {
   return `\t${name}\t${id}`;
 }
 
-/** The id as the caller has given it, of whatever stands in the inbox or in history. */
+/** The id as the caller gave it, from an id in the inbox or in history. */
 export function givenMessageId(messageId: string): string {
   return messageId.startsWith("\t") ? messageId.slice(messageId.lastIndexOf("\t") + 1) : messageId;
 }

@@ -1,4 +1,4 @@
-/** Limits that an application may set; docs/limits.md lists all that there are. */
+/** Limits that an application may set; docs/limits.md lists all limits. */
 export interface Limits {
   /**
    * A larger payload (input, output, result, signal) is reported.
@@ -11,12 +11,12 @@ export interface Limits {
    */
   readonly payloadMaxBytes: number;
   /**
-   * Ops that one run may ask for; beyond it should continue as new.
+   * Ops that one run may ask for; a run that needs more should continue as new.
    * @defaultValue `50000`
    */
   readonly opsMax: number;
   /**
-   * Messages that may wait for a run that has not taken them in.
+   * Messages that may wait in the inbox of a run.
    * @defaultValue `10000`
    */
   readonly inboxMax: number;

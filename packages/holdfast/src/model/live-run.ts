@@ -1,16 +1,19 @@
-/** What a worker of this process knows of a run that it holds, beyond what is in the store. Nothing in it depends on what is not durable. */
+/**
+ * What a worker of this process knows of a run that it holds, beyond what is in the store. None of it depends on events that
+ * are not durable.
+ */
 export interface LiveRun {
-  /** Attempts that are under way. */
+  /** Attempts in progress. */
   readonly running: readonly LiveStep[];
-  /** The most executions that a step may have, for those that the code waits for. */
+  /** The maximum number of attempts of each step that the code waits for. */
   readonly attemptsMax: ReadonlyMap<string, number>;
-  /** Ids of the ops that the code waits for; null while there is something that is not in the store yet. */
+  /** Ids of the ops that the code waits for; null while something is not in the store yet. */
   readonly pending: ReadonlySet<string> | null;
   /** The last event that is in the store. */
   readonly durableSeq: number;
 }
 
-/** One attempt that is under way. */
+/** One attempt in progress. */
 export interface LiveStep {
   readonly op: string;
   readonly attempt: number;

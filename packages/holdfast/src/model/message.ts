@@ -1,9 +1,11 @@
 import type { Payload } from "./payload.ts";
 
-/** `outcome`: what a transaction step of the run has come to, committed together with what it did. */
+/** `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. */
 export type MessageKind = "signal" | "cancel" | "outcome";
 
-/** Something from outside for a run. The world writes the inbox; only the holder of the run moves it into history. */
+/**
+ * Something from outside for a run. Anyone may write to the inbox; only the holder of the run moves messages into history.
+ */
 export interface Message {
   readonly runId: string;
   /** 1, 2, 3… per run, in the order of delivery. */
@@ -11,7 +13,7 @@ export interface Message {
   readonly kind: MessageKind;
   /** Signal name; empty for kinds that need none. */
   readonly name: string;
-  /** Made by the sender: delivering the same id twice is one message. */
+  /** Made by the sender: the same id delivered twice is one message. */
   readonly messageId: string;
   readonly payload: Payload;
   /** Store time of the delivery. */

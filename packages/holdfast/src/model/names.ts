@@ -8,10 +8,10 @@ export const REASON_LENGTH_MAX = 4_000;
 // Control characters, and lone surrogates: PostgreSQL refuses both in text, so they are refused before anything is written.
 const FORBIDDEN = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const UNSTORABLE = /\u0000|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-// `charge#2` is how the second `charge` of a run is called; a name of that form would collide with it.
+// The second `charge` of a run is named `charge#2`; a name of that form would collide with it.
 const OCCURRENCE_SUFFIX = /#\d+$/;
 
-/** Says what is wrong with a name, or undefined when it may be used. */
+/** What is wrong with a name, or undefined if it is valid. */
 export function nameFault(name: unknown): string | undefined {
   const fault = textFault(name, NAME_LENGTH_MAX);
   if (fault !== undefined) return fault;
@@ -19,12 +19,12 @@ export function nameFault(name: unknown): string | undefined {
   return undefined;
 }
 
-/** Says what is wrong with an id given by a caller, or undefined when it may be used. */
+/** What is wrong with an id given by a caller, or undefined if it is valid. */
 export function idFault(id: unknown): string | undefined {
   return textFault(id, ID_LENGTH_MAX);
 }
 
-/** Says why not every store can keep this text, or undefined when all can. Other than in a name, lines may break. */
+/** Why not every store can keep this text, or undefined if all can. Unlike a name, it may contain line breaks. */
 export function valueFault(text: string): string | undefined {
   return UNSTORABLE.test(text) ? "contains a NUL or half of a surrogate pair" : undefined;
 }

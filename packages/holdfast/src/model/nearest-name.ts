@@ -1,4 +1,4 @@
-/** Longer texts are no slip of the pen, and comparing them would cost time. */
+/** Longer texts are not typos, and comparing them would cost time. */
 const LENGTH_MAX = 40;
 
 /** The name that was probably meant: the one that differs in the fewest letters, if these are few. */

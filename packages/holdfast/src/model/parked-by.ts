@@ -1,11 +1,11 @@
 /**
  * Which code has parked a run since the run last made progress: identities of code (32 hexadecimal digits each), the latest
- * first, separated by blanks; null when no code can help, or the run was not parked. The text is also the key by which a
- * store finds runs that other code has parked: what the code itself parked last begins with its identity.
+ * first, separated by blanks; null if no code can help, or the run was not parked. The text is also the key by which a store
+ * finds runs that other code has parked: what the code itself parked last begins with its identity.
  */
 export type ParkedBy = string | null;
 
-/** What is kept of a longer list: so many deployments without any progress need a person. */
+/** The maximum length of the list: this many deployments without any progress need a person. */
 export const PARKERS_MAX = 8;
 
 /** The list with this code in front. */
@@ -14,7 +14,10 @@ export function withParker(parkedBy: ParkedBy, code: string): string {
   return [code, ...others].slice(0, PARKERS_MAX).join(" ");
 }
 
-/** Code takes up a run only if it has not parked it itself: so two versions that live side by side cannot pass it on for ever. */
+/**
+ * Code takes up a run only if it has not parked it itself: so two versions that live side by side cannot pass it back and
+ * forth forever.
+ */
 export function mayTakeUp(parkedBy: ParkedBy, code: string): boolean {
   return parkedBy !== null && !parkedBy.includes(code);
 }

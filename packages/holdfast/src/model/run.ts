@@ -6,18 +6,18 @@ export const OPEN_STATUSES = ["pending", "running", "sleeping", "waiting", "comp
 export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
 export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
 
-/** Where a run stands that has not ended. */
+/** The status of a run that has not ended. */
 export type OpenStatus = (typeof OPEN_STATUSES)[number];
-/** How a run has ended. */
+/** How a run ended. */
 export type ClosedStatus = (typeof CLOSED_STATUSES)[number];
-/** Where a run stands. */
+/** The status of a run. */
 export type RunStatus = OpenStatus | ClosedStatus;
 
 export function isClosed(status: RunStatus): status is ClosedStatus {
   return (CLOSED_STATUSES as readonly string[]).includes(status);
 }
 
-/** How many of the ops that a suspended run waits for its row names. */
+/** How many of the ops that a suspended run waits for are named in its row. */
 export const WAITING_FOR_MAX = 20;
 
 export type CompensationOutcome = "compensated" | "compensation_failed";
@@ -25,7 +25,7 @@ export type CompensationOutcome = "compensated" | "compensation_failed";
 /** What is fixed when a run is created. */
 export interface NewRun {
   readonly namespace: string;
-  /** Made by the caller, so that a repeated start is recognised. */
+  /** Made by the caller, so that a repeated start is recognized. */
   readonly runId: string;
   /** The id that users know it by; several runs of one id follow each other, at most one is open. */
   readonly id: string;
@@ -45,11 +45,11 @@ export interface NewRun {
   readonly timeoutMs?: number;
 }
 
-/** The least and the greatest priority; larger is sooner. */
+/** The lowest and the highest priority; larger is sooner. */
 export const PRIORITY_MIN = -9;
 export const PRIORITY_MAX = 9;
 
-/** What a run was given and what came of it: apart from the row, so that polling and listing move no payloads. */
+/** A run's input and results: separate from the row, so that polling and listing move no payloads. */
 export interface RunData {
   readonly input: Payload;
   readonly output: Payload | null;
@@ -77,7 +77,7 @@ export interface RunRow {
   /** +1 at every flush that touches the run: the other half of the fence. */
   readonly commit: number;
   readonly heldBy: string | null;
-  /** Which claim call took it; lets a claim whose reply was lost be read again. */
+  /** Which claim took it; lets a claim whose reply was lost be read again. */
   readonly claimId: string | null;
   /** The one timestamp that makes a run claimable; null while nothing is due or while it is held. */
   readonly availableAt: number | null;
@@ -99,15 +99,17 @@ export interface RunRow {
   readonly endedAt: number | null;
   readonly deadlineAt: number | null;
   readonly attributes: Attributes;
-  /** Ids of the ops a suspended run waits for, for people to read. */
+  /** Ids of the ops that a suspended run waits for, for display. */
   readonly waitingFor: readonly string[];
-  /** What became of the compensations, if there were any to run. */
+  /** How the compensations ended, if there were any. */
   readonly compensation: CompensationOutcome | null;
   readonly continuedFrom: string | null;
   readonly continuedAs: string | null;
 }
 
-/** A row with its data, field by field: a spread of so many makes an object that is slow to make and slow to read. */
+/**
+ * A row with its data, field by field: a spread of so many fields makes an object that is slow to create and slow to read.
+ */
 export function runOf(row: RunRow, { input, output, error }: RunData): Run {
   return {
     namespace: row.namespace,
@@ -148,8 +150,8 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
 }
 
 /**
- * When something happens to a run, by a clock that may have been set back: not before it has started, nor before its last event.
- * `lastEventAt` is 0 when it has none.
+ * When something happens to a run, by a clock that may have been set back: not before it started, nor before its last event.
+ * `lastEventAt` is 0 if it has none.
  */
 export function timeInHistory(
   { createdAt, startedAt }: Pick<RunRow, "createdAt" | "startedAt">,
@@ -176,7 +178,7 @@ export function startEvent(run: Run): HistoryEvent {
   };
 }
 
-/** The last event of a closed run is the run row as well. */
+/** The last event of a closed run is also the run row. */
 export function endEvent(run: Run): HistoryEvent | undefined {
   if (!isClosed(run.status)) return undefined;
   return {

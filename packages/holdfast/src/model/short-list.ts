@@ -1,6 +1,6 @@
 /**
- * The list with the item at its end. Most lists of a run have one entry at a time: `push` onto an empty list makes room for
- * seventeen, and that several times per step.
+ * The list with the item at its end. Most lists of a run have one entry at a time: `push` onto an empty list allocates room
+ * for seventeen, several times per step.
  */
 export function appended<T>(list: readonly T[], item: T): T[] {
   if (list.length === 0) return [item];
@@ -8,5 +8,5 @@ export function appended<T>(list: readonly T[], item: T): T[] {
   return list as T[];
 }
 
-/** What a list that is only ever `appended` to is when it is empty: nobody can tell it from one of its own. */
+/** The shared empty list, for lists that are only ever `appended` to: it cannot be told from a separate one. */
 export const NONE: readonly never[] = [];

@@ -1,8 +1,8 @@
 /**
- * What becomes of a type on its way through the codec: the result of a step, the output of a run and the payload of a signal
- * are what was stored, not the object that the function returned. Fields stay; methods, private members and subclasses of
- * binary views do not. The types follow codec/json-codec.ts. That refuses instances of classes without `toJSON`, which types
- * cannot tell from plain objects.
+ * What the codec makes of a type: the result of a step, the output of a run and the payload of a signal are what was stored,
+ * not the object that the function returned. Fields stay; methods, private members and subclasses of binary views do not.
+ * The types follow codec/json-codec.ts. The codec refuses instances of classes without `toJSON`, which types cannot tell
+ * from plain objects.
  */
 
 /** Stored and read back as they are. */
@@ -20,7 +20,7 @@ type Leaf =
   | URL
   | ArrayBuffer;
 
-/** The codec refuses them, and nothing of theirs comes back. */
+/** The codec refuses them, and nothing of them comes back. */
 type Refused =
   | ((...args: never[]) => unknown)
   | (abstract new (
@@ -30,8 +30,8 @@ type Refused =
   | PromiseLike<unknown>;
 
 /**
- * Views on bytes come back with memory of their own and without what a subclass has added: a Buffer as a Uint8Array. By what
- * `of` returns: whether these types have a parameter depends on the version of TypeScript.
+ * Views on bytes come back with their own memory and without what a subclass has added: a Buffer as a Uint8Array. Derived
+ * from what `of` returns: whether these types have a parameter depends on the version of TypeScript.
  */
 interface Views {
   Uint8Array: ReturnType<typeof Uint8Array.of>;
@@ -117,7 +117,7 @@ type ReducedList<T extends readonly unknown[]> = number extends T["length"]
 type StoredFields<T> = { [K in keyof T as T[K] extends Refused ? never : K]: Reduced<T[K]> };
 
 /**
- * `T` as it comes back from the store: `T` itself where nothing is lost, otherwise its fields without methods. Instances of
+ * `T` as it comes back from the store: `T` itself if nothing is lost, otherwise its fields without methods. Instances of
  * classes come back as what their `toJSON` returns; those without one are refused when they are stored.
  */
 export type Stored<T> = [Marked<T>] extends [T] ? T : Reduced<T>;
@@ -125,7 +125,12 @@ export type Stored<T> = [Marked<T>] extends [T] ? T : Reduced<T>;
 type Fit<T> = [Marked<T>] extends [T] ? true : never;
 
 /**
- * `never` when `T` loses something in the store, otherwise `unknown`. Beside a parameter it chooses the overload that gives
- * back `T` itself; the compiler also chooses that one where `T` is a type parameter, so that helpers can be generic.
+ * `never` if `T` loses something in the store, otherwise `unknown`. Beside a parameter it selects the overload that returns
+ * `T` itself; the compiler also selects that one if `T` is a type parameter, so that helpers can be generic.
  */
 export type Whole<T> = [Fit<T>] extends [never] ? never : unknown;
+
+/** What a function that returns `T` must be besides a function: nothing, or, if `T` is a promise, something it is not. */
+export type Synchronous<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
+  ? unknown
+  : "this function is asynchronous: use ctx.step for work that takes time";

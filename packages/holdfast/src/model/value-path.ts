@@ -1,9 +1,9 @@
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** One step on the way to a part of a value. `{ text }` is printed as it is: `.get("id")` for an entry of a Map. */
+/** One step on the path to a part of a value. `{ text }` is printed as it is: `.get("id")` for an entry of a Map. */
 export type PathSegment = PropertyKey | { readonly text: string };
 
-/** The way to a part of a value, as one would write it in code: `items[3].price`, `headers["x-id"]`. */
+/** The path to a part of a value, as it would be written in code: `items[3].price`, `headers["x-id"]`. */
 export function formatPath(segments: readonly PathSegment[]): string {
   let path = "";
   for (const segment of segments) {

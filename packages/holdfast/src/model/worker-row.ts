@@ -1,4 +1,4 @@
-/** Where a worker stands. */
+/** The status of a worker. */
 export type WorkerStatus = "online" | "draining" | "offline";
 
 /** A worker as the store knows it. Once offline it stays offline: a heartbeat never revives a dead row. */
@@ -21,7 +21,7 @@ export interface WorkerRow {
   readonly leaseExpiresAt: number;
   /** When it went offline. */
   readonly stoppedAt: number | null;
-  /** Whether it went offline because its lease ran out, and not of its own accord. */
+  /** Whether it went offline because its lease expired, and not of its own accord. */
   readonly died: boolean;
 }
 
@@ -33,7 +33,7 @@ export function isAlive({ status, leaseExpiresAt }: WorkerRow, now: number): boo
   return status !== "offline" && leaseExpiresAt > now;
 }
 
-/** Whether a heartbeat is missing: it may be dead, and its lease has yet to expire. */
+/** Whether a heartbeat is missing: it may be dead, but its lease has not expired yet. */
 export function isOverdue({ heartbeatAt, leaseMs }: WorkerRow, now: number): boolean {
   return now - heartbeatAt > leaseMs * OVERDUE_SHARE;
 }

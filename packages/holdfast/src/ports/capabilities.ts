@@ -7,7 +7,7 @@ export interface StoreCapabilities {
 
 /** Whether the application's own work can be part of a transaction of the store (`Store.transact`). */
 export interface TransactionCapability {
-  /** What the work is handed; null where there is no such thing. */
+  /** The kind of transaction that the work receives; null if there is none. */
   readonly kind: TransactionKind | null;
   /** For the error that refuses other work: the end of "but this client is connected to …", and what to do. */
   readonly words: string;

@@ -1,16 +1,16 @@
 export interface Timer {
   cancel(): void;
-  /** A process with nothing else to do does not wait for it. Absent where time does not keep processes alive. */
+  /** The timer no longer keeps the process alive. Absent if timers never do. */
   unref?(): void;
-  /** Takes `unref` back. */
+  /** Reverts `unref`. */
   ref?(): void;
 }
 
-/** The only source of time in the engine. The simulator and the tests put a virtual one in its place. */
+/** The only source of time in the engine. The simulator and the tests replace it with a virtual one. */
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds that never go back. Only differences mean anything. */
+  /** Milliseconds that never go back. Only differences are meaningful. */
   monotonic(): number;
   setTimer(delayMs: number, callback: () => void): Timer;
   /**

@@ -2,12 +2,12 @@
 export interface Environment {
   readonly host: string;
   readonly pid: number;
-  /** Ids under which workers of this process are signed on now. */
+  /** Ids under which workers of this process are registered now. */
   readonly workerIds: Set<string>;
   /** A name for one more worker of this process; the same at every start of the same program. */
   workerName(): string;
-  /** Whether no process of this machine has that id; false also when that cannot be told. */
+  /** Whether no process of this machine has that id; false also if that is unknown. */
   isGone(pid: number): boolean;
-  /** Changes whenever the file does, or a file of the same program that it imports; undefined when that cannot be told. */
+  /** Changes whenever the file does, or a file of the same program that it imports; undefined if that is unknown. */
   programDigest(file: string): string | undefined;
 }

@@ -2,7 +2,7 @@
 import type { HistoryEvent } from "../model/event.ts";
 
 export interface HistoryStore {
-  /** For each run asked for: events with seq > afterSeq, in order, without the start and the end. Read only. */
+  /** For each requested run: events with seq > afterSeq, in order, without the start and the end. Read only. */
   read(params: ReadHistoriesParams): Promise<readonly (readonly HistoryEvent[])[]>;
 }
 

@@ -6,15 +6,18 @@ import type { RunRef } from "./runs.ts";
 
 export interface InboxStore {
   /**
-   * Puts messages into inboxes and makes runs due that nobody holds and that are not parked. A run that has never been
-   * claimed keeps its start time when a signal comes; a cancel makes it due at once.
+   * Puts messages into inboxes, and makes runs due that are neither held nor parked. A run that has never been claimed keeps
+   * its start time when a signal comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
    * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
-   * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain is there.
+   * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain exists.
    */
   deliver(params: DeliverMessagesParams): Promise<DeliverMessagesResult>;
 
-  /** Messages with number > after, in order. The payload of a consumed one may be gone, unless it is an outcome. Read only. */
+  /**
+   * Messages with number > after, in order. The payload of a consumed one may be gone, unless it is a result message. Read
+   * only.
+   */
   read(params: ReadInboxParams): Promise<readonly Message[]>;
 }
 
@@ -28,7 +31,7 @@ export interface DeliverMessage {
 
 export interface DeliverMessagesParams {
   readonly messages: readonly DeliverMessage[];
-  /** Most messages of a run that may wait unconsumed. */
+  /** The maximum number of unconsumed messages of a run. */
   readonly inboxMax: number;
 }
 

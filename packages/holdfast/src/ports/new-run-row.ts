@@ -3,14 +3,14 @@ import type { StartRunsParams } from "./runs.ts";
 
 /** What a store has decided about a run that it has just created. */
 export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | "deadlineAt" | "availableAt"> {
-  /** Who holds it from the beginning, and since when. */
+  /** The worker that holds it from the beginning, and since when. */
   readonly holder: StartRunsParams["holdBy"];
   readonly now: number;
 }
 
 /**
- * The row of a run that has just been created, without reading it. Field by field: spreads of so many are slow, and this happens
- * once per start.
+ * The row of a run that has just been created, without reading it. Field by field: spreads of so many fields are slow, and
+ * this happens once per start.
  */
 export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
   const { version, createdAt, deadlineAt, availableAt, holder, now } = decisions;

@@ -1,19 +1,19 @@
 /**
- * A hint that something may be worth looking at. Hints may be lost, late or doubled: the store is the truth and the
- * sweep finds whatever no hint announced.
+ * A hint that something may be worth looking at. Hints may be lost, late or duplicated: the store is the source of truth,
+ * and the sweep finds what no hint announced.
  */
 export type Hint =
   /** Runs of this queue are due now, or from `at` on, by the store's clock. */
   | { readonly type: "due"; readonly namespace: string; readonly queue: string; readonly at?: number }
   /** A run that this worker holds has new messages. */
   | { readonly type: "inbox"; readonly runId: string; readonly workerId: string }
-  /** A run that this worker held was taken from it by an operator. */
+  /** An operator took a run from the worker that held it. */
   | { readonly type: "taken"; readonly runId: string; readonly workerId: string }
-  /** A run has ended or was parked: whoever waits for its result should look. */
+  /** A run has ended or was parked: callers that wait for its result should look. */
   | { readonly type: "ended"; readonly namespace: string; readonly runId: string };
 
 export interface Notifier {
-  /** Called by whoever has committed something; must not throw and must not block. */
+  /** Called after a commit; must not throw and must not block. */
   publish(hints: readonly Hint[]): void;
   /** Returns the function that ends the subscription. Listeners are called in a later macrotask. */
   subscribe(listener: (hint: Hint) => void): () => void;

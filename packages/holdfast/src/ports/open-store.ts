@@ -6,7 +6,7 @@ import type { Store } from "./store.ts";
 
 /** How a store's own schema is brought up to date. */
 export type MigrateMode =
-  /** Whoever comes first applies what is missing. */
+  /** The first client to connect applies what is missing. */
   | "auto"
   /** Nothing is changed; a schema that is not up to date is refused. For programs that may not alter tables. */
   | "check";
@@ -18,7 +18,7 @@ export type Durability =
   /** An answered commit survives a crash of the process; a power cut may take the last moments. Faster. */
   | "async";
 
-/** The options of `connect` that the store itself follows. */
+/** The options of `connect` that concern the store itself. */
 export interface StoreOptions {
   /**
    * Whether the store's tables are created and brought up to date (`"auto"`), or only checked (`"check"`).
@@ -43,26 +43,26 @@ export interface OpenStoreOptions extends StoreOptions {
   readonly log: Logger;
 }
 
-/** `store.close()` ends the notifier as well. */
+/** `store.close()` also ends the notifier. */
 export interface OpenedStore {
   readonly store: Store;
   readonly notifier: Notifier;
-  /** What it is and where, for people and without secrets: `PostgreSQL at db:5432/app as ann`. */
+  /** What and where it is, for people and without secrets: `PostgreSQL at db:5432/app as ann`. */
   readonly place?: string;
-  /** How long a call of it waits for an answer at most, where that is its own to set. */
+  /** The longest that one of its calls waits for an answer, if it sets that limit itself. */
   readonly callLimitMs?: number;
-  /** Calls of commitRuns that are worth having under way at once; 1 where the store makes one after the other anyway. */
+  /** How many concurrent `runs.commit` calls are worthwhile; 1 if the store executes them one after the other anyway. */
   readonly commitsInFlightMax?: number;
 }
 
 /** What an adapter package with a store exports as `openStore`. */
 export type OpenStore = (url: string, options: OpenStoreOptions) => Promise<OpenedStore>;
 
-/** A store that can be handed to `connect(url, { adapters: [sqlite()] })` instead of being found by its package's name. */
+/** A store that can be passed to `connect(url, { adapters: [sqlite()] })` instead of being found by its package's name. */
 export interface StoreAdapter {
   /** The package, for messages: `@holdfast/sqlite`. */
   readonly name: string;
-  /** The schemes of the URLs that it opens, in lower case and without the colon. */
+  /** The URL schemes that it opens, in lower case and without the colon. */
   readonly schemes: readonly string[];
   readonly openStore: OpenStore;
 }

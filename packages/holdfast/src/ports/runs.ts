@@ -1,4 +1,4 @@
-/** Runs: how they come to be, who holds them, how they move on and end. The promises of every call are in store.ts. */
+/** Runs: how they are created, who holds them, how they advance and end. The promises of every call are in store.ts. */
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
@@ -10,62 +10,66 @@ export interface RunStore {
    * Creates runs, or finds the runs that already have their ids.
    * Precondition: names and ids are valid. Atomic per run; `replace` ends the old run and creates the new one together.
    * Idempotence key: `runId`. A start with `hold` is claimed in the same step by `holdBy`, if that worker is of the run's
-   * namespace and not offline, and the run is due at once. A runId that a run of another namespace has is refused. The run is due at the later of `startAt` and the delay, but never after its deadline.
+   * namespace and not offline, and the run is due at once. A runId that belongs to a run of another namespace is refused.
+   * The run is due at the later of `startAt` and the delay, but never after its deadline.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
   /**
-   * Takes due runs for a worker: epoch + 1, held by it, `running` (or still `compensating`), `startedAt` set if it was null.
-   * Skips rows that somebody else has locked. Higher priority first, and within one workflow version and priority the
-   * longest due first. Precondition: the worker is of this namespace and not offline, else nothing is claimed and
-   * `live` is false.
-   * Idempotence key: `claimId`; with `again`, runs already taken under this id are returned instead of claiming more.
+   * Claims due runs for a worker: epoch + 1, held by it, `running` (or still `compensating`), `startedAt` set if it was
+   * null. Skips rows that another transaction has locked. Higher priority first, and within one workflow version and
+   * priority the longest due first. Precondition: the worker is of this namespace and not offline, otherwise nothing is
+   * claimed and `live` is false.
+   * Idempotence key: `claimId`; with `again`, runs already claimed under this id are returned instead of claiming more.
    */
   claim(params: ClaimRunsParams): Promise<ClaimRunsResult>;
 
   /**
-   * Appends events and moves runs on: the one way in which a holder writes.
-   * Precondition per run: the row carries exactly (epoch, commit) and is held by the worker that the commit names; the row then has commit + 1.
-   * A row that carries (epoch, commit + 1) has taken this very flush before and counts as written. Any other pair: `lost`,
-   * and nothing of that run is written now (an earlier try of a commit that let the run go may have been).
-   * When messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; and of a
-   * commit with `end` and `unlessBehind` nothing at all is written: `behind`, and the next commit has the same number.
-   * A later `availableAt` is never after the deadline; what is made due now is due now, here and everywhere.
+   * Appends events and advances runs: the only way in which a holder writes.
+   * Precondition per run: the row carries exactly (epoch, commit) and is held by the worker that the commit names; the row
+   * then has commit + 1.
+   * A row that carries (epoch, commit + 1) already contains this flush and counts as written. Any other pair: `lost`, and
+   * nothing of that run is written now (an earlier call with a commit that stopped holding the run may have been).
+   * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
+   * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
+   * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
    * Idempotence key: (runId, epoch, commit).
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
 
-  /** Gives runs back, due at once, without counting a death. Fenced by epoch; idempotent. */
+  /** Releases runs, due at once, without counting a death. Fenced by epoch; idempotent. */
   releaseIfHeld(params: ReleaseRunsParams): Promise<{ readonly released: number }>;
 
   /**
-   * Takes parked runs for a worker whose code may be able to go on with them: runs that were parked with a `code`, if the
-   * handler's code is none of those that have parked it since it last made progress. They are held as if claimed under
-   * `claimId`, with their error forgotten: `claim` with `again` gives them to the worker. Only runs of these queues and
-   * handlers, no suspects, at most `limit`; `more` says that some may be left. Progress, an operator's resume and a sweep that
-   * parks the run forget who parked it. Skips rows that somebody else has locked. Precondition: the worker is not offline, else
-   * nothing is taken and `live` is false; `limit` is at least 1. Atomic as a whole. Idempotence: none is needed, what was taken
-   * is no longer parked, and is found under `claimId`. No errors but those of every call.
+   * Takes up parked runs for a worker whose code may be able to continue them: runs that were parked with a `code`, if the
+   * handler's code is none of those that have parked the run since it last made progress. They are held as if claimed under
+   * `claimId`, with their error cleared: `claim` with `again` returns them to the worker. Only runs of these queues and
+   * handlers, no suspects, at most `limit`; `more` says that some may be left. Progress, an operator's resume and a sweep
+   * that parks the run clear the record of who parked it. Skips rows that another transaction has locked. Precondition: the
+   * worker is not offline, otherwise nothing is taken and `live` is false; `limit` is at least 1. Atomic as a whole.
+   * Idempotence: none is needed, what was taken is no longer parked, and is found under `claimId`. No errors but those of
+   * every call.
    */
   holdIfParkedByOtherCode(params: TakeUpParams): Promise<TakeUpResult>;
 
-  /** Makes a parked run due again (`running`), with its deaths forgotten. Anything else is left alone. */
+  /** Makes a parked run due again (`running`) and clears its deaths. Any other run is left alone. */
   resumeIfParked(params: RunRef): Promise<{ readonly status: RunStatus | null }>;
 
   /**
-   * Ends runs from outside, whoever holds them: epoch + 1, so that a holder's next write is refused.
-   * Idempotence: a run that is closed already is left alone and reported as such.
+   * Ends runs from outside, whether or not they are held: epoch + 1, so that a holder's next write is refused.
+   * Idempotence: a run that is already closed is left alone and reported as such.
    */
   terminate(params: TerminateRunsParams): Promise<readonly TerminateOutcome[]>;
 
   /**
-   * Makes a failed run go on: appends the event, epoch + 1, `running`, due now; error, end and deaths forgotten, a deadline that
-   * is still there starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
+   * Reopens a failed run: appends the event, epoch + 1, `running`, due now; error, end and deaths are cleared, and a
+   * deadline, if it still has one, starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no
+   * newer run has its id.
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
    */
   reopenIfFailed(params: ReopenParams): Promise<ReopenOutcome>;
 
-  /** The newest run of each id asked for, or the run with the runId asked for; null where there is none. */
+  /** The newest run of each requested id, or the run with the requested runId; null if there is none. */
   read(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
 
   list(params: ListRunsParams): Promise<readonly RunRow[]>;
@@ -75,10 +79,10 @@ export interface RunStore {
 
   /**
    * Deletes closed runs that ended before that time, with their events and inboxes: the oldest first, at most `limit`. The
-   * message ids of a chain stay as long as one of its runs does. What continued as a run that is gone is `not_found` for
-   * messages. Skips rows that somebody has locked. Precondition: `limit` is at least 1. Atomic as a whole. Idempotence: none
-   * is needed, a repeated call goes on where the first one ended; but a start under a purged runId is a new start. No errors
-   * but those of every call.
+   * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
+   * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
+   * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
+   * new start. No errors but those of every call.
    */
   purge(params: PurgeRunsParams): Promise<PurgeRunsResult>;
 }
@@ -95,8 +99,8 @@ export interface StartRun {
   /** Claim it at once for `holdBy`. */
   readonly hold: boolean;
   /**
-   * Null: exactly `run.version`. A number in [0, 1): the version whose share is above it, else the workflow's default
-   * version, else `run.version`.
+   * Null: exactly `run.version`. A number in [0, 1): the version whose share is above it, otherwise the workflow's default
+   * version, otherwise `run.version`.
    */
   readonly pick: number | null;
 }
@@ -104,7 +108,7 @@ export interface StartRun {
 export interface StartRunsParams {
   readonly starts: readonly StartRun[];
   readonly holdBy: { readonly workerId: string; readonly claimId: string } | null;
-  /** What a run that is replaced is terminated with. */
+  /** The error that a replaced run is terminated with. */
   readonly replaceError: ErrorRecord;
 }
 
@@ -128,7 +132,7 @@ export interface ClaimRunsParams {
   /** Only runs of these workflow versions. */
   readonly handlers: readonly { readonly workflow: string; readonly version: string }[];
   readonly limit: number;
-  /** Take one suspect and mark it as alone; without it suspects are left. */
+  /** Claim one suspect and mark it as alone; otherwise suspects are skipped. */
   readonly solo: boolean;
 }
 
@@ -138,38 +142,41 @@ export interface ClaimRunsResult {
   /** Unconsumed messages of the claimed runs, in order. */
   readonly messages: readonly Message[];
   readonly now: number;
-  /** Due runs were left: because of the limit, or because somebody else has locked them. */
+  /** Due runs were left: because of the limit, or because another transaction has locked them. */
   readonly moreDue: boolean;
   /** When the earliest run that this claim could take and that is not due yet becomes due. */
   readonly nextDueAt: number | null;
-  /** A suspect is due: some worker should empty itself and take it alone. */
+  /** A suspect is due: a worker should empty itself and claim it alone. */
   readonly suspectDue: boolean;
 }
 
 export type Transition =
   /** Keep holding it. */
   | { readonly type: "hold"; readonly status: "running" | "compensating" }
-  /** Let go until `availableAt`, or until a message comes. */
+  /** Stop holding it until `availableAt`, or until a message comes. */
   | {
       readonly type: "suspend";
       readonly status: "sleeping" | "waiting" | "compensating";
       readonly availableAt: number | null;
       readonly waitingFor: readonly string[];
     }
-  /** Let go, due at once (drain, fairness). */
+  /** Stop holding it, due at once (drain, fairness). */
   | { readonly type: "release" }
   | {
       readonly type: "end";
       readonly status: Exclude<ClosedStatus, "continued" | "terminated">;
       readonly output: Payload | null;
       readonly error: ErrorRecord | null;
-      /** Write nothing of this commit when messages have come that are not consumed: the code may want to see them first. */
+      /** Write nothing of this commit if there are unconsumed messages: the code may want to see them first. */
       readonly unlessBehind: boolean;
       readonly compensation: CompensationOutcome | null;
     }
   /** End as `continued` and create the successor of the same id: its inbox is the carried and then the unconsumed messages. */
   | { readonly type: "continue"; readonly next: NewRun; readonly carried: readonly CarriedMessage[] }
-  /** No code here can safely continue it. `code`: who says so, where other code may be able to (see model/parked-by.ts). */
+  /**
+   * No code here can safely continue it. `code`: the code that parked it, if other code may be able to (see
+   * model/parked-by.ts).
+   */
   | { readonly type: "park"; readonly error: ErrorRecord; readonly code?: string };
 
 /** A message that was moved into history but never received; it starts the successor's inbox. */
@@ -183,7 +190,7 @@ export interface CarriedMessage {
 export interface RunCommit {
   readonly namespace: string;
   readonly runId: string;
-  /** Who holds it. Those of one call may be of different workers. */
+  /** The worker that holds it. Commits of one call may belong to different workers. */
   readonly workerId: string;
   readonly epoch: number;
   readonly commit: number;
@@ -193,7 +200,7 @@ export interface RunCommit {
   readonly consumed: number;
   /** Replaces all of them; null leaves them as they are. */
   readonly attributes: Attributes | null;
-  /** The deadline has been dealt with, or no longer counts: the run is being wound up. Clears it. */
+  /** The deadline was handled, or no longer counts because the run is being wound up. Clears it. */
   readonly clearDeadline: boolean;
   readonly transition: Transition;
 }
@@ -204,7 +211,7 @@ export interface CommitRunsParams {
 
 export interface CommitOutcome {
   /**
-   * `busy`: the row was locked by a stranger; send the same commit again in the next batch.
+   * `busy`: another transaction has locked the row; send the same commit again in the next batch.
    * `behind`: there are messages that the holder has not consumed, and nothing was written (`end` with `unlessBehind`).
    */
   readonly outcome: "written" | "lost" | "busy" | "behind";
@@ -215,7 +222,7 @@ export interface CommitOutcome {
 
 export interface CommitRunsResult {
   readonly outcomes: readonly CommitOutcome[];
-  /** Unconsumed messages of runs that stay held because of them; saves a `readInbox`, and may be left out. */
+  /** Unconsumed messages of runs that stay held because of them; saves an `inbox.read`, and may be left out. */
   readonly messages: readonly Message[];
   readonly now: number;
 }

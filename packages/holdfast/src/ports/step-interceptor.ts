@@ -6,8 +6,8 @@ export interface StepCall {
   readonly attempt: number;
 }
 
-/** Stands around the execution of steps: mocks in tests, spans in telemetry. Absent unless somebody asks for it. */
+/** Wraps the execution of steps: mocks in tests, spans in telemetry. Absent by default. */
 export interface StepInterceptor {
-  /** Must call `run` or answer in its place; what it returns or throws is what the step did. */
+  /** Must call `run` or answer in its place; what it returns or throws is the step's result. */
   around(call: StepCall, run: () => Promise<unknown>): Promise<unknown>;
 }

@@ -1,6 +1,6 @@
 /**
- * The calls of a store under one name each (`runs.commit`), for whatever stands around all of them alike: to watch, to delay,
- * to fail. A new call needs a name in the table below, and nothing else here.
+ * The calls of a store under one name each (`runs.commit`), for wrappers that treat all of them alike: to watch, to delay, to
+ * fail. A new call needs a name in the table below, and nothing else here.
  */
 import type { Store, StoreGroups } from "./store.ts";
 
@@ -73,7 +73,7 @@ const PATHS: ReadonlyMap<string, readonly [group: keyof StoreGroups, name: strin
   ),
 );
 
-/** A store with somebody around every call of it; `call` makes the call. */
+/** A store with a wrapper around every call; `call` makes the call. */
 export function storeAround(
   store: Store,
   around: (method: StoreMethod, params: unknown, call: () => Promise<unknown>) => Promise<unknown>,
@@ -85,7 +85,7 @@ export function storeAround(
   });
 }
 
-/** Stands in front of one call; `call` makes it, with these parameters or with others. */
+/** Intercepts one call; `call` makes it, with these parameters or with others. */
 export type StoreHooks = {
   readonly [M in StoreMethod]?: (
     params: Parameters<StoreCalls[M]>[0],

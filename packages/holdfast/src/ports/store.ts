@@ -1,23 +1,25 @@
 /**
- * The store: the truth about runs, their histories and inboxes, and about workers. Its calls are grouped by noun, one file each.
+ * The store: the source of truth about runs, their histories and inboxes, and workers. Its calls are grouped by noun, one
+ * file each.
  *
  * What every method promises, so that adapters and engine agree:
- * 1. Each call is atomic: all of it happens, or none. Calls that take many runs decide each run on its own and say so
- *    per run. Within one call each run and each id occurs once, except that several messages may go to one run: they are
- *    numbered in the order of the call.
+ * 1. Each call is atomic: all of it happens, or none. Calls that take many runs decide each run separately and answer per
+ * run. Within one call each run and each id occurs once, except that several messages may go to one run: they are numbered
+ * in the order of the call.
  * 2. Each call is idempotent under the ids that the caller made (runId, messageId, claimId, epoch and commit number): the
- *    caller may repeat it, unchanged, after an outcome that it could not see.
- * 3. Due times and leases are judged by the store's own clock; every reply that carries `now` tells it. That clock may be set back:
- *    a run does not start before it was created, and neither its end nor its retry is earlier than its start or its last event.
+ * caller may repeat it, unchanged, after an unknown outcome.
+ * 3. Due times and leases are judged by the store's own clock; every reply with `now` reports it. That clock may be set
+ * back: a run does not start before it was created, and neither its end nor its retry is earlier than its start or its last
+ * event.
  * 4. Errors: `store_unavailable` (nothing happened), `store_outcome_unknown` (it may have happened: repeat the call),
- *    `store_refused` (the data of this call was refused as a whole: repeating it cannot help, but a part of it may pass).
- *    Everything else is a bug. An outcome `busy` means that a stranger's transaction has the row: repeat it unchanged.
+ * `store_refused` (the data of this call was refused as a whole: repeating it cannot help, but a part of it may pass).
+ * Everything else is a bug. An outcome `busy` means that another transaction has locked the row: repeat it unchanged.
  * 5. Ids of runs, workers and claims are lower-case UUIDs; run ids are time-ordered (version 7). Payloads, error records and
  *    event metadata are opaque to the store.
- * 6. After a commit the store publishes hints through its notifier; nobody may depend on them.
- * 7. Each call names the namespace of every run and every worker that it is about. A run or a worker of another namespace is as
- *    good as not there, whoever knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only `workers.sweep` is
- *    for all of them.
+ * 6. After a commit the store publishes hints through its notifier; nothing may depend on them.
+ * 7. Each call names the namespace of every run and every worker that it concerns. A run or a worker of another namespace
+ * does not exist for the call, even if the caller knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only
+ * `workers.sweep` covers all namespaces.
  */
 import type { StoreCapabilities } from "./capabilities.ts";
 import type { HistoryStore } from "./histories.ts";
@@ -45,21 +47,23 @@ export interface StoreGroups {
 }
 
 export interface Store extends StoreGroups {
-  /** What this store can do beyond what every store does. Whoever wants to know asks here, not which store it is. */
+  /** What this store can do beyond what every store does. Check this, never which store it is. */
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Only where `capabilities.transactions` says so: a function cannot travel to a store that is reached over a network.
-   * Does the application's own work and puts its outcome into the inbox of a held run, in one transaction: both or neither.
-   * Precondition, judged on the locked row at the end: the run carries this epoch and is held by this worker, else `lost` and
-   * nothing happened. Makes nothing due and sends no hint: the caller holds the run.
-   * Idempotence key: (run, messageId). There is one outcome, whatever is repeated: who comes second is given the first one.
-   * What `work` throws is thrown, and nothing happened. When `signal` is aborted before the end, its reason is thrown, and
-   * nothing happened. After `store_outcome_unknown` the call is repeated with `again`.
+   * Only if `capabilities.transactions` says so: a function cannot be sent to a store over a network.
+   * Does the application's own work and puts its result message into the inbox of a held run, in one transaction: both or
+   * neither.
+   * Precondition, judged on the locked row at the end: the run carries this epoch and is held by this worker, otherwise
+   * `lost` and nothing happened. Makes nothing due and sends no hint: the caller holds the run.
+   * Idempotence key: (run, messageId). There is one result message, however often the call is repeated: a second call
+   * returns the first one.
+   * An error thrown by `work` is rethrown, and nothing happened. If `signal` is aborted before the end, its reason is
+   * thrown, and nothing happened. After `store_outcome_unknown` the call is repeated with `again`.
    */
   transact?(params: TransactParams): Promise<TransactResult>;
 
-  /** What time it is by the store's clock, for those who judge the times of its rows. */
+  /** The time by the store's clock, for judging the times in its rows. */
   readClock(): Promise<{ readonly now: number }>;
 
   close(): Promise<void>;

@@ -1,13 +1,13 @@
 /**
- * What the engine reports while it works. Replay reports nothing: whatever happened is counted once. Absent by default, and
- * then nothing is computed for it. Implementations must be quick. What they throw changes nothing and is logged once.
+ * What the engine reports while it works. Replay reports nothing, so that everything is counted once. Absent by default, and
+ * then nothing is computed for it. Implementations must be quick. What they throw has no effect and is logged once.
  */
 export interface Telemetry {
-  /** It happened so many times. */
+  /** It happened this many times. */
   count(metric: CountMetric, times: number, labels: TelemetryLabels): void;
-  /** It took so long. */
+  /** It took this long. */
   duration(metric: DurationMetric, ms: number, labels: TelemetryLabels): void;
-  /** A step's attempt begins; the function that is returned ends the span. */
+  /** A step's attempt begins; the returned function ends the span. */
   stepSpan?(step: StepSpan): (error: unknown) => void;
 }
 

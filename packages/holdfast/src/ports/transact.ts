@@ -1,7 +1,7 @@
 import type { Message } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 
-/** Stores whose transactions an application's own work can be part of. */
+/** Stores whose transactions can include an application's own work. */
 export type TransactionKind = "memory" | "sqlite" | "postgres";
 
 export interface TransactParams {
@@ -9,17 +9,20 @@ export interface TransactParams {
   readonly workerId: string;
   readonly runId: string;
   readonly epoch: number;
-  /** The op whose outcome this is: the name of the message. */
+  /** The op that the result message belongs to: the name of the message. */
   readonly op: string;
   readonly messageId: string;
-  /** Look first whether an earlier try has taken effect, and wait for one whose end nobody has seen. */
+  /** First check whether an earlier call took effect, and wait for one whose outcome is unknown. */
   readonly again: boolean;
   readonly signal: AbortSignal;
-  /** What `tx` is depends on `capabilities.transactions`. Answers what the outcome's payload is. On SQLite it answers at once. */
+  /**
+   * What `tx` is depends on `capabilities.transactions`. Returns the payload of the result message. On SQLite it returns
+   * synchronously.
+   */
   readonly work: (tx: unknown) => Payload | Promise<Payload>;
 }
 
 export type TransactResult =
   | { readonly outcome: "recorded"; readonly message: Message }
-  /** The run belongs to somebody else now, or has ended. */
+  /** Another worker holds the run now, or it has ended. */
   | { readonly outcome: "lost" };

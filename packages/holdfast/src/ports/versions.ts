@@ -3,8 +3,8 @@ import type { VersionRow } from "../model/version-row.ts";
 
 export interface VersionStore {
   /**
-   * Makes workflow versions known, with the hash of their code. Answers the rows as they were before, null where there was
-   * none. Idempotence key: (namespace, workflow, version); the newest hash stays.
+   * Registers workflow versions, with the hash of their code. Returns the rows as they were before, null if there was none.
+   * Idempotence key: (namespace, workflow, version); the newest hash stays.
    */
   register(params: RegisterVersionsParams): Promise<readonly (VersionRow | null)[]>;
 

@@ -1,13 +1,13 @@
-/** Workers: their leases, and what becomes of runs whose worker is gone. The promises of every call are in store.ts. */
+/** Workers: their leases, and what happens to runs whose worker is gone. The promises of every call are in store.ts. */
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { HeldRun } from "./runs.ts";
 
 export interface WorkerStore {
-  /** Idempotence key: workerId; registering a dead id, or one of another namespace, answers `live: false`. */
+  /** Idempotence key: workerId; registering a dead id, or one of another namespace, returns `live: false`. */
   register(params: RegisterWorkerParams): Promise<RegisterWorkerResult>;
 
-  /** Extends the lease if the row is live; says how many runs the store thinks the worker holds, and which are behind. */
+  /** Extends the lease if the row is live; returns how many runs the store thinks the worker holds, and which are behind. */
   heartbeat(params: HeartbeatParams): Promise<HeartbeatResult>;
 
   /** Which runs the store thinks a worker holds. Read only. */
@@ -17,11 +17,11 @@ export interface WorkerStore {
   stop(params: WorkerRef): Promise<void>;
 
   /**
-   * Marks workers whose lease has expired, or instead those of `gone`, as offline and returns the runs of every offline worker: epoch + 1, due now, and
-   * deaths + 1 if the worker died (one that signed off did not). Makes a run with `suspectAfter` deaths a suspect and parks
-   * one with `parkAfter` deaths while alone. Ends runs that have never begun once their deadline lies `timeoutGraceMs` back:
-   * no worker has taken care of it. Runs that have begun may have something to clean up: they are due, and wait for a worker.
-   * Safe to run on any number of workers at once.
+   * Marks workers whose lease has expired, or instead those of `gone`, as offline and reclaims the runs of every offline
+   * worker: epoch + 1, due now, and deaths + 1 if the worker died (one that stopped did not). Makes a run with
+   * `suspectAfter` deaths a suspect and parks one with `parkAfter` deaths while alone. Ends runs that have never begun once
+   * their deadline passed `timeoutGraceMs` ago and no worker has claimed them. Runs that have begun may have something to
+   * clean up: they are due, and wait for a worker. Safe to run on any number of workers at once.
    */
   sweep(params: SweepParams): Promise<SweepResult>;
 
@@ -35,7 +35,7 @@ export interface WorkerRef {
 
 export interface RegisterWorkerParams extends WorkerRef {
   readonly name: string;
-  /** The machine and the process, for those who come after it. */
+  /** The machine and the process, for workers that register later. */
   readonly host?: string;
   readonly pid?: number;
   readonly queues: readonly string[];
@@ -47,7 +47,7 @@ export interface RegisterWorkerParams extends WorkerRef {
 export interface RegisterWorkerResult {
   readonly live: boolean;
   readonly now: number;
-  /** Other live workers of the same namespace, host and name; left out for a worker that does not say its host. */
+  /** Other live workers of the same namespace, host and name; left out for a worker that does not name its host. */
   readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
 }
 
@@ -60,7 +60,7 @@ export interface HeartbeatResult {
   readonly live: boolean;
   readonly now: number;
   readonly heldCount: number;
-  /** Held runs with messages that are not consumed: the safety net for lost `inbox` hints. */
+  /** Held runs with unconsumed messages: the safety net for lost `inbox` hints. */
   readonly behind: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export interface SweepParams {
   readonly timeoutGraceMs: number;
   readonly timeoutError: ErrorRecord;
   readonly limit: number;
-  /** Workers whose process is known to be gone: they, and no others, are declared dead, whatever is left of their lease. */
+  /** Workers whose process is known to be gone: only these are declared dead, even if their lease has not expired. */
   readonly gone?: readonly string[];
 }
 
@@ -83,6 +83,6 @@ export interface SweepResult {
   readonly timedOut: number;
   /** The limit was reached: sweep again at once. */
   readonly more: boolean;
-  /** When the next lease ends, if nobody renews it. */
+  /** When the next lease expires, unless it is renewed. */
   readonly nextExpiryAt: number | null;
 }

@@ -106,6 +106,24 @@ export abstract class DrivenMachine {
   unreceived(): readonly UnreceivedSignal[] {
     return this.signals.unreceived();
   }
+
+  // For the kinds of op
+
+  hand(op: Op): void {
+    this.ops.hand(op);
+  }
+
+  waitForSignal(op: Op): void {
+    this.signals.wait(op);
+  }
+
+  stopWaitingForSignal(op: Op): void {
+    this.signals.stopWaiting(op);
+  }
+
+  setAttributes(attributes: Attributes): void {
+    this.unwritten.setAttributes(attributes);
+  }
 }
 
 /** The time of a run's first turn. */

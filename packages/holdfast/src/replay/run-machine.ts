@@ -16,15 +16,7 @@
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
-import {
-  type Attributes,
-  type EventDraft,
-  eventCategory,
-  eventRole,
-  type HistoryEvent,
-  isLenient,
-  isMessage,
-} from "../model/event.ts";
+import { type EventDraft, eventCategory, eventRole, type HistoryEvent, isLenient, isMessage } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
 import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
@@ -140,7 +132,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
       if (role === "command") {
         return this.#diverge(event, notAskedFault(event));
       }
-      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history goes on.");
+      if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history continues.");
       if (role === "delivered") return this.#deliver(event);
       if (!this.#applyNote(event)) return false;
     }
@@ -263,24 +255,12 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   // For the kinds of op -----------------------------------------------------------------------------------------------
 
-  hand(op: Op): void {
-    this.ops.hand(op);
-  }
-
   createTimer(op: Op, fireAt: number, binds: boolean): void {
     const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
     const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
     // History keeps the promised time, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
     this.ops.addTimer(op);
-  }
-
-  waitForSignal(op: Op): void {
-    this.signals.wait(op);
-  }
-
-  stopWaitingForSignal(op: Op): void {
-    this.signals.stopWaiting(op);
   }
 
   addUndo(name: string, op: Op, undo: Compensation<unknown>): void {
@@ -297,10 +277,6 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   isUndone(id: string): boolean {
     return this.#cursor.isUndone(id);
-  }
-
-  setAttributes(attributes: Attributes): void {
-    this.unwritten.setAttributes(attributes);
   }
 
   /** The decision is final, whatever the code does with what is thrown next. A part that was given up decides nothing. */

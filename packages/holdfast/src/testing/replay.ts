@@ -3,6 +3,7 @@ import { jsonCodec } from "../codec/json-codec.ts";
 import { type AnyWorkflow, type OutputOf, requireWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, isId } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
@@ -42,6 +43,7 @@ export async function replay<D extends AnyWorkflow>(
   const start = Array.isArray(history) ? (history[0] as RecordedHistory[number] | undefined) : undefined;
   if (start?.type !== "run_started")
     throw new HoldfastError("invalid_option", "replay: the history does not begin with run_started.");
+  history.forEach(requireEvent);
   const events = history
     .slice(1)
     .filter((event) => eventRole(event.type) !== "row")
@@ -70,7 +72,7 @@ export async function replay<D extends AnyWorkflow>(
     });
   if (machine.violation) throw machine.violation;
   const { outcome } = machine;
-  if (!outcome) return { pending: machine.ops.pending().map((op) => op.id) };
+  if (!outcome) return { pending: machine.ops.pending().flatMap((op) => (op.module.wakes ? [op.id] : [])) };
   if (outcome.type === "completed")
     return { output: jsonCodec.decode(jsonCodec.encode(outcome.value, "output")) as OutputOf<D> };
   return outcome.type === "failed" ? { error: outcome.error } : { pending: [] };
@@ -83,6 +85,18 @@ function endOfUncalled(history: RecordedHistory, events: readonly HistoryEvent[]
   // deadline.
   const swept = history.at(-1)?.type === "run_timed_out" && !events.some(({ type }) => type === "deadline_reached");
   return marked ?? (swept ? { type: "deadline_reached", op: null } : undefined);
+}
+
+/** A history that was cut out of, or edited, would be replayed as something that never happened. */
+function requireEvent(event: RecordedHistory[number], index: number): void {
+  const fault = (what: string): HoldfastError =>
+    new HoldfastError("invalid_option", `replay: ${what}. Pass a history as handle.history() returned it.`);
+  if (event?.seq !== index) throw fault(`event ${index} is missing; in its place stands ${shownValue(event?.seq)}`);
+  for (const time of ["at", "fireAt", "retryAt"] as const) {
+    const value = event[time];
+    if ((time === "at" || value !== undefined) && Number.isNaN(ms(value as Date | string)))
+      throw fault(`${time} of event ${index} is ${shownValue(value)}, not a time`);
+  }
 }
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {

@@ -11,6 +11,7 @@ import type { Worker } from "../engine/worker/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
+  invalidOption,
   isFunction,
   type OptionChecks,
   oneOf,
@@ -23,6 +24,7 @@ import { shownValue } from "../errors/shown-value.ts";
 import { MemoryNotifier } from "../memory/notifier.ts";
 import { MemoryStore } from "../memory/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
+import { idFault } from "../model/names.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
@@ -109,6 +111,7 @@ const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
 /** A whole engine on the memory store and a virtual clock: a year of sleep passes in milliseconds. */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
   requireOptions(options, TEST_ENGINE_OPTIONS, "testEngine");
+  if (options.workflows === undefined) throw invalidOption("testEngine", "workflows", "is missing: list what to run");
   const clock = new VirtualClock();
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
@@ -145,6 +148,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     worker,
     run: (workflow, ...rest) => client.run(workflow, ...rest),
     mock: (step, fn) => {
+      const fault = idFault(step);
+      if (fault) throw new HoldfastError("invalid_name", `mock(${shownValue(step)}): the name of the step ${fault}.`);
       isFunction(fn, `mock(${shownValue(step)})`, "the second argument");
       mocks.set(step, fn);
     },

@@ -79,6 +79,19 @@ export async function codeThatDoesNotCompile(ctx: Context): Promise<void> {
   await ctx.step("charge", () => 1, { retryIf: ["Sometimes"] });
   // @ts-expect-error the number of attempts is a number
   await ctx.step("charge", () => 1, { retry: { fixed: "1s", attempts: "3" } });
+  // @ts-expect-error a fixed delay does not grow
+  await ctx.step("charge", () => 1, { retry: { fixed: "1s", initial: "2s" } });
+  // @ts-expect-error nor has it jitter, in the retries of a whole run either
+  workflow({ name: "w", retry: { fixed: "1s", jitter: 0.5 } }, async () => {});
+  await ctx.step("charge", () => 1, { retry: { attempts: 2, initial: "2s", max: "1m", jitter: true } });
+  await ctx.step("charge", () => 1, { retry: { attempts: 2, fixed: "2s" } });
+  // @ts-expect-error the function of a side effect is synchronous
+  const flag: number = ctx.sideEffect("flag", async () => 1);
+  // @ts-expect-error always
+  ctx.sideEffect("flag", () => (flag > 1 ? flag : Promise.resolve(2)));
+  const parsed: { readonly a: number } = ctx.sideEffect("flag", () => JSON.parse('{ "a": 1 }'));
+  const generic = <T>(fn: () => T): T => ctx.sideEffect("flag", fn);
+  if (generic(() => parsed.a) === 0) ctx.sideEffect("flag", () => fail());
   // @ts-expect-error a bare number is no duration
   await ctx.sleep("nap", 1000);
   // @ts-expect-error with a timeout the signal may not have come
@@ -212,4 +225,8 @@ export function definitionsThatDoNotCompile(): void {
   void new RetryableError("busy", { after: 5 });
   // @ts-expect-error a NonRetryableError waits for nothing
   void new NonRetryableError("no", { after: "5s" });
+}
+
+function fail(): never {
+  throw new Error("no flag");
 }

@@ -133,7 +133,11 @@ describe("in a workflow", () => {
     ["compensate", step({ compensate: "undo" }), 'compensate is "undo", not a function'],
     ["retry", step({ retry: "some" }), 'retry is "some"; it may be "none" or an object'],
     ["an unknown option of retry", step({ retry: { attempt: 1 } }), "Did you mean `attempts`?"],
-    ["retry of both kinds", step({ retry: { fixed: "1s", factor: 2 } }), 'there is no option "retry.factor".'],
+    [
+      "retry of both kinds",
+      step({ retry: { fixed: "1s", factor: 2 } }),
+      "retry.factor cannot be given beside retry.fixed",
+    ],
     ["options that are none", step("x" as never), 'the options are "x", not an object with options'],
     [
       "onError",
@@ -142,6 +146,7 @@ describe("in a workflow", () => {
     ],
     ["limit", (ctx) => ctx.parallel([], { limit: 1.5 }), "limit is 1.5; it must be a whole number from 1 up"],
     ["branches", (ctx) => ctx.parallel(null as never), "the branches are null"],
+    ["step options", (ctx) => ctx.step("s", () => 1, null as never), 'step "s": the options are null, not an object'],
     ["a signal", (ctx) => ctx.receive("ping" as never), 'ctx.receive: the first argument is "ping", not a signal.'],
     [
       "receive",
@@ -164,6 +169,39 @@ describe("in a workflow", () => {
       code: "run_parked",
       cause: { code: "workflow_bug", cause: { code: "invalid_option" } },
     });
+  });
+
+  test("a test engine without workflows, and a mock without a name, are refused", async () => {
+    const missing = await refusal(() => testEngine({} as never));
+    expect(missing).toMatchObject({ code: "invalid_option", message: expect.stringContaining("workflows is missing") });
+    const t = await openEngine(job);
+    const unnamed = await refusal(async () => t.mock("", () => 1));
+    expect(unnamed).toMatchObject({ code: "invalid_name", message: 'mock(""): the name of the step is empty.' });
+    expect(() => t.mock("charge#2", () => 1)).not.toThrow();
+  });
+
+  test("a history with a gap, or with a time that is none, is not replayed", async () => {
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.step("work", () => 1);
+      await ctx.sleep("nap", "1h");
+    });
+    const t = await openEngine(nap);
+    const run = await t.client.start(nap);
+    await run.result();
+    const history = JSON.parse(JSON.stringify(await run.history()));
+    expect(await replay(nap, history)).toEqual({ output: undefined });
+    const edited = (index: number, fields: object) =>
+      history.map((event: object, i: number) => (i === index ? { ...event, ...fields } : event));
+    const faults: [history: never, message: string][] = [
+      [history.toSpliced(1, 1) as never, "event 1 is missing; in its place stands 2"],
+      [edited(1, { at: "yesterday" }) as never, 'at of event 1 is "yesterday", not a time'],
+      [edited(2, { fireAt: "soon" }) as never, 'fireAt of event 2 is "soon", not a time'],
+    ];
+    for (const [wrong, message] of faults)
+      expect(await refusal(() => replay(nap, wrong))).toMatchObject({
+        code: "invalid_option",
+        message: expect.stringContaining(message),
+      });
   });
 
   test("undefined counts as absent, everywhere", async () => {

@@ -74,6 +74,32 @@ describe("a handle", () => {
     });
   });
 
+  test("shows no running step of a parked run: one that was cut off waits, one that was canceled is canceled", async () => {
+    const work = ({ signal }: { readonly signal: AbortSignal }) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const deaf = workflow("deaf", async (ctx) => {
+      for (;;) await ctx.step("work", work).catch(() => {});
+    });
+    const buggy = workflow("buggy", async (ctx) => {
+      const bug = () => JSON.parse("{");
+      await ctx.parallel([(c) => c.step("work", work), (c) => c.sleep("nap", "1m").then(bug)]);
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [deaf, buggy] });
+    const canceled = await fleet.client().start(deaf);
+    const cutOff = await fleet.client().start(buggy);
+    await fleet.clock.advance("2m");
+    await canceled.cancel();
+    await fleet.clock.settle();
+    expect(await canceled.describe()).toMatchObject({ status: "parked", error: { code: "cancel_ignored" } });
+    expect(await canceled.steps()).toMatchObject([{ op: "work", status: "canceled" }]);
+    expect(await cutOff.describe()).toMatchObject({ status: "parked", error: { code: "workflow_bug" } });
+    expect(await cutOff.steps()).toMatchObject([
+      { op: "nap", status: "completed" },
+      { op: "work", status: "waiting" },
+    ]);
+  });
+
   test("shows who holds a run that is being worked on", async () => {
     const busy = workflow("busy", (ctx) => ctx.step("hang", () => new Promise(() => {})));
     const fleet = openFleet();

@@ -102,7 +102,7 @@ describe("code that does not match the history of a run", () => {
         await step(ctx, "charge");
         return "done";
       },
-      ["the workflow function has ended, but its history goes on", "recorded, not asked for: mail"],
+      ["the workflow function has ended, but its history continues", "recorded, not asked for: mail"],
     ],
   ];
 
@@ -323,6 +323,17 @@ describe("ctx.retired", () => {
     log.length = 0;
     expect(await fleet.result(await fleet.client().start("order"))).toBe("ship");
     expect(log).toEqual(["charge", "ship"]);
+  });
+
+  test("is nothing that replay() lists as pending", async () => {
+    const { run } = await deploy(old, old);
+    const retired = workflow("order", async (ctx) => {
+      await steps([])(ctx, "charge");
+      ctx.retired("mail");
+      ctx.retired("never there");
+      await ctx.sleep("nap", "1h");
+    });
+    expect(await replay(retired, await run.history())).toEqual({ pending: ["nap"] });
   });
 
   test("may stand at the end, and before commands that were recorded behind it", async () => {

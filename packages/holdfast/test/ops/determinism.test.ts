@@ -165,6 +165,7 @@ describe("ctx.sideEffect", () => {
   });
 
   test("refuses an asynchronous function and says to use a step", async () => {
+    // @ts-expect-error the types refuse it too
     const wrong = workflow("wrong", async (ctx) => ctx.sideEffect("flag", async () => 1));
     const t = await openEngine(wrong);
     await expect(t.run(wrong)).rejects.toMatchObject({

@@ -105,6 +105,28 @@ describe("ctx.race", () => {
     expect(await run.result()).toBe("race_failed");
   });
 
+  test("shows a loser as canceled, with or without a compensation, for good", async () => {
+    const until = ({ signal }: { readonly signal: AbortSignal }) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const race = workflow("race", async (ctx) => {
+      await ctx.race({
+        undone: (c) => c.step("undone", until, { compensate: () => {} }),
+        plain: (c) => c.step("plain", until),
+        first: (c) => c.sleep("first", "1m"),
+      });
+      await ctx.sleep("more", "1h");
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [race] });
+    const run = await fleet.client().start(race);
+    await fleet.clock.advance("2m");
+    const losers = async () =>
+      Object.fromEntries((await run.steps()).map(({ op, status, endedAt }) => [op, [status, endedAt !== undefined]]));
+    expect(await losers()).toMatchObject({ undone: ["canceled", true], plain: ["canceled", false] });
+    await fleet.result(run);
+    expect(await losers()).toMatchObject({ undone: ["canceled", true], plain: ["canceled", false] });
+  });
+
   test("needs at least one branch", async () => {
     const race = workflow("race", (ctx) => ctx.race({}));
     const t = await openEngine(race);

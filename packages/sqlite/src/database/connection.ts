@@ -1,5 +1,6 @@
 import type { Durability } from "holdfast/adapter";
 import type { Columns, Database, SqlValue, Statement } from "./driver.ts";
+import { requireOneStatement } from "./one-statement.ts";
 
 /** How long SQLite itself may wait for a lock. It sleeps meanwhile, which blocks the event loop and the heartbeats. */
 const BUSY_WAIT_MS = 2;
@@ -88,11 +89,12 @@ export class Connection {
     return Number(changes) === 0 ? null : Number(lastInsertRowid);
   }
 
-  /** A statement of the application. Its text may be new every time, so only a few are cached. */
+  /** One statement of the application. Its text may be new every time, so only a few are cached. */
   foreign<T>(sql: string, use: (statement: Statement) => T): T {
     const known = this.#foreign.get(sql);
     if (known) return use(known);
     const statement = this.#db.prepare(sql);
+    requireOneStatement(sql, (part) => this.#prepares(part));
     if (this.#foreign.size >= FOREIGN_STATEMENTS_MAX) this.#foreign.clear();
     this.#foreign.set(sql, statement);
     return use(statement);
@@ -150,6 +152,16 @@ export class Connection {
     this.#statements.set(sql, statement);
     return statement;
   }
+
+  #prepares(sql: string): boolean {
+    try {
+      this.#db.prepare(sql);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #prepareColumns(sql: string): ColumnStatement {
     const known = this.#columnStatements.get(sql);
     if (known) return known;

@@ -15,7 +15,7 @@ import type { Connection } from "../database/connection.ts";
 import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
 import type { HintLog } from "../hint-log.ts";
 
-/** A call fails if no transaction of this process has gone through for this long. */
+/** A call fails if no transaction of this process has gone through for this long. Clients repeat it; workers never give up. */
 export const BUSY_PATIENCE_MS = 10_000;
 const RETRY_MS_FIRST = 1;
 const RETRY_MS_MAX = 25;
@@ -35,6 +35,7 @@ export interface TransactionsParams {
 }
 
 interface Job {
+  readonly kind: "read" | "write";
   readonly attempt: () => void;
   readonly reject: (error: unknown) => void;
   readonly askedAt: number;
@@ -45,8 +46,10 @@ export class Transactions {
   readonly #params: TransactionsParams;
   readonly #writes: Job[] = [];
   #reads = 0;
-  /** When a transaction last went through. */
+  /** When a write last went through. Reads pass while another program holds the write lock. */
   #passedAt = Number.NEGATIVE_INFINITY;
+  /** Since when, without a write in between, writes have found the file locked. */
+  #lockedAt: number | undefined;
   /** When another process's lock was last in the way. */
   #contendedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -57,14 +60,14 @@ export class Transactions {
   }
 
   write<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("begin immediate", body, (job) => {
+    return this.#promise("write", body, (job) => {
       this.#writes.push(job);
       if (this.#writes.length === 1) this.#scheduleWrite();
     });
   }
 
   read<T>(body: (call: Call) => T): Promise<T> {
-    return this.#promise("begin", body, (job) => {
+    return this.#promise("read", body, (job) => {
       this.#reads += 1;
       this.#params.clock.immediate(() => this.#tryRead(job));
     });
@@ -79,14 +82,15 @@ export class Transactions {
     });
   }
 
-  #promise<T>(begin: string, body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
+  #promise<T>(kind: Job["kind"], body: (call: Call) => T, enqueue: (job: Job) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) {
         reject(new HoldfastError("client_closed", `The store ${this.#params.file} was used after it was closed.`));
         return;
       }
+      const begin = kind === "write" ? "begin immediate" : "begin";
       const attempt = (): void => resolve(this.#transact(begin, body));
-      enqueue({ attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
+      enqueue({ kind, attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
     });
   }
 
@@ -122,17 +126,26 @@ export class Transactions {
     const { clock, file } = this.#params;
     try {
       job.attempt();
-      this.#passedAt = clock.monotonic();
+      if (job.kind === "write") this.#notePassed();
     } catch (error) {
       if (!isBusy(error)) {
         job.reject(error);
         return true;
       }
-      const waitedMs = clock.monotonic() - Math.max(job.askedAt, this.#passedAt);
-      if (waitedMs < BUSY_PATIENCE_MS) return false;
-      job.reject(stillBusy(file, waitedMs, error));
+      const now = clock.monotonic();
+      // After a pause without a try nobody knows whether it is still the same lock.
+      const isNew = this.#lockedAt === undefined || now - this.#contendedAt > BUSY_PATIENCE_MS;
+      if (job.kind === "write" && isNew) this.#lockedAt = now;
+      const since = job.kind === "write" ? Math.max(job.askedAt, this.#passedAt) : job.askedAt;
+      if (now - since < BUSY_PATIENCE_MS) return false;
+      job.reject(stillBusy(file, now - Math.min(since, this.#lockedAt ?? since), error));
     }
     return true;
+  }
+
+  #notePassed(): void {
+    this.#passedAt = this.#params.clock.monotonic();
+    this.#lockedAt = undefined;
   }
 
   /** Randomized, because processes that wait in step collide again. */

@@ -1,8 +1,9 @@
 import { HoldfastError } from "holdfast/adapter";
 import type { Connection } from "../database/connection.ts";
 import type { SqlValue, Statement } from "../database/driver.ts";
+import { BLANK } from "../database/one-statement.ts";
 
-/** A step's open transaction. Each call is one statement, executed synchronously. */
+/** A step's open transaction. Each call is one statement, executed synchronously; text with more than one statement is refused. */
 export interface Tx {
   /** Executes a statement and returns what it changed. */
   run(sql: string, ...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
@@ -12,8 +13,6 @@ export interface Tx {
   all<T = Record<string, unknown>>(sql: string, ...values: SqlValue[]): T[];
 }
 
-/** Spaces and comments before the first word of a statement. */
-const LEADING = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*/;
 const BROKEN = "a statement failed in a way that ended the transaction. Do not catch its error.";
 const NOT_HERE = /^(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
 
@@ -63,7 +62,7 @@ export class SqliteTx implements Tx {
   #check(sql: string): void {
     this.assertWhole();
     if (!this.#open) throw misused("tx was used after the transaction ended. Use it only inside the step's function.");
-    const word = NOT_HERE.exec(sql.replace(LEADING, ""))?.[0];
+    const word = NOT_HERE.exec(sql.replace(BLANK, ""))?.[0];
     if (word === undefined) return;
     throw misused(
       `${word.toUpperCase()} is not allowed inside a transaction step: the step is already in a transaction.`,

@@ -293,6 +293,7 @@ export class StepBoard implements AttemptOwner {
       error: record,
       ...(unknown ? { unknown } : {}),
       ...(neverBegan ? { neverBegan } : {}),
+      ...(op.step?.closing ? { withdrawn: true } : {}),
       ...(ms < 1 ? {} : { ms }),
     };
     // Without an attempt nothing has failed: it was withdrawn.

@@ -49,7 +49,7 @@ function written(row: RunRecord, workerId: string): CommitOutcome {
 
 function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): void {
   for (const event of commit.events) {
-    // (run, seq) is unique and without gaps; the fence should have caught whatever could break this.
+    // (run, seq) is unique and without gaps; the fence should have caught anything that could break this.
     if (event.seq !== row.eventCount + 1) {
       throw new HoldfastError(
         "invariant_broken",

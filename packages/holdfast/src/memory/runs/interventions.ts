@@ -3,7 +3,7 @@ import { isClosed, timeInHistory } from "../../model/run.ts";
 import type { ReopenOutcome, ReopenParams, RunRef, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
 import { addTo, findRun, lastEventAt, type MemoryState, setAvailable, terminate } from "../state.ts";
 
-/** What operators do to runs, whoever holds them. */
+/** What operators do to runs, whether or not they are held. */
 export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
   return params.runs.map((ref) => {
     const row = findRun(state, ref);

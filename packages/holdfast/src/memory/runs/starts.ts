@@ -27,13 +27,13 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
   const { holdBy } = params;
   if (start.hold && holdBy && dueNow && isLive(state, { namespace: run.namespace, workerId: holdBy.workerId })) {
     hold(state, row, holdBy.workerId, holdBy.claimId, now);
-    // Nobody needs to come for it.
+    // Already held: no hint is needed.
     state.hints.length = hintsBefore;
   }
   return { outcome: "created", run: leanRow(row) };
 }
 
-/** Not offline. A lease that has run out counts only once a sweep has noticed it. */
+/** Not offline. An expired lease counts only once a sweep has noticed it. */
 export function isLive(state: MemoryState, ref: WorkerRef): boolean {
   const worker = workerIn(state, ref);
   return worker !== undefined && worker.status !== "offline";

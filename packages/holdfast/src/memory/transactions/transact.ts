@@ -4,11 +4,11 @@ import type { TransactParams, TransactResult } from "../../ports/store.ts";
 import { appendMessage } from "../inbox.ts";
 import { type MemoryState, runIn } from "../state.ts";
 
-/** What a transaction on the memory store is handed: there is no database, but there is a moment at which it commits. */
+/** What a transaction on the memory store receives: there is no database, but there is a moment at which it commits. */
 export class MemoryTransaction {
   readonly #callbacks: (() => void)[] = [];
 
-  /** Called when the transaction commits, together with the record of its outcome; not called if it does not. */
+  /** Called when the transaction commits, together with its result message; not called if it does not commit. */
   onCommit(callback: () => void): void {
     this.#callbacks.push(callback);
   }
@@ -41,7 +41,7 @@ export function recordOutcome(
   return { outcome: "recorded", message: recordedOutcome(state, params) as Message };
 }
 
-/** The work may be waiting for anything; who has given up does not wait for it. */
+/** The work may be waiting for anything; a caller that has given up does not wait for it. */
 export function untilAborted<T>(signal: AbortSignal, work: T | Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason);

@@ -13,7 +13,7 @@ export interface SentCommit {
   readonly transition: { readonly type: string; readonly unlessBehind?: boolean };
 }
 
-/** What the fence says to a commit: `again` was written before, `behind` wants to be written only when no messages wait. */
+/** The fence's answer to a commit: `again` was written before, `behind` may be written only if no messages wait. */
 export function judgeCommit(
   row: FencedRun,
   isHolder: boolean,
@@ -26,7 +26,7 @@ export function judgeCommit(
   return transition.type === "end" && transition.unlessBehind && isBehind(row, sent) ? "behind" : "write";
 }
 
-/** Whether the run is held on: its holder wants that, or it would go to sleep over messages that it has not seen. */
+/** Whether the run stays held: its holder wants that, or it would be suspended with messages that it has not seen. */
 export function staysHeld(
   row: Pick<FencedRun, "delivered">,
   sent: Pick<SentCommit, "consumed" | "transition">,

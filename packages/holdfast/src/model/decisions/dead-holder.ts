@@ -1,4 +1,4 @@
-/** What a run keeps of the deaths of its holders. */
+/** What a run records about the deaths of its holders. */
 export interface DeathMarks {
   readonly deaths: number;
   readonly aloneDeaths: number;
@@ -6,7 +6,7 @@ export interface DeathMarks {
   readonly suspect: boolean;
 }
 
-/** Whether a sweep declares a worker dead: its lease is over, or its process is known to be gone. */
+/** Whether a sweep declares a worker dead: its lease has expired, or its process is known to be gone. */
 export function isDead(
   worker: { readonly workerId: string; readonly leaseExpiresAt: number },
   gone: readonly string[] | undefined,
@@ -16,8 +16,8 @@ export function isDead(
 }
 
 /**
- * What a sweep makes of a run whose worker is offline: it comes back, unless it has proved to be what kills workers. A worker that
- * signed off is no death.
+ * What a sweep does with a run whose worker is offline: it is reclaimed, and parked if it has proved to kill workers. A
+ * worker that stopped is not a death.
  */
 export function afterHolder(
   run: DeathMarks,

@@ -7,7 +7,9 @@ export interface MessageReceiver {
   readonly consumed: number;
 }
 
-/** What becomes of a message for a run that is there. The order counts: a duplicate is one, whatever has become of the run. */
+/**
+ * What happens to a message for a run that exists. The order matters: a duplicate is one, whatever has happened to the run.
+ */
 export function judgeDelivery(
   run: MessageReceiver,
   kind: MessageKind,
@@ -16,12 +18,15 @@ export function judgeDelivery(
 ): "duplicate" | "closed" | "full" | "delivered" {
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
-  // A run that is too busy to read can still be stopped.
+  // A run that is too busy to read can still be canceled.
   if (kind !== "cancel" && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";
 }
 
-/** Whether a message makes a run due that nobody holds. A signal does not start a run before its time; a cancel does not wait for it. */
+/**
+ * Whether a message makes a run due that is not held. A signal does not start a run before its time; a cancel does not wait
+ * for it.
+ */
 export function wakes(
   run: { readonly parked: boolean; readonly startedAt: number | null },
   kind: MessageKind,
@@ -29,7 +34,7 @@ export function wakes(
   return !run.parked && (run.startedAt !== null || kind === "cancel");
 }
 
-/** When it is due then: now, unless it has been for longer. */
+/** When the run is then due: now, unless it has been due for longer. */
 export function wakeTime(availableAt: number | null, now: number): number {
   return Math.min(availableAt ?? now, now);
 }

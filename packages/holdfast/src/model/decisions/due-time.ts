@@ -1,4 +1,4 @@
-/** When a run is over at the latest; null: there is no such time. */
+/** When a run times out; null if it never does. */
 export function deadlineFrom(createdAt: number, timeoutMs: number | undefined): number | null {
   return timeoutMs === undefined ? null : createdAt + timeoutMs;
 }
@@ -14,8 +14,9 @@ export function firstDueTime(
 }
 
 /**
- * When a run that is let go of is due. Due now is due now, also past the deadline: whoever takes it is to have its chance to clean up.
- * A later time is not after the deadline. (Stores that keep whole milliseconds round up, so that nothing is early.)
+ * When a run that is no longer held is due. Due now is due now, even past the deadline: the next holder must have its chance
+ * to clean up. A later time is not after the deadline. (Stores that keep whole milliseconds round up, so that nothing is
+ * early.)
  */
 export function dueTime(dueAt: number | null, deadlineAt: number | null, now: number): number | null {
   if (dueAt === null || dueAt <= now) return dueAt;
@@ -26,7 +27,7 @@ export function isDue(availableAt: number | null, now: number): boolean {
   return availableAt !== null && availableAt <= now;
 }
 
-/** A run that has never begun and that no worker has taken in time. One that has begun may have something to clean up. */
+/** A run that has never begun and that no worker claimed in time. One that has begun may have something to clean up. */
 export function isOverdueUnbegun(
   run: { readonly startedAt: number | null; readonly deadlineAt: number | null },
   graceMs: number,

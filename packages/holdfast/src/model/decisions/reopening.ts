@@ -1,4 +1,4 @@
-/** Whether a failed run goes on. An open run with more events than the caller knows was reopened by an earlier try. */
+/** Whether a failed run is reopened. An open run with more events than the caller knows was reopened by an earlier call. */
 export function judgeReopening(
   run: { readonly closed: boolean; readonly failed: boolean; readonly eventCount: number },
   eventCount: number,

@@ -1,4 +1,4 @@
-/** What is to be done with a start, given the newest run of its id. */
+/** What to do with a start, given the newest run of its id. */
 export function judgeStart(
   newest: { readonly closed: boolean } | undefined,
   policy: { readonly ifRunning: "return" | "fail" | "replace"; readonly ifClosed: "return" | "start" | "fail" },
@@ -17,7 +17,10 @@ export function judgeStart(
   }
 }
 
-/** When a run is created: later than the newest run of its id, also when the clock was set back, so that newest stays newest. */
+/**
+ * When a run is created: later than the newest run of its id, even if the clock was set back, so that the newest run stays
+ * the newest.
+ */
 export function creationTime(now: number, newest: { readonly createdAt: number } | null | undefined): number {
   return newest ? Math.max(now, newest.createdAt + 1) : now;
 }

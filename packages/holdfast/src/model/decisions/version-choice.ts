@@ -7,8 +7,8 @@ export interface ChoosableVersion {
 }
 
 /**
- * The version that a start gets: its own when it leaves nothing open (`pick` null), else the one whose share is above `pick`, else the
- * default, else its own. `versions` are asked for only where they matter.
+ * The version that a start gets: its own if it leaves no choice (`pick` null), otherwise the one whose share is above
+ * `pick`, otherwise the default, otherwise its own. `versions` is called only when needed.
  */
 export function chooseVersion(own: string, pick: number | null, versions: () => readonly ChoosableVersion[]): string {
   if (pick === null) return own;

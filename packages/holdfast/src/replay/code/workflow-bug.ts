@@ -47,7 +47,7 @@ export function workflowBug(run: Run, error: unknown): HoldfastError | undefined
 }
 
 /**
- * A branch failed with a bug, and its group goes on without it: the code never sees the error, so it is logged. Called in
+ * A branch failed with a bug, and its group continues without it: the code never sees the error, so it is logged. Called in
  * every replay; logged once.
  */
 export function reportLostBug(machine: Reported, group: string, branch: string, error: unknown): void {
@@ -58,7 +58,7 @@ export function reportLostBug(machine: Reported, group: string, branch: string, 
   const text = `${readText(bug, "name")}: ${readText(bug, "message") ?? "no message"}`;
   machine.log.warn(
     { runId, id, workflow, branch, ...(location === undefined ? {} : { location }) },
-    `Branch "${branch}" of ${group} has a bug (${text}); the run goes on without it.`,
+    `Branch "${branch}" of ${group} has a bug (${text}); the run continues without it.`,
   );
 }
 

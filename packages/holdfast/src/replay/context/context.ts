@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
 import type { Attributes } from "../../model/event.ts";
-import type { Stored, Whole } from "../../model/stored.ts";
+import type { Stored, Synchronous, Whole } from "../../model/stored.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 
@@ -130,7 +130,7 @@ export interface Context<I = unknown> {
 
   /** A value that is computed once and recorded with the next event. For reading a flag, not for effects. */
   sideEffect<T>(name: string & Whole<T>, fn: () => T): T;
-  sideEffect<T>(name: string, fn: () => T): Stored<T>;
+  sideEffect<T>(name: string, fn: (() => T) & Synchronous<T>): Stored<T>;
   /** The time of the last event that the code has seen: the same on every replay. */
   now(): Date;
   /** From 0 up to 1, from a seed that is stored with the run. */

@@ -3,6 +3,7 @@ import {
   checkOptions,
   invalidOption,
   isFunction,
+  type OptionCheck,
   type OptionChecks,
   oneOf,
   requireDuration,
@@ -16,7 +17,13 @@ import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../../model/retry-pol
 import type { RunLogger } from "../../ports/logger.ts";
 
 /** How often and how soon to retry: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
-export type RetryOption<S extends string = string> = "none" | GrowingRetry<S> | FixedRetry<S>;
+export type RetryOption<S extends string = string> =
+  | "none"
+  | (GrowingRetry<S> & Without<"fixed">)
+  | (FixedRetry<S> & Without<"initial" | "factor" | "max" | "jitter">);
+
+/** Options that another one rules out. */
+type Without<K extends string> = { readonly [P in K]?: never };
 
 /** Retries after a delay that grows: `initial × factor^(failures − 1)`, at most `max`. */
 export interface GrowingRetry<S extends string = string> {
@@ -157,7 +164,18 @@ const BACKOFF_OPTIONS: OptionChecks<Backoff & { fixed: undefined }> = {
   jitter: checkedLater,
   fixed: checkedLater,
 };
-const FIXED_OPTIONS = { attempts: wholeNumber(1), fixed: checkedLater };
+const notWithFixed: OptionCheck = (_value, where, option) => {
+  throw invalidOption(where, option, "cannot be given beside retry.fixed, a delay that is always the same");
+};
+
+const FIXED_OPTIONS: typeof BACKOFF_OPTIONS = {
+  attempts: wholeNumber(1),
+  initial: notWithFixed,
+  factor: notWithFixed,
+  max: notWithFixed,
+  jitter: notWithFixed,
+  fixed: checkedLater,
+};
 
 export function resolveStepOptions(options: StepOptions<never> | undefined, where: string): ResolvedStepOptions {
   if (options === undefined) return DEFAULT_OPTIONS;

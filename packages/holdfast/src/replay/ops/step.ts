@@ -61,7 +61,8 @@ export function askStep(
   fn: StepWork["fn"],
   options: StepOptions<unknown> | undefined,
 ): Promise<unknown> {
-  const resolved = options ? resolveStepOptions(options as StepOptions<never>, `step "${name}"`) : DEFAULT_OPTIONS;
+  const resolved =
+    options === undefined ? DEFAULT_OPTIONS : resolveStepOptions(options as StepOptions<never>, `step "${name}"`);
   const undo = options?.compensate as Compensation<unknown> | undefined;
   return machine.ask(STEP, name, scope, { step: new StepWork(fn, resolved), undo });
 }
