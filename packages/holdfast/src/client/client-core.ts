@@ -23,7 +23,7 @@ import type {
 import type { ResultWaiter } from "./result-waiter.ts";
 
 /**
- * A call that has been repeated for this long is not sent again. A store may be patient itself, before it reports a failure:
+ * A call that has been repeated, and for this long, is not sent again. A store may be patient itself, before it reports a failure:
  * by time, and not by the number of failures, the whole call takes about 20 seconds on any store.
  */
 const CALL_PATIENCE_MS = 15_000;
@@ -199,8 +199,8 @@ export class ClientCore {
     return { clock: this.ports.clock, random: this.ports.random, life: this.life };
   }
 
-  readonly #giveUp: GiveUp = (_failures, error, waitedMs) =>
-    this.life.over || waitedMs >= CALL_PATIENCE_MS || isLasting(error);
+  readonly #giveUp: GiveUp = (failures, error, waitedMs) =>
+    this.life.over || (failures > 1 && waitedMs >= CALL_PATIENCE_MS) || isLasting(error);
 }
 
 function canTake({ ids, workerId }: StartGroup, { start, holdBy }: StartItem): boolean {
