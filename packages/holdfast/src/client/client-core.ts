@@ -24,7 +24,7 @@ import type {
 import type { ResultWaiter } from "./result-waiter.ts";
 
 /**
- * A call that has been repeated for this long is not sent again. A store may be patient itself, before it reports a failure:
+ * A call that has been repeated, and for this long, is not sent again. A store may be patient itself, before it reports a failure:
  * by time, and not by the number of failures, the whole call takes about 20 seconds on any store.
  */
 const CALL_PATIENCE_MS = 15_000;

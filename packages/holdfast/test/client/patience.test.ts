@@ -34,8 +34,8 @@ describe("a call to a store that does not come back", () => {
     { failMs: 0, most: 20 },
     { failMs: 1_000, most: 12 },
     { failMs: 10_000, most: 2 },
-    { failMs: 60_000, most: 1 },
-  ])("fails after about 20 seconds, or after one try, if each try takes $failMs ms", async ({ failMs, most }) => {
+    { failMs: 60_000, most: 2 },
+  ])("fails after about 20 seconds, or after the second try, if each try takes $failMs ms", async ({ failMs, most }) => {
     for (const name of ["start", "signal", "status", "terminate"] as const) {
       const { clock, client, run, sends } = await openClient(failMs);
       const calls = {
@@ -48,7 +48,7 @@ describe("a call to a store that does not come back", () => {
       await expect(clock.until<unknown>(calls[name](), "1 day")).rejects.toMatchObject({ code: "store_unavailable" });
       const tookMs = clock.monotonic() - began;
       expect(tookMs).toBeGreaterThanOrEqual(15_000);
-      expect(tookMs).toBeLessThanOrEqual(Math.max(25_000, failMs));
+      expect(tookMs).toBeLessThanOrEqual(Math.max(25_000, 2 * failMs + 100));
       expect(sends()).toBeLessThanOrEqual(most);
     }
   });

@@ -1,7 +1,7 @@
 import { signal, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { openFleet } from "../lab/fleet.ts";
+import { ahead, openFleet } from "../lab/fleet.ts";
 
 const note = signal<number>("note");
 
@@ -34,7 +34,8 @@ describe("replay of a run whose code was never called", () => {
 
   test("gives the timeout that ended it, whether a worker has seen to that or a sweep", async () => {
     const fleet = openFleet();
-    const client = fleet.client();
+    // A client whose clock is right refuses a start after the timeout.
+    const client = fleet.client({ clock: ahead(fleet.clock, 1) });
     const late = { startAt: new Date(fleet.clock.now() + 3_600_000), timeout: "1 minute" } as const;
     const run = await client.start(careful, undefined, { id: "t", ...late });
     await fleet.worker({ workflows: [careful], lease: "30s" });
