@@ -7,7 +7,7 @@ import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/sta
 import { signalMessageId } from "../packages/holdfast/src/model/ids.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { SignalDefinition } from "../packages/holdfast/src/replay/context/context.ts";
-import { type SimTime, START_MS } from "./clock.ts";
+import type { SimTime } from "./clock.ts";
 import type { Dice } from "./dice.ts";
 import type { Ack, Letters } from "./evidence.ts";
 import type { PlannedRun } from "./plan.ts";
@@ -134,16 +134,15 @@ export class Driver {
     ifClosed: "return" | "start",
   ): Promise<{ readonly runId: string }> {
     const { id, program, delayMs, timeoutMs, priority } = run;
-    // A delay longer than the timeout is refused; a start time is not.
-    const startAt = new Date(START_MS + this.#params.time.elapsedMs + (delayMs ?? 0));
-    const late = delayMs !== undefined && timeoutMs !== undefined && timeoutMs <= delayMs;
+    // A delay that the timeout does not outlast is refused: such a run gets one millisecond.
+    const waitMs = Math.min(delayMs ?? 0, (timeoutMs ?? Number.POSITIVE_INFINITY) - 1);
     const options = {
       id,
       version: program.version,
       priority,
       ifRunning,
       ifClosed,
-      ...(delayMs === undefined ? {} : late ? { startAt } : { delay: { milliseconds: delayMs } }),
+      ...(delayMs === undefined ? {} : { delay: { milliseconds: waitMs } }),
       ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }),
     };
     const started = await this.#insist((client) => client.start(program.workflow, { hop: 0 }, options), []);

@@ -37,10 +37,15 @@ export const starting: ClientSuite = {
       let calls = 0;
       const late = workflow("late", async () => ++calls);
       const client = await t.connect();
+      const run = await client.start(late, undefined, { id: "late", timeout: "20ms" });
+      const { createdAt } = await run.describe();
+      // Until 20 ms have passed by the clock of the store.
+      for (let nowMs = 0; nowMs < createdAt.getTime() + 20; ) {
+        const probe = await client.start("nobody's");
+        nowMs = (await probe.describe()).createdAt.getTime();
+      }
       const worker = client.worker({ workflows: [late] });
       await worker.start();
-      const startAt = new Date("2100-01-01T00:00:00Z");
-      const run = await client.start(late, undefined, { id: "late", startAt, timeout: "20ms" });
       expect(await refusalOf(() => run.result())).toMatchObject({ code: "run_timed_out" });
       expect(await run.describe()).toMatchObject({ status: "timed_out", compensation: null });
       expect(calls).toBe(0);

@@ -35,21 +35,24 @@ describe("a call to a store that does not come back", () => {
     { failMs: 1_000, most: 12 },
     { failMs: 10_000, most: 2 },
     { failMs: 60_000, most: 2 },
-  ])("fails after about 20 seconds, or after the second try, if each try takes $failMs ms", async ({ failMs, most }) => {
-    for (const name of ["start", "signal", "status", "terminate"] as const) {
-      const { clock, client, run, sends } = await openClient(failMs);
-      const calls = {
-        start: () => client.start(waiting),
-        signal: () => run.signal(go, 1),
-        status: () => run.status(),
-        terminate: () => run.terminate(),
-      };
-      const began = clock.monotonic();
-      await expect(clock.until<unknown>(calls[name](), "1 day")).rejects.toMatchObject({ code: "store_unavailable" });
-      const tookMs = clock.monotonic() - began;
-      expect(tookMs).toBeGreaterThanOrEqual(15_000);
-      expect(tookMs).toBeLessThanOrEqual(Math.max(25_000, 2 * failMs + 100));
-      expect(sends()).toBeLessThanOrEqual(most);
-    }
-  });
+  ])(
+    "fails after about 20 seconds, or after the second try, if each try takes $failMs ms",
+    async ({ failMs, most }) => {
+      for (const name of ["start", "signal", "status", "terminate"] as const) {
+        const { clock, client, run, sends } = await openClient(failMs);
+        const calls = {
+          start: () => client.start(waiting),
+          signal: () => run.signal(go, 1),
+          status: () => run.status(),
+          terminate: () => run.terminate(),
+        };
+        const began = clock.monotonic();
+        await expect(clock.until<unknown>(calls[name](), "1 day")).rejects.toMatchObject({ code: "store_unavailable" });
+        const tookMs = clock.monotonic() - began;
+        expect(tookMs).toBeGreaterThanOrEqual(15_000);
+        expect(tookMs).toBeLessThanOrEqual(Math.max(25_000, 2 * failMs + 100));
+        expect(sends()).toBeLessThanOrEqual(most);
+      }
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { signal, workflow } from "../../src/define/definitions.ts";
 import type { CompensationInfo } from "../../src/replay/ops/step-options.ts";
 import { CLAIM_FALLBACK_MS, Cluster, faultsInStore, HEARTBEAT_MS, NEVER, type Process } from "../lab/harness.ts";
 
+const DAY_MS = 24 * 3600 * 1000;
 const never = signal("never");
 
 interface Subject {
@@ -64,8 +65,11 @@ async function bring(state: State, options: StartOptions = {}): Promise<Subject>
   // Keeps the store swept, whatever becomes of the holder.
   await cluster.process("keeper").worker({ workflows: [] });
   const starter = state === "held elsewhere" ? outside : holder;
-  const delay = state === "delayed" ? { startAt: new Date(cluster.clock.now() + 24 * 3600 * 1000) } : {};
+  const delay = state === "delayed" ? { startAt: new Date(cluster.clock.now() + DAY_MS) } : {};
+  // A client whose clock is right refuses to start a run after its timeout.
+  if (state === "delayed") starter.life.skewMs = DAY_MS;
   await cluster.until(starter.client.start(flow, state, { id: "r", ...delay, ...options }));
+  starter.life.skewMs = 0;
   await cluster.clock.advance("2s");
   return { cluster, holder, outside, aborted, undone, startWorker };
 }
