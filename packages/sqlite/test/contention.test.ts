@@ -74,7 +74,7 @@ test("a lock that is never released makes calls fail after ten seconds, and none
 });
 
 test("a lock that nobody gives back makes a call fail after ten seconds, also while reads pass", async () => {
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   let failure: unknown;
   const call = register(1).catch((error: unknown) => {
     failure = error;
@@ -85,17 +85,17 @@ test("a lock that nobody gives back makes a call fail after ten seconds, also wh
   }
   expect(failure).toMatchObject({ code: "store_unavailable" });
   expect(clock.monotonic()).toBeLessThan(12_000);
-  stranger.script("rollback");
+  otherProcess.script("rollback");
   await call;
 });
 
 test("a repeated call that fails again says for how long the file has been locked in all", async () => {
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   await clock.until(expect(register(1)).rejects.toThrow("locked for 10 s"));
   await clock.until(expect(register(1)).rejects.toThrow("locked for 20 s"));
-  stranger.script("rollback");
+  otherProcess.script("rollback");
   await clock.until(register(1));
-  stranger.script("begin immediate");
+  otherProcess.script("begin immediate");
   await clock.until(expect(register(2)).rejects.toThrow("locked for 10 s"));
 });
 
