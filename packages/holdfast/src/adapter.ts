@@ -3,7 +3,7 @@ export type { Client } from "./client/client.ts";
 export type { ClientInTransaction, JoinedCalls } from "./client/client-in-transaction.ts";
 export { clientInTransaction } from "./client/in-transaction.ts";
 export { HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";
-export { invalidOption, objectWith } from "./errors/option-checks.ts";
+export { invalidOption, type OptionCheck, objectWith } from "./errors/option-checks.ts";
 export {
   hasCredentials,
   readServerUrl,

@@ -51,7 +51,7 @@ export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
 export type { Payload } from "./model/payload.ts";
 export type { RetryPolicy } from "./model/retry-policy.ts";
 export type { ClosedStatus, OpenStatus, RunStatus } from "./model/run.ts";
-export type { Stored } from "./model/stored.ts";
+export type { Stored, Synchronous } from "./model/stored.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
