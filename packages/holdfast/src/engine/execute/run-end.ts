@@ -1,11 +1,10 @@
-import { isHoldfastError } from "../../errors/holdfast-error.ts";
-import { readProperty } from "../../errors/safe-read.ts";
 import type { EndErrorRecord } from "../../model/error-record.ts";
 import type { Attributes } from "../../model/event.ts";
 import { newRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import { WAITING_FOR_MAX } from "../../model/run.ts";
 import type { Transition } from "../../ports/store.ts";
+import { isCancellation } from "../../replay/context/cancellation.ts";
 import type { Machine, Outcome, RetriedOutcome } from "../../replay/machine.ts";
 import { writeRetriedRun } from "../../report/failure-lines.ts";
 import type { WorkflowCode } from "../code/workflow-registry.ts";
@@ -102,14 +101,6 @@ function endTransition(
     error,
     compensation: outcome.compensation,
   };
-}
-
-/** The cancellation itself, or an error that was thrown because of it. */
-function isCancellation(error: unknown): boolean {
-  for (let current = error, depth = 0; current && depth < 5; current = readProperty(current, "cause"), depth++) {
-    if (isHoldfastError(current, "run_canceled")) return true;
-  }
-  return false;
 }
 
 /** `attributes` are those in the store: they may have changed since the machine was made. */

@@ -48,7 +48,7 @@ export function endError({ root, run }: MachineInside, thrown: unknown): unknown
 }
 
 /** The cancellation of a run, or an error that was thrown because of it. */
-function isCancellation(error: unknown): boolean {
+export function isCancellation(error: unknown): boolean {
   for (let current = error, depth = 0; current && depth < DEPTH_MAX; current = readProperty(current, "cause"), depth++)
     if (isHoldfastError(current, "run_canceled")) return true;
   return false;

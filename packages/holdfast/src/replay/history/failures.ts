@@ -1,10 +1,10 @@
 /**
- * The failures that the code of one run was told of, and which of them a retry of the run takes back. A retry goes back to the first
- * of
- *  - the failures that the error of the run speaks of, and
- *  - the failures after which the code has asked for nothing more,
- * and takes back every failure from there on: otherwise the next try would end at one of the others, before its step was executed again.
- * Earlier failures stay. The code has dealt with them, and what it did because of them must not be done twice.
+ * The failures that the code of one run has seen, and which of them a retry of the run takes back. A retry goes back to the
+ * earlier of two failures:
+ *  - the first one that the run's error names, and
+ *  - the first one after which the code asked for nothing more.
+ * It takes back every failure from there on. Otherwise the next run attempt would end at one of the others before its step was
+ * executed again. Earlier failures stay: the code has handled them, and what it did because of them must not be done twice.
  */
 import { fromErrorRecord } from "../../errors/error-record.ts";
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
@@ -25,22 +25,22 @@ export class Failures {
   readonly #worthRetrying: (error: unknown) => boolean;
   #told: readonly Failure[] = NONE;
 
-  /** `worthRetrying`: whether the run is tried again by itself for such an error. */
+  /** `worthRetrying`: whether the run's own retry policy retries such an error. */
   constructor(worthRetrying: (error: unknown) => boolean) {
     this.#worthRetrying = worthRetrying;
   }
 
-  /** The code is told of it. */
+  /** The code sees it. */
   add(op: Op, event: HistoryEvent): void {
     this.#told = appended(this.#told, { op, event });
   }
 
-  /** Whether the error speaks of a failure that may be repeated. */
+  /** Whether the error names a failure that may be retried. */
   explain(error: unknown): boolean {
     return this.#blamed(error).some(({ event }) => !isCrash(event));
   }
 
-  /** The ops that a run is to try again by itself after such an error. `askedSeq`: what the code had seen when it last asked. */
+  /** The ops that an automatic retry executes again after this error. `askedSeq`: the last event the code had seen when it last asked. */
   forgets(error: unknown, askedSeq: number): string[] {
     const blamed = new Set(this.#blamed(error).filter(({ event }) => !isCrash(event)));
     const since = this.#told.slice(this.#told.findIndex(isFirst(blamed, askedSeq)));
@@ -48,8 +48,8 @@ export class Failures {
   }
 
   /**
-   * Whether a failure that the error of the run does not speak of is taken back. Not if the step must happen only once and may have
-   * happened, and not if its own error is not worth a retry; but one that was aborted has done nothing wrong.
+   * Whether a failure that the run's error does not name is taken back. Not if the step must run at most once and may have taken
+   * effect, and not if its own error is not worth a retry. A step that was only aborted is always taken back.
    */
   isTakenBack({ step }: Op, event: HistoryEvent): boolean {
     const { meta } = event;
@@ -57,7 +57,7 @@ export class Failures {
     return step?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
   }
 
-  /** The first failure that a person's retry takes back, by its seq; undefined where none can be told. */
+  /** The seq of the first failure that `handle.retry()` takes back; undefined if it is not known. */
   retryFrom(error: unknown, askedSeq: number): number | undefined {
     return this.#told.find(isFirst(new Set(this.#blamed(error)), askedSeq))?.event.seq;
   }
@@ -68,7 +68,7 @@ export class Failures {
   }
 }
 
-/** For a search in the order in which the code was told of them. What has become of a step that was given up, nobody waits for. */
+/** For a search in the order in which the code saw the failures. The code does not wait for a step that was given up. */
 function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Failure) => boolean {
   return (failure) => {
     const { op, event } = failure;
@@ -78,8 +78,8 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
 }
 
 /**
- * The steps whose failure an error speaks of: its own, or those of its causes and of its members. What a step has thrown is not looked
- * into: that may speak of steps of another run.
+ * The steps whose failure an error names: itself, through its causes, or through its members. The error that a step threw is not
+ * searched: it may name steps of another run.
  */
 function blamedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];

@@ -34,8 +34,9 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
 declare
-  v_worker uuid[];       -- the workers that belong to their namespace; null for the others. A worker holds runs of its own
-                         -- namespace only (claims and starts ensure that), so this is checked once and not for each run
+  v_worker uuid[];       -- the workers that belong to their namespace; the nil UUID for the others, because null would match
+                         -- a run that no worker holds. A worker holds runs of its own namespace only (claims and starts
+                         -- ensure that), so this is checked once and not for each run
   v_ok boolean[];        -- the rows that could be locked; null: all of them, or the call fails
   v_i int[]; v_outcome "char"[]; v_held boolean[]; v_delivered int[];
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
