@@ -336,14 +336,16 @@ export class StepBoard implements AttemptOwner {
     attempt.discard(reason);
   }
 
-  /** The last one takes its place. */
+  /** The last one takes its place. One that ended late is forgotten twice: the second time it must not push out another. */
   #forget(attempt: Attempt): void {
-    if (attempt.place < 0) return;
+    const { place } = attempt;
+    if (place < 0) return;
+    attempt.place = -1;
     this.#host.watch.delete(attempt);
     const last = this.#attempts.pop();
     if (!last || last === attempt) return;
-    last.place = attempt.place;
-    this.#attempts[attempt.place] = last;
+    last.place = place;
+    this.#attempts[place] = last;
   }
 }
 
