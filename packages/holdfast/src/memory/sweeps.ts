@@ -1,7 +1,11 @@
 import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
+import { afterTaskHolder } from "../model/decisions/task.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { returnTask } from "./tasks/finishes.ts";
+import type { TaskRecord } from "./tasks/task-record.ts";
+import { dropTasks, setExpiry, taskKey, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
 
 export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
@@ -9,6 +13,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     now,
     dead: 0,
     returned: 0,
+    tasksReturned: 0,
     parked: 0,
     timedOut: 0,
     more: false,
@@ -26,18 +31,39 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
       continue;
     }
     for (const row of heldRows(state, worker.workerId)) {
-      if (result.returned + result.parked >= params.limit) return { ...result, more: true };
+      if (isFull(result, params)) return { ...result, more: true };
       result[takeBack(state, row, worker.died, params, now)] += 1;
+    }
+    for (const task of tasksHeldBy(state, worker.workerId)) {
+      if (isFull(result, params)) return { ...result, more: true };
+      takeTaskBack(state, task, worker.died, params, now);
+      result.tasksReturned += 1;
     }
   }
   for (const runId of state.deadlines) {
     const row = state.runs.get(runId) as RunRecord;
     if (!isOverdueUnbegun(row, params.timeoutGraceMs, now)) continue;
     row.epoch += 1;
+    dropTasks(state, row.runId);
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;
   }
   return result;
+}
+
+function isFull({ returned, parked, tasksReturned }: SweepResult, { limit }: SweepParams): boolean {
+  return returned + parked + tasksReturned >= limit;
+}
+
+/** The task of an offline worker is due again, or expires at once if the death fails it. */
+function takeTaskBack(state: MemoryState, task: TaskRecord, died: boolean, params: SweepParams, now: number): void {
+  const { crashed, ...marks } = afterTaskHolder(task, died, task.failOnCrash, params);
+  returnTask(state, task, now, now);
+  Object.assign(task, marks);
+  if (!crashed) return;
+  task.availableAt = null;
+  state.dueTasks.delete(taskKey(task));
+  setExpiry(task, { expiresAt: now, expires: "crash" });
 }
 
 /** The run of an offline worker becomes due again, unless it has proved to kill workers. */

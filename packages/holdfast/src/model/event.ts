@@ -1,5 +1,6 @@
 import type { ErrorRecord } from "./error-record.ts";
 import type { Payload } from "./payload.ts";
+import type { TaskFailure, TaskSpec } from "./task.ts";
 
 export interface EventMeta {
   /** Which attempt of the op this is about, counted from 1; absent means 1. */
@@ -38,6 +39,10 @@ export interface EventMeta {
   readonly withdrawn?: true;
   /** Ops whose failure is forgotten, so that they are retried (`run_retried`). */
   readonly forgets?: readonly string[];
+  /** What was scheduled (`task_scheduled`). */
+  readonly task?: TaskSpec;
+  /** The attempts that failed, the newest last (`task_failed`). */
+  readonly failures?: readonly TaskFailure[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
 }
@@ -56,6 +61,7 @@ export interface RunIdentity {
 export type EventCategory =
   | "workflow"
   | "step"
+  | "task"
   | "timer"
   | "signal"
   | "marker"
@@ -298,6 +304,55 @@ export const EVENT_TABLE = [
     lenient: true,
     writtenBy:
       "workflow code: `ctx.retired` in a turn that was not finished before, or where earlier code had the op in flight",
+  },
+  {
+    type: "task_scheduled",
+    category: "task",
+    role: "command",
+    op: "op",
+    payload: "the input",
+    meta: ["task"],
+    shows: "waiting",
+    writtenBy: "workflow code: `ctx.task`; the task exists from then on",
+  },
+  {
+    type: "task_completed",
+    category: "task",
+    role: "delivered",
+    op: "op",
+    payload: "the result",
+    meta: ["attempt", "ms", "messageId"],
+    shows: "completed",
+    writtenBy: "the executor: the task's result has come, from this process or from the inbox",
+  },
+  {
+    type: "task_failed",
+    category: "task",
+    role: "delivered",
+    op: "op",
+    payload: null,
+    meta: ["attempt", "ms", "error", "failures", "unknown", "neverBegan", "withdrawn", "messageId"],
+    shows: "failed",
+    writtenBy: "the executor: the task has failed for good, or is no longer awaited and may have to be undone",
+  },
+  {
+    type: "op_canceled",
+    category: "command",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: [],
+    writtenBy: "the executor: nobody waits for the task any more, and it was taken back",
+  },
+  {
+    type: "op_rescheduled",
+    category: "task",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: [],
+    shows: "waiting",
+    writtenBy: "the executor: the run was retried, and the task exists again",
   },
 ] as const satisfies readonly EventRow[];
 
