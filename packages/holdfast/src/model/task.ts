@@ -1,5 +1,4 @@
 import type { ErrorKind } from "./error-kind.ts";
-import type { EventMeta } from "./event.ts";
 import type { Payload } from "./payload.ts";
 import type { RetryPolicy } from "./retry-policy.ts";
 
@@ -134,8 +133,8 @@ export const TASK_FAILURES_KEPT = 10;
 /** A task with what its run asked for. */
 export interface Task extends TaskRow {
   readonly input: Payload | null;
-  /** Of the event that scheduled it. */
-  readonly meta: EventMeta | null;
+  /** `meta.task` of the event that scheduled it; null if that has none. */
+  readonly spec: TaskSpec | null;
 }
 
 /** The labels that a worker with these labels offers: `gpu: "a100"` is `gpu` and `gpu=a100`; an empty value only the name. */

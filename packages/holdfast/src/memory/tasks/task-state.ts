@@ -148,5 +148,5 @@ export function timesOf({ limits, createdAt, status }: TaskRecord) {
 export function taskOf(state: MemoryState, record: TaskRecord): Task {
   const { external: _external, limits: _limits, beganAt: _beganAt, finishId: _finishId, ...row } = record;
   const event = state.events.get(record.runId)?.[record.inputSeq - 1];
-  return { ...row, input: event?.payload ?? null, meta: event?.meta ?? null };
+  return { ...row, input: event?.payload ?? null, spec: event?.meta?.task ?? null };
 }
