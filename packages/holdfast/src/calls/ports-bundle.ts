@@ -7,6 +7,7 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store } from "../ports/store.ts";
+import type { TaskInterceptor } from "../ports/task-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 
 /** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) builds one. */
@@ -23,6 +24,7 @@ export interface PortsBundle {
   /** Without it the engine knows nothing of the process that it runs in. */
   readonly environment?: Environment;
   readonly steps?: StepInterceptor;
+  readonly tasks?: TaskInterceptor;
   readonly limits?: Limits;
   /** What happens when a run's function returns while ops are pending: a warning, unless a test asks for a failure. */
   readonly onForgotten?: "fail" | "warn";

@@ -147,9 +147,24 @@ export class RecordedError extends HoldfastError {
 }
 
 function codeOf(record: ErrorRecord): ErrorCode {
+  if (record.task !== undefined) return isTaskEnd(record.code) ? record.code : "task_failed";
   if (record.op !== undefined) return "step_failed";
   return isErrorCode(record.code) ? record.code : "application_error";
 }
+
+/** What ends a task without its function having thrown. */
+function isTaskEnd(code: string | undefined): code is ErrorCode {
+  return isErrorCode(code) && TASK_ENDS.has(code);
+}
+
+const TASK_ENDS: ReadonlySet<string> = new Set([
+  "task_timeout",
+  "task_heartbeat_timeout",
+  "task_start_timeout",
+  "task_total_timeout",
+  "task_crashed",
+  "task_canceled",
+]);
 
 function causeText(cause: unknown): string | undefined {
   if (cause instanceof Error) return `${cause.name}: ${cause.message}`;

@@ -401,8 +401,9 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
 }
 
-/** Whether a crash has cut off a step that must not be repeated. */
+/** Whether a crash has cut off a step or a task that must not be repeated. */
 export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
+  if (type === "task_failed") return meta?.error?.code === "task_crashed";
   return type === "step_failed" && meta?.error?.code === "step_crashed";
 }
 

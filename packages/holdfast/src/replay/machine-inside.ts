@@ -67,8 +67,6 @@ export interface MachineInside extends OpHost {
    */
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
-  /** The code no longer waits for the op. */
-  release(op: Op): void;
   /** From here on, only compensations may be asked for, in the scope that this returns. */
   beginUndo(): Scope;
   continueAsNew(input: Payload, scope: Scope): void;

@@ -362,7 +362,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
-    if (event.type === "step_failed") this.failures.add(op, event);
+    if (event.type === "step_failed" || event.type === "task_failed") this.failures.add(op, event);
     op.module.settle(op, event, this);
     return true;
   }

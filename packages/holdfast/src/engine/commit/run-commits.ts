@@ -4,6 +4,13 @@ import { NONE } from "../../model/short-list.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 
+/** What a commit with these events does about the tasks of its run. */
+type TasksOf = (
+  events: readonly HistoryEvent[],
+  transition: Transition,
+  consumed: number,
+) => Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
   #commit: number;
@@ -45,11 +52,13 @@ export class RunCommits {
   }
 
   /** Takes what the machine has to write; undefined if nothing. */
-  take(run: Run, machine: Machine, consumed: number, transition: Transition): RunCommit | undefined {
+  take(run: Run, machine: Machine, consumed: number, transition: Transition, tasksOf: TasksOf): RunCommit | undefined {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
     const attributes = set && { ...run.attributes, ...set };
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    // Messages whose events are not written are still in the inbox.
+    const durable = machine.divergence ? this.#durableConsumed : consumed;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -58,15 +67,15 @@ export class RunCommits {
       epoch: run.epoch,
       commit: this.#commit,
       events,
-      // Messages whose events are not written are still in the inbox.
-      consumed: machine.divergence ? this.#durableConsumed : consumed,
+      consumed: durable,
       attributes,
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
     };
-    this.#inFlight = commit;
+    const flight = machine.hasTasks ? { ...commit, ...tasksOf(events, transition, durable) } : commit;
+    this.#inFlight = flight;
     this.#eventsThisHold += events.length;
-    return commit;
+    return flight;
   }
 
   /** The store has answered: returns the commit that was in flight, if any. */

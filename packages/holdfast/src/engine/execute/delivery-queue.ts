@@ -15,6 +15,8 @@ export class DeliveryQueue {
   /** The number of the last message delivered, and of the last one taken in. */
   #consumed: number;
   #queuedMessages: number;
+  /** The numbers of consumed results of tasks: their messages go with the next commit. */
+  #results: readonly number[] = NONE;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
 
@@ -56,8 +58,10 @@ export class DeliveryQueue {
     if (machine.outcome?.type === "continued") this.#drafts = [];
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
-    if (draft.number !== undefined) this.#consumed = draft.number;
-    else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
+    if (draft.number !== undefined) {
+      this.#consumed = draft.number;
+      if (draft.taskSeq !== undefined) this.#results = appended(this.#results, draft.number);
+    } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
   }
@@ -90,6 +94,19 @@ export class DeliveryQueue {
     this.#looks = looksAfter(this.#looks, seq);
   }
 
+  /** The results of tasks among the messages up to that number. */
+  takeResults(consumed: number): readonly number[] {
+    if (this.#results.length === 0) return NONE;
+    const taken = this.#results.filter((number) => number <= consumed);
+    this.#results = this.#results.filter((number) => number > consumed);
+    return taken;
+  }
+
+  /** The commit with them was not written. */
+  putBackResults(results: readonly number[]): void {
+    this.#results = [...results, ...this.#results];
+  }
+
   takeBack(look: Look): void {
     this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
@@ -99,10 +116,12 @@ export class DeliveryQueue {
     this.#drafts = [];
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
+    this.#results = this.#results.filter((number) => number <= consumed);
   }
 
   /** Messages after the given number did not become durable: they are still in the inbox. */
   unconsume(consumed: number): void {
     this.#consumed = consumed;
+    this.#results = this.#results.filter((number) => number <= consumed);
   }
 }

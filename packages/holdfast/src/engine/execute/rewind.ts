@@ -1,7 +1,7 @@
 import { readWholeHistory } from "../../calls/history-reader.ts";
 import { untilAnswered } from "../../calls/store-retry.ts";
 import { describeValue } from "../../errors/safe-read.ts";
-import type { Attributes, EventDraft, HistoryEvent } from "../../model/event.ts";
+import { type Attributes, type EventDraft, eventCategory, eventRole, type HistoryEvent } from "../../model/event.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
@@ -74,9 +74,16 @@ export class Rewind {
 function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
   const kept = fresh.filter((event) => event.seq < look.seq);
   const results = fresh
-    .filter(({ seq, type, meta }) => seq >= look.seq && type.startsWith("step_") && meta?.messageId === undefined)
+    .filter((event) => event.seq >= look.seq && isResult(event))
     .map(({ seq: _seq, at: _at, ...draft }) => draft);
   return { kept, results };
+}
+
+/** Not from the inbox. The result of a task may be: then it is read again, and the second one is dropped. */
+function isResult({ type, meta }: HistoryEvent): boolean {
+  const category = eventCategory(type);
+  if (meta?.messageId !== undefined) return false;
+  return category === "step" || (category === "task" && eventRole(type) === "delivered");
 }
 
 /**

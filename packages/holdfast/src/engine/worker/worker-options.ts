@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { type AnyWorkflow, DEFAULT_QUEUE, requireWorkflow } from "../../define/definitions.ts";
+import { requireTask } from "../../define/task.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import {
   invalidOption,
@@ -22,6 +23,7 @@ import { shownValue } from "../../errors/shown-value.ts";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
 import { formatDuration } from "../../model/duration.ts";
 import { valueFault } from "../../model/names.ts";
+import type { AnyTask } from "../../replay/ops/task-options.ts";
 
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
@@ -31,8 +33,13 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly workflows?: readonly AnyWorkflow[];
   /**
-   * The queues that it claims runs from.
-   * @defaultValue the queues of its workflows
+   * The tasks that it executes.
+   * @defaultValue none
+   */
+  readonly tasks?: readonly AnyTask[];
+  /**
+   * The queues that it claims runs and tasks from.
+   * @defaultValue the queues of its workflows and tasks
    */
   readonly queues?: readonly string[];
   /**
@@ -41,15 +48,21 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly concurrency?: number;
   /**
+   * How many tasks may be in progress at once.
+   * @defaultValue `100`
+   */
+  readonly taskConcurrency?: number;
+  /**
    * How long the worker may be silent before its lease expires and its runs are reclaimed. At least 1 s.
    * @defaultValue `"30s"`
    */
   readonly lease?: CheckedDuration<S>;
   /**
-   * Shown by `hf.workers.list()`; `host` and `pid` are always there.
+   * What it can do, for tasks that require it: a list (`["smtp"]`) or a record (`{ gpu: "a100" }`, which offers `gpu` and
+   * `gpu=a100`). `host` and `pid` are always there.
    * @defaultValue `host` and `pid`
    */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: readonly string[] | Readonly<Record<string, string>>;
   /**
    * The worker's name in `health()`, `why()` and the log.
    * @defaultValue `worker-<pid>-<n>`
@@ -124,12 +137,19 @@ export interface WorkerTuning {
    * @defaultValue `3`
    */
   readonly parkAfter: number;
+  /**
+   * How long a run stays with its worker while its tasks run in the same process; after that it waits in the store.
+   * @defaultValue `1000`
+   */
+  readonly taskHoldMs: number;
 }
 
 export interface ResolvedWorkerOptions {
   readonly workflows: readonly AnyWorkflow[];
+  readonly tasks: readonly AnyTask[];
   readonly queues: readonly string[];
   readonly concurrency: number;
+  readonly taskConcurrency: number;
   readonly leaseMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly name: string;
@@ -151,6 +171,7 @@ const DEFAULT_TUNING: WorkerTuning = {
   claimFallbackMs: 5_000,
   suspectAfter: 2,
   parkAfter: 3,
+  taskHoldMs: 1_000,
 };
 
 const isPositive: OptionCheck = (value, where, option) => {
@@ -158,9 +179,16 @@ const isPositive: OptionCheck = (value, where, option) => {
     throw invalidOption(where, option, `is ${shownValue(value)}, not a number above 0`);
 };
 
+const areLabelNames = listOf(isName("label"));
+
 const areLabels: OptionCheck = (value, where, option) => {
+  if (Array.isArray(value)) return areLabelNames(value, where, option);
   if (!isPlainObject(value))
-    throw invalidOption(where, option, `is ${shownValue(value)}, not an object like { gpu: "a100" }`);
+    throw invalidOption(
+      where,
+      option,
+      `is ${shownValue(value)}, not a list like ["smtp"] or an object like { gpu: "a100" }`,
+    );
   for (const [label, text] of Object.entries(value as object)) {
     requireName(label, "label");
     const fault = typeof text === "string" ? valueFault(text) : `is ${shownValue(text)}, not a string`;
@@ -173,14 +201,17 @@ const areQueueNames = listOf(isName("queue name"));
 const areQueues: OptionCheck = (value, where, option) => {
   areQueueNames(value, where, option);
   if ((value as readonly string[]).length > 0) return;
-  const advice = "Name at least one queue, or leave the option out: the worker then serves the queues of its workflows";
+  const advice =
+    "Name at least one queue, or leave the option out: the worker then serves the queues of its workflows and tasks";
   throw invalidOption(where, option, `is an empty list. ${advice}`);
 };
 
 const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   workflows: listOf((value, where, option) => requireWorkflow(value, `${where}: ${option}`)),
+  tasks: listOf((value, where, option) => requireWorkerTask(value, `${where}: ${option}`)),
   queues: areQueues,
   concurrency: wholeNumber(1),
+  taskConcurrency: wholeNumber(1),
   lease: isDuration,
   labels: areLabels,
   name: isName("name of the worker"),
@@ -197,13 +228,38 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
     claimFallbackMs: isPositive,
     suspectAfter: isPositive,
     parkAfter: isPositive,
+    taskHoldMs: isPositive,
   }),
 };
+
+/** External tasks have no function: no worker executes them. */
+function requireWorkerTask(value: unknown, where: string): void {
+  requireTask(value, where);
+  const { name, external } = value as AnyTask;
+  if (external)
+    throw new HoldfastError("invalid_option", `${where} is task "${name}", which is external: no worker executes it.`);
+}
+
+function requireDistinct(tasks: readonly AnyTask[]): void {
+  const names = tasks.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined)
+    throw new HoldfastError("invalid_option", `worker: tasks has two tasks with the name "${twice}".`);
+}
+
+/** A label without a value is kept with an empty one. */
+function labelRecord(labels: WorkerOptions["labels"] = {}): Readonly<Record<string, string>> {
+  return Array.isArray(labels)
+    ? Object.fromEntries((labels as readonly string[]).map((label) => [label, ""]))
+    : (labels as Readonly<Record<string, string>>);
+}
 
 export function resolveWorkerOptions(options: WorkerOptions, nameless: () => string): ResolvedWorkerOptions {
   requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
-  const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
+  const tasks = options.tasks ?? [];
+  requireDistinct(tasks);
+  const queues = options.queues ?? [...new Set([...workflows, ...tasks].map(({ queue }) => queue))];
   const leaseMs = requireDuration(options.lease ?? "30s", "worker", "lease");
   if (leaseMs < LEASE_MS_MIN)
     throw new HoldfastError(
@@ -212,10 +268,12 @@ export function resolveWorkerOptions(options: WorkerOptions, nameless: () => str
     );
   return {
     workflows,
+    tasks,
     queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
     concurrency: options.concurrency ?? 100,
+    taskConcurrency: options.taskConcurrency ?? 100,
     leaseMs,
-    labels: { host: hostname(), pid: String(process.pid), ...options.labels },
+    labels: { host: hostname(), pid: String(process.pid), ...labelRecord(options.labels) },
     name: options.name ?? nameless(),
     handleSignals: options.handleSignals ?? false,
     cacheSize: options.cacheSize ?? 1_000,

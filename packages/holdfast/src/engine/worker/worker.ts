@@ -28,6 +28,8 @@ import { Reconciler } from "../lease/reconciler.ts";
 import { Registration } from "../lease/registration.ts";
 import { stopWorker } from "../lease/sign-on.ts";
 import { Sweeper } from "../lease/sweeper.ts";
+import type { LocalTasks, TaskReservation } from "../tasks/local-tasks.ts";
+import { WorkerTasks } from "../tasks/worker-tasks.ts";
 import { announceVersions } from "./announce-versions.ts";
 import { Guard } from "./rejection-guard.ts";
 import { reportLeaving } from "./report-leaving.ts";
@@ -41,6 +43,8 @@ export interface WorkerParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
+  /** The workers of this client. */
+  readonly siblings?: () => readonly Worker[];
   /** It has drained on a signal, and the process must end. */
   readonly onSignaled?: () => void;
 }
@@ -62,6 +66,7 @@ export class Worker {
   readonly #slots: Slots;
   readonly #solo: SoloRule;
   readonly #lines: RepeatedLines;
+  readonly #tasks: WorkerTasks;
   readonly #host: ExecutorHost;
   #state: "stopped" | "starting" | "running" | "draining" = "stopped";
   /** The start or stop in progress, or the last one. */
@@ -96,8 +101,11 @@ export class Worker {
       suspectAfter: tuning.suspectAfter,
       parkAfter: tuning.parkAfter,
       probe: () => this.#lease.probe(),
-      // Workers with the old code may have parked runs since.
-      onSwept: () => this.#claimer.lookForParked(),
+      onSwept: () => {
+        // Workers with the old code may have parked runs since.
+        this.#claimer.lookForParked();
+        this.#tasks.swept();
+      },
     });
     this.#inbox = new InboxReader({ clock, random, store, log });
     this.#lease = new Lease({
@@ -114,7 +122,8 @@ export class Worker {
       onDead: () => void this.#onDead(),
     });
     const [lease, sweeper] = [this.#lease, this.#sweeper];
-    this.#registration = new Registration({ ...params, workflows: this.#offers(), lease, sweeper });
+    const tasks = options.tasks.map(({ name }) => name);
+    this.#registration = new Registration({ ...params, workflows: this.#offers(), tasks, lease, sweeper });
     const { flushesInFlightMax, runsPerFlushMax, eventsPerFlushMax } = tuning;
     this.#committer = new Committer({
       clock,
@@ -132,7 +141,13 @@ export class Worker {
     const workerId = (): string => this.#lease.workerId;
     const askingSince = (): number | undefined => this.#slots.askingSince;
     this.#reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
+    this.#tasks = this.#makeTasks();
     this.#host = this.#makeHost();
+  }
+
+  /** Tasks that this worker holds right now. */
+  get activeTasks(): number {
+    return this.#tasks.count;
   }
 
   /** Runs that this worker holds right now. */
@@ -208,8 +223,12 @@ export class Worker {
     this.#state = "running";
     this.#sweeper.start();
     // Once this resolves, the fixed code has taken up the runs that it can.
-    await this.#claimer.start();
-    this.#tell("worker started", { queues: options.queues, workflows: this.#offers(), store: ports.place });
+    const claiming = this.#claimer.start();
+    this.#tasks.start();
+    await claiming;
+    const { names } = this.#tasks;
+    const offers = { workflows: this.#offers(), ...(names.length > 0 ? { tasks: names } : {}) };
+    this.#tell("worker started", { queues: options.queues, ...offers, store: ports.place });
   }
 
   /** A call while it is in progress waits for the same end. */
@@ -225,10 +244,11 @@ export class Worker {
     this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", { runs: this.#held.count });
     this.#claimer.stop();
     this.#sweeper.stop();
+    this.#tasks.close();
     this.#pokeAll();
     if (waitMs > 0) {
-      if (this.#held.count > 0) this.#lease.report();
-      this.#leaving = limitedWait(this.#params.ports.clock, this.#held.untilEmpty(), waitMs);
+      if (this.#held.count + this.#tasks.count > 0) this.#lease.report();
+      this.#leaving = limitedWait(this.#params.ports.clock, this.#untilEmpty(), waitMs);
       await this.#leaving.over;
     }
     // Finished steps are recorded before anything is dropped.
@@ -240,6 +260,7 @@ export class Worker {
     const { ports } = this.#params;
     const workerId = this.#lease.workerId;
     this.#held.dropAll();
+    await this.#tasks.stop(this.#params.options.drainTimeoutMs);
     // What was in flight before the drop is still written, as far as the fence allows.
     await this.#untilFlushed();
     this.#committer.abandon();
@@ -254,6 +275,10 @@ export class Worker {
     this.#state = "stopped";
     this.#lines.flush(true);
     this.#tell("worker stopped", {});
+  }
+
+  async #untilEmpty(): Promise<void> {
+    await Promise.all([this.#held.untilEmpty(), this.#tasks.untilEmpty()]);
   }
 
   #untilFlushed(): Promise<void> {
@@ -289,6 +314,7 @@ export class Worker {
     this.#params.ports.environment?.workerIds.delete(this.#lease.workerId);
     this.#lease.end();
     this.#held.dropAll();
+    this.#tasks.lose();
     this.#claimer.abandon();
     this.#committer.abandon();
     this.#solo.reset();
@@ -302,6 +328,7 @@ export class Worker {
     try {
       await this.#register(true);
       this.#claimer.poke();
+      this.#tasks.poke();
     } catch (error) {
       log.error({ error: String(error) }, "the store refuses to register this worker again; retrying");
       clock.setTimer(this.#params.options.leaseMs / 3, () => void this.#registerAgain()).unref?.();
@@ -314,6 +341,19 @@ export class Worker {
   reserve(workflow: string, version: string, queue: string): SlotReservation | undefined {
     const fits = this.#registry.has(workflow, version) && this.#params.options.queues.includes(queue);
     return fits && this.#state === "running" ? this.#slots.reserve() : undefined;
+  }
+
+  /** @internal A slot for a task that a run of this process schedules; undefined if this worker cannot start it now. */
+  reserveTask(task: Parameters<LocalTasks["reserve"]>[0]): TaskReservation | undefined {
+    return this.#tasks.reserve(task);
+  }
+
+  #reserveTask(task: Parameters<LocalTasks["reserve"]>[0]): TaskReservation | undefined {
+    for (const worker of this.#params.siblings?.() ?? [this]) {
+      const reservation = worker.reserveTask(task);
+      if (reservation) return reservation;
+    }
+    return undefined;
   }
 
   /** @internal A run started here becomes due later. */
@@ -330,8 +370,9 @@ export class Worker {
   }
 
   #onLeft(runId: string): void {
-    if (this.#solo.cleared(runId) || (this.#solo.wanted && this.#held.count === 0)) this.#claimer.poke();
+    if (this.#solo.cleared(runId) || (this.#solo.wants("run") && this.#held.count === 0)) this.#claimer.poke();
     this.#claimer.slotFreed();
+    if (this.#solo.wants("task")) this.#tasks.poke();
   }
 
   // Hints and heartbeats ------------------------------------------------------------------------------------------------
@@ -342,7 +383,9 @@ export class Worker {
       if (hint.namespace !== namespace || !options.queues.includes(hint.queue)) return;
       if (hint.at === undefined) this.#claimer.poke();
       else this.#claimer.noteDueAt(hint.at);
-    } else if (hint.type === "inbox") this.#held.pull(hint.runId);
+      this.#tasks.noteDue(hint.at);
+    } else if (hint.type === "task") this.#tasks.onHint(hint);
+    else if (hint.type === "inbox") this.#held.pull(hint.runId);
     else if (hint.type === "taken" && hint.workerId === this.#lease.workerId) this.#held.taken(hint.runId);
   }
 
@@ -351,6 +394,7 @@ export class Worker {
     this.#guard?.report();
     for (const runId of result.behind) this.#held.pull(runId);
     void this.#reconciler.compare(result.heldCount);
+    this.#tasks.onHeartbeat(result);
   }
 
   #pokeAll(): void {
@@ -373,10 +417,28 @@ export class Worker {
       telemetry: ports.telemetry,
       base: () => ({ workerId: this.#lease.workerId, namespace, queues: options.queues, handlers }),
       freeSlots: () => this.#slots.free,
-      mayTakeSuspect: () => this.#solo.wanted && this.#slots.allFree,
-      onSuspectDue: () => this.#solo.want(),
+      mayTakeSuspect: () => this.#solo.wants("run") && this.#slots.allFree && this.#tasks.allFree,
+      onSuspectDue: () => this.#solo.want("run"),
       onClaimed: (run, messages) => this.#held.activate(run, messages),
       onSoloAnswered: (runId) => this.#solo.claimed(runId),
+      onDead: () => void this.#onDead(),
+    });
+  }
+
+  #makeTasks(): WorkerTasks {
+    const { ports, namespace, options, storeTime } = this.#params;
+    return new WorkerTasks({
+      ports,
+      namespace,
+      options,
+      storeTime,
+      lease: this.#lease,
+      solo: this.#solo,
+      noRuns: () => this.#slots.allFree,
+      draining: () => this.#isDraining(),
+      onLeft: () => {
+        if (this.#solo.wants("run")) this.#claimer.poke();
+      },
       onDead: () => void this.#onDead(),
     });
   }
@@ -384,6 +446,8 @@ export class Worker {
   #makeHost(): ExecutorHost {
     return executorHost({
       ...this.#params,
+      localTasks: { reserve: (task) => this.#reserveTask(task) },
+      noteTaskLimit: (storeAt) => this.#tasks.noteLimit(storeAt),
       lines: this.#lines,
       committer: this.#committer,
       lease: this.#lease,

@@ -18,7 +18,7 @@ export function cancelScope(machine: MachineInside, scope: Scope, error: Error):
 
 /** The code stops waiting for the op; the driver aborts an attempt in flight, and its outcome is dropped. */
 export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
-  if (op.step && machine.compensations.mustLearn(op)) machine.ops.close(op);
+  if (machine.compensations.mustLearn(op)) machine.ops.close(op);
   else {
     machine.release(op);
     machine.ops.withdraw(op);

@@ -90,8 +90,7 @@ export class Cursor {
 
   #forget(retry: HistoryEvent): void {
     for (const op of retry.meta?.forgets ?? []) {
-      const failed = (event: HistoryEvent): boolean =>
-        event.seq < retry.seq && event.type === "step_failed" && event.op === op;
+      const failed = (event: HistoryEvent): boolean => event.seq < retry.seq && isFailure(event) && event.op === op;
       const failure = this.#events.findLast((event) => failed(event) && !this.isForgotten(event));
       if (!failure) continue;
       this.#forgotten ??= new Set();
@@ -216,6 +215,10 @@ export class Cursor {
       return;
     }
   }
+}
+
+function isFailure({ type }: HistoryEvent): boolean {
+  return type === "step_failed" || type === "task_failed";
 }
 
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {

@@ -51,10 +51,13 @@ export class Failures {
    * Whether a failure that the run's error does not name is taken back. Not if the step must run at most once and may have taken
    * effect, and not if its own error is not worth a retry. A step that was only aborted is always taken back.
    */
-  isTakenBack({ step }: Op, event: HistoryEvent): boolean {
+  isTakenBack({ step, task }: Op, event: HistoryEvent): boolean {
     const { meta } = event;
-    if (isCrash(event) || (meta?.unknown && step?.options.onCrash === "fail")) return false;
-    return step?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
+    const onCrash = step?.options.onCrash ?? task?.spec.onCrash;
+    if (isCrash(event) || (meta?.unknown && onCrash === "fail")) return false;
+    return (
+      step?.closing || task?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)))
+    );
   }
 
   /** The seq of the first failure that `handle.retry()` takes back; undefined if it is not known. */
@@ -73,17 +76,22 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
   return (failure) => {
     const { op, event } = failure;
     if (blamed.has(failure)) return true;
-    return event.seq > askedSeq && (!op.step?.closing || event.meta?.neverBegan === true);
+    const closing = op.step?.closing || op.task?.closing;
+    return event.seq > askedSeq && (!closing || event.meta?.neverBegan === true);
   };
 }
 
+function isOpFailure(code: string): boolean {
+  return code === "step_failed" || code.startsWith("task_");
+}
+
 /**
- * The steps whose failure an error names: itself, through its causes, or through its members. The error that a step threw is not
+ * The steps and tasks whose failure an error names: itself, through its causes, or through its members. The error that a step threw is not
  * searched: it may name steps of another run.
  */
 function blamedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];
-  const op = isHoldfastError(error, "step_failed") ? readProperty(error, "op") : undefined;
+  const op = isHoldfastError(error) && isOpFailure(error.code) ? readProperty(error, "op") : undefined;
   if (typeof op === "string") return [op];
   const causes = blamedOps(readProperty(error, "cause"), depth + 1);
   return [...causes, ...membersOf(readProperty(error, "errors")).flatMap((member) => blamedOps(member, depth + 1))];

@@ -6,8 +6,11 @@ import type { OpTable } from "../op-table.ts";
 
 /** The ops that failed get their attempts back. */
 export function applyRetry(ops: OpTable, event: HistoryEvent): void {
+  // After its end a run has no tasks; a person has reopened it.
+  if (event.meta?.attempt === undefined) for (const { task } of ops.pending()) task?.lose();
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
+    op?.task?.lose();
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;
@@ -31,7 +34,7 @@ export function endForRetry(
   event: HistoryEvent,
 ): true {
   const { outcome } = machine;
-  const retried = outcome?.type === "retried" && event.type === "step_failed";
+  const retried = outcome?.type === "retried" && (event.type === "step_failed" || event.type === "task_failed");
   if (retried && machine.failures.isTakenBack(op, event))
     machine.conclude({ ...outcome, forgets: [...outcome.forgets, op.id] });
   return true;

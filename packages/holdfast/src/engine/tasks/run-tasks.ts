@@ -1,0 +1,337 @@
+/**
+ * The tasks of one live run: which tasks its next commit creates and deletes, which of them run in this process, and what
+ * becomes of those that the code has given up. What history says about a task is in replay/ops/task.ts.
+ *
+ * Invariants
+ *  T1. A scheduled task that has no outcome exists in the store, or its result is in the inbox. What a commit creates and
+ *      deletes follows from its events alone, so that the two cannot differ.
+ *  P6. A result names the event that it answers. If that is not the newest of its op, the result is dropped.
+ */
+import { untilAnswered } from "../../calls/store-retry.ts";
+import { DEFAULT_QUEUE } from "../../define/definitions.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { EventDraft, HistoryEvent } from "../../model/event.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { NewTask, Task } from "../../model/task.ts";
+import type { Timer } from "../../ports/clock.ts";
+import type { CancelTasksResult, CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { TaskWork } from "../../replay/ops/task-work.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
+import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
+
+export interface TaskOwner extends HeldRun {
+  push(draft: QueuedDraft): void;
+}
+
+/** What a commit does about tasks. */
+export type CommitTasks = Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+
+interface Scheduled {
+  readonly task: NewTask;
+  readonly work: TaskWork;
+  readonly reservation: TaskReservation | undefined;
+}
+
+export class RunTasks implements LocalRun {
+  readonly #host: ExecutorHost;
+  readonly #run: TaskOwner;
+  /** Created by the commit in flight. */
+  #scheduling: readonly Scheduled[] = [];
+  /** Tasks of this run that are executed in this process, by seq, and since when. */
+  readonly #running = new Map<number, number>();
+  /** Results that are not durable yet, by seq. */
+  readonly #results = new Map<number, LocalTask>();
+  /** Given up, and the store has been asked what became of them. */
+  readonly #asked = new Set<number>();
+  #holdTimer: Timer | undefined;
+  #attended = false;
+
+  constructor(host: ExecutorHost, run: TaskOwner) {
+    this.#host = host;
+    this.#run = run;
+  }
+
+  /** What the events of a commit mean for the tasks of the run. */
+  gather(events: readonly HistoryEvent[], transition: Transition, results: readonly number[]): CommitTasks {
+    const { machine } = this.#run;
+    const created = new Map<number, Scheduled>();
+    const settled: number[] = [];
+    const settle = (seq: number): void => {
+      const own = created.get(seq);
+      if (own) {
+        own.reservation?.cancel();
+        created.delete(seq);
+      } else settled.push(seq);
+    };
+    for (const { type, op, seq, meta } of events) {
+      const work = machine.task(op);
+      if (!work) continue;
+      if (type === "task_scheduled" || type === "op_rescheduled")
+        created.set(seq, this.#scheduled(work, seq, op as string));
+      if (type === "op_rescheduled") settle(work.formerSeq);
+      if (type === "task_completed" || type === "op_canceled" || (type === "task_failed" && meta?.withdrawn))
+        settle(work.seq);
+    }
+    const ends = transition.type === "end" || transition.type === "continue";
+    if (ends) for (const { reservation } of created.values()) reservation?.cancel();
+    this.#scheduling = ends ? [] : [...created.values()];
+    const tasks = this.#scheduling.map(({ task }) => task);
+    this.#noteLimits(tasks);
+    return {
+      ...(tasks.length === 0 ? {} : { tasks }),
+      ...(settled.length === 0 ? {} : { settled }),
+      ...(ends ? { dropTasks: true } : {}),
+      ...(results.length === 0 ? {} : { results }),
+    };
+  }
+
+  #scheduled(work: TaskWork, seq: number, op: string): Scheduled {
+    const { spec, inputSeq } = work;
+    const wanted = { name: spec.name, queue: spec.queue ?? DEFAULT_QUEUE, requires: spec.requires ?? [] };
+    const external = spec.external ?? false;
+    const reservation = external ? undefined : this.#host.localTasks?.reserve(wanted);
+    const task: NewTask = {
+      ...wanted,
+      seq,
+      inputSeq,
+      op,
+      priority: spec.priority ?? this.#run.run.priority,
+      external,
+      failOnCrash: spec.onCrash === "fail",
+      secret: hex(this.#host.random.bytes(16)),
+      timeoutMs: spec.timeoutMs ?? null,
+      startTimeoutMs: spec.startTimeoutMs ?? null,
+      totalTimeoutMs: spec.totalTimeoutMs ?? null,
+      heartbeatMs: spec.heartbeatMs ?? null,
+      holdBy: reservation ? { workerId: reservation.workerId, claimId: reservation.claimId } : null,
+    };
+    return { task, work, reservation };
+  }
+
+  /** The limits that nobody but a sweep watches over: those of tasks that no worker of this process holds. */
+  #noteLimits(tasks: readonly NewTask[]): void {
+    const now = this.#host.storeTime.now();
+    for (const { external, timeoutMs, heartbeatMs, startTimeoutMs, totalTimeoutMs } of tasks) {
+      const limits = external ? [timeoutMs, heartbeatMs, totalTimeoutMs] : [startTimeoutMs, totalTimeoutMs];
+      for (const ms of limits) if (ms !== null) this.#host.noteTaskLimit(now + ms);
+    }
+  }
+
+  /** The commit was written: its tasks exist, and local ones start. */
+  written({ settled = [] }: RunCommit, { tasksHeld = [] }: CommitOutcome): void {
+    const scheduling = this.#scheduling;
+    this.#scheduling = [];
+    for (const seq of settled) this.#settled(seq);
+    for (const { task, work, reservation } of scheduling) {
+      if (!reservation) continue;
+      if (!tasksHeld.includes(task.seq)) {
+        reservation.cancel();
+        continue;
+      }
+      this.#running.set(task.seq, this.#host.clock.monotonic());
+      reservation.start(this.#heldTask(task, work), this);
+    }
+  }
+
+  #settled(seq: number): void {
+    this.#running.delete(seq);
+    this.#results.get(seq)?.settled();
+    this.#results.delete(seq);
+    this.#asked.delete(seq);
+  }
+
+  /** Nothing of the commit was written. */
+  unwritten(): void {
+    for (const { reservation } of this.#scheduling) reservation?.cancel();
+    this.#scheduling = [];
+  }
+
+  /** As a claim would have returned it. */
+  #heldTask(task: NewTask, { spec, recordedInput }: TaskWork): Task {
+    const { namespace, runId } = this.#run.run;
+    const { seq, inputSeq, op, name, queue, requires, priority, secret, failOnCrash, holdBy } = task;
+    return {
+      namespace,
+      runId,
+      seq,
+      inputSeq,
+      op,
+      name,
+      queue,
+      requires,
+      priority,
+      secret,
+      failOnCrash,
+      status: "held",
+      epoch: 1,
+      attempt: 1,
+      heldBy: holdBy?.workerId ?? null,
+      claimId: holdBy?.claimId ?? null,
+      availableAt: null,
+      expiresAt: null,
+      expires: null,
+      canceled: false,
+      deaths: 0,
+      aloneDeaths: 0,
+      alone: false,
+      suspect: false,
+      createdAt: this.#host.storeTime.now(),
+      details: null,
+      failures: [],
+      input: recordedInput,
+      spec,
+    };
+  }
+
+  // Results -----------------------------------------------------------------------------------------------------------
+
+  take(local: LocalTask, payload: Payload, ms: number): boolean {
+    const { seq, op, attempt } = local.task;
+    if (!this.#run.here || this.#run.machine.task(op)?.seq !== seq) return false;
+    this.#results.set(seq, local);
+    const meta = attemptMeta(attempt, ms);
+    const type = "task_completed";
+    const about = { type, op, taskSeq: seq, ...(meta === undefined ? {} : { meta }) } as const;
+    this.#run.push(payload.length === 0 ? about : { ...about, payload });
+    return true;
+  }
+
+  released({ seq }: Task): void {
+    if (this.#running.delete(seq)) this.#run.poke();
+  }
+
+  /** The code does not wait for this result; the store must not keep the task. */
+  refuse(seq: number): void {
+    this.#results.get(seq)?.handBack();
+    this.#results.delete(seq);
+    this.#running.delete(seq);
+  }
+
+  /** The run is no longer here: results that are not durable go to the store by themselves. */
+  leave(): void {
+    this.unwritten();
+    this.#holdTimer?.cancel();
+    for (const local of this.#results.values()) local.handBack();
+    this.#results.clear();
+    this.#running.clear();
+    this.#asked.clear();
+    this.#attended = false;
+  }
+
+  /** Whether the run should stay here, because a task of its own may end at any moment. */
+  holding(): boolean {
+    if (this.#results.size > 0) return true;
+    const { clock, taskHoldMs } = this.#host;
+    if (this.#running.size === 0 || this.#host.draining()) return false;
+    const oldest = clock.monotonic() - taskHoldMs;
+    const newest = Math.max(...this.#running.values());
+    if (newest <= oldest) return false;
+    this.#holdTimer?.cancel();
+    this.#holdTimer = clock.setTimer(newest - oldest, () => this.#run.poke());
+    return true;
+  }
+
+  // What the code has given up ------------------------------------------------------------------------------------------
+
+  /**
+   * Once after each claim, and once after turns were taken back: tasks that no longer exist because the run was retried are
+   * scheduled again, and the store is asked about those whose outcome must still be learned.
+   */
+  attend(durableSeq: number): void {
+    if (this.#attended) return;
+    this.#attended = true;
+    const { machine } = this.#run;
+    const now = this.#host.storeTime.now();
+    const ops = machine.pendingOps();
+    for (const { id, task } of ops)
+      if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
+    this.close(
+      ops.filter(({ task }) => task?.closing),
+      durableSeq,
+    );
+  }
+
+  /** The code's last turns are taken back. */
+  rebase(): void {
+    this.#attended = false;
+  }
+
+  /** The code waits for these no longer: the next commit deletes them. */
+  withdraw(ops: readonly DrivenOp[]): void {
+    const { machine } = this.#run;
+    if (machine.outcome) return;
+    const now = this.#host.storeTime.now();
+    for (const { id, task } of ops)
+      if (task && !wasCanceled(machine.recorded, id, task)) machine.noteRun({ type: "op_canceled", op: id }, now);
+  }
+
+  /** The outcome of these must still be learned: their compensations need it. */
+  close(ops: readonly DrivenOp[], durableSeq: number): void {
+    const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
+    const unborn = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > durableSeq);
+    for (const op of unborn) {
+      this.#asked.add((op.task as TaskWork).seq);
+      this.#giveUp(op, { neverBegan: true });
+    }
+    const existing = closing.filter((op) => !unborn.includes(op));
+    if (existing.length > 0) void this.#cancel(existing);
+  }
+
+  async #cancel(ops: readonly DrivenOp[]): Promise<void> {
+    const { clock, random, store } = this.#host;
+    const { namespace, runId, epoch } = this.#run.run;
+    for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
+    const tasks = ops.map(({ task }) => ({ runId, seq: (task as TaskWork).seq }));
+    const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
+    let result: CancelTasksResult;
+    try {
+      result = await untilAnswered({ clock, random }, () => store.tasks.cancel({ namespace, tasks }), gone);
+    } catch {
+      return;
+    }
+    if (gone()) return;
+    const busy: DrivenOp[] = [];
+    ops.forEach((op, i) => {
+      const outcome = result.outcomes[i]?.outcome;
+      if (!op.pending) return;
+      if (outcome === "never_began") this.#giveUp(op, { neverBegan: true });
+      else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
+      else if (outcome === "busy") busy.push(op);
+    });
+    if (busy.length > 0) clock.setTimer(BUSY_MS, () => (gone() ? undefined : void this.#cancel(busy)));
+  }
+
+  #giveUp({ id, task }: DrivenOp, known: { readonly neverBegan?: true; readonly unknown?: true }): void {
+    const { name } = (task as TaskWork).spec;
+    const error = new HoldfastError("task_canceled", `The run gave task "${id}" up.`);
+    const record = { ...this.#host.record(error, { attempts: 0, op: id }), task: name };
+    const meta = { attempt: 0, error: record, withdrawn: true as const, ...known };
+    this.#run.push({ type: "task_failed", op: id, meta });
+  }
+}
+
+/** The row of a task is locked for moments only. */
+const BUSY_MS = 50;
+
+/** Whether history says that it was taken back. */
+function wasCanceled(recorded: readonly HistoryEvent[], op: string, { seq }: TaskWork): boolean {
+  return recorded.some((event) => event.type === "op_canceled" && event.op === op && event.seq > seq);
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A result is dropped unless its op still waits for it (P6). */
+export function isUnwanted({ op, taskSeq }: QueuedDraft, machine: HeldRun["machine"]): boolean {
+  return taskSeq !== undefined && machine.op(op)?.task?.seq !== taskSeq;
+}
+
+/** A failure of a task that the run has given up says so. */
+export function withWithdrawn(draft: EventDraft, machine: HeldRun["machine"]): EventDraft {
+  if (draft.type !== "task_failed" || !machine.op(draft.op)?.task?.closing) return draft;
+  return { ...draft, meta: { ...draft.meta, withdrawn: true } };
+}

@@ -1,0 +1,169 @@
+import { expiryError } from "../../calls/task-judgment.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { idempotencyKey } from "../../model/ids.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { Task } from "../../model/task.ts";
+import { writeToken } from "../../model/task-token.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Codec } from "../../ports/codec.ts";
+import type { Logger, RunLogger } from "../../ports/logger.ts";
+import { runLogger } from "../../replay/context/run-logger.ts";
+import type { TaskFunction, TaskInfo } from "../../replay/ops/task-options.ts";
+
+export type TaskEnd =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown; readonly unknown?: boolean };
+
+/** What a function returns that leaves its attempt open. */
+export const LATER = Symbol("completed later");
+
+export interface TaskAttemptHost {
+  readonly clock: Clock;
+  readonly codec: Codec;
+  readonly log: Logger;
+}
+
+/** Whoever started the attempt: learns of its end once, unless it was discarded, and of its heartbeats. */
+export interface TaskAttemptOwner {
+  ended(attempt: TaskAttempt, end: TaskEnd): void;
+  heard(attempt: TaskAttempt, details: Payload | null): Promise<void>;
+}
+
+/** One execution of a task's function: abortable, with its time limits, reported exactly once. */
+export class TaskAttempt implements TaskInfo {
+  readonly task: Task;
+  readonly startedAt: number;
+  readonly #host: TaskAttemptHost;
+  readonly #owner: TaskAttemptOwner;
+  readonly #controller = new AbortController();
+  #timer: Timer | undefined;
+  #silence: Timer | undefined;
+  #over = false;
+
+  constructor(task: Task, host: TaskAttemptHost, owner: TaskAttemptOwner) {
+    this.task = task;
+    this.#host = host;
+    this.#owner = owner;
+    this.startedAt = host.clock.monotonic();
+  }
+
+  get attempt(): number {
+    return this.task.attempt;
+  }
+
+  get runId(): string {
+    return this.task.runId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get abortSignal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKey(this.task.runId, this.task.op);
+  }
+
+  get token(): string {
+    return writeToken(this.task);
+  }
+
+  get lastDetails(): unknown {
+    const { details } = this.task;
+    return details === null ? undefined : this.#host.codec.decode(details);
+  }
+
+  get log(): RunLogger {
+    const { namespace, runId, op, name, attempt } = this.task;
+    return runLogger({ log: this.#host.log, about: { namespace, runId, op, task: name, attempt } });
+  }
+
+  /** How long it has been running, in whole milliseconds. */
+  get ms(): number {
+    return Math.floor(this.#host.clock.monotonic() - this.startedAt);
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  run(fn: TaskFunction<never, unknown>): void {
+    const { spec } = this.task;
+    if (spec?.timeoutMs !== undefined)
+      this.#timer = this.#host.clock.setTimer(spec.timeoutMs, () => this.#expire("timeout"));
+    this.#restartSilence();
+    void holdfastTaskFrame(fn, this, this.#host.codec);
+  }
+
+  /** May be taken off the object. */
+  readonly heartbeat = async (details?: unknown): Promise<void> => {
+    if (this.#over) return;
+    this.#restartSilence();
+    let payload: Payload | null = null;
+    try {
+      payload = details === undefined ? null : this.#host.codec.encode(details, `details of task "${this.task.op}"`);
+    } catch (error) {
+      this.log.warn({ error: String(error) }, "the details of a heartbeat cannot be stored; they are left out");
+    }
+    await this.#owner.heard(this, payload);
+  };
+
+  readonly completeLater = (): never => LATER as never;
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Reports the end, unless one was reported before. */
+  end(end: TaskEnd): void {
+    if (this.#over) return;
+    this.#close();
+    this.#owner.ended(this, end);
+  }
+
+  /** The result is no longer wanted. */
+  discard(reason: unknown): void {
+    this.#close();
+    this.abort(reason);
+  }
+
+  #close(): void {
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#silence?.cancel();
+  }
+
+  #restartSilence(): void {
+    const ms = this.task.spec?.heartbeatMs;
+    if (ms === undefined) return;
+    this.#silence?.cancel();
+    this.#silence = this.#host.clock.setTimer(ms, () => this.#expire("heartbeat"));
+  }
+
+  /** The function may still take effect. */
+  #expire(limit: "timeout" | "heartbeat"): void {
+    const error = expiryError(this.task, limit);
+    this.abort(error);
+    this.end({ ok: false, error, unknown: true });
+  }
+}
+
+// The name of this function shows in asynchronous stacks.
+async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: TaskAttempt, codec: Codec): Promise<void> {
+  let end: TaskEnd;
+  try {
+    const { input } = attempt.task;
+    const value = input === null || input.length === 0 ? undefined : codec.decode(input);
+    end = { ok: true, value: await fn(value as never, attempt) };
+  } catch (error) {
+    end = { ok: false, error };
+  }
+  attempt.end(end);
+}
+
+export function leftWorker(workerName: string): HoldfastError {
+  return new HoldfastError("lease_lost", `Worker "${workerName}" no longer holds this task.`);
+}

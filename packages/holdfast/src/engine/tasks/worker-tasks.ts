@@ -1,0 +1,186 @@
+/** Everything about tasks on one worker: the tasks that it executes, and the tasks of all workers whose limits have passed. */
+import { limitedWait } from "../../calls/limited-wait.ts";
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
+import { offeredLabels, type Task, type TaskKey } from "../../model/task.ts";
+import type { Hint } from "../../ports/notifier.ts";
+import type { HeartbeatResult } from "../../ports/store.ts";
+import type { SoloRule } from "../claim/solo-rule.ts";
+import type { Lease } from "../lease/lease.ts";
+import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
+import type { LocalTasks, TaskReservation } from "./local-tasks.ts";
+import { TaskClaimer } from "./task-claimer.ts";
+import { TaskReconciler } from "./task-reconciler.ts";
+import { TaskRunner } from "./task-runner.ts";
+import { TaskSweeper } from "./task-sweeper.ts";
+
+export interface WorkerTasksParams {
+  readonly ports: PortsBundle;
+  readonly namespace: string;
+  readonly options: ResolvedWorkerOptions;
+  readonly storeTime: StoreTime;
+  readonly lease: Lease;
+  readonly solo: SoloRule;
+  /** Whether the worker holds no run and expects none. */
+  readonly noRuns: () => boolean;
+  readonly draining: () => boolean;
+  /** A slot is free that a suspect run may wait for. */
+  readonly onLeft: () => void;
+  readonly onDead: () => void;
+}
+
+export class WorkerTasks {
+  readonly #params: WorkerTasksParams;
+  readonly #claimer: TaskClaimer;
+  readonly #runner: TaskRunner;
+  readonly #sweeper: TaskSweeper;
+  readonly #reconciler: TaskReconciler;
+
+  constructor(params: WorkerTasksParams) {
+    const { ports, namespace, options, storeTime, lease, solo } = params;
+    const { clock, random, store, log, redact } = ports;
+    this.#params = params;
+    const labels = offeredLabels(options.labels);
+    this.#runner = new TaskRunner({
+      ports,
+      namespace,
+      workerName: options.name,
+      tasks: options.tasks,
+      queues: options.queues,
+      labels,
+      concurrency: options.taskConcurrency,
+      storeTime,
+      lease,
+      claimer: () => this.#claimer,
+      closed: () => solo.exclusive || params.draining(),
+      onLeft: (task) => this.#left(task),
+    });
+    this.#claimer = new TaskClaimer({
+      clock,
+      random,
+      store,
+      storeTime,
+      log,
+      telemetry: ports.telemetry,
+      fallbackMs: options.tuning.claimFallbackMs,
+      base: () => ({
+        workerId: lease.workerId,
+        namespace,
+        queues: options.queues,
+        names: this.#runner.names,
+        labels,
+      }),
+      freeSlots: () => this.#runner.free,
+      mayTakeSuspect: () => solo.wants("task") && this.#runner.allFree && params.noRuns(),
+      onSuspectDue: () => solo.want("task"),
+      onSoloAnswered: (task) => solo.claimed(task && soloKey(task)),
+      onClaimed: (task) => this.#runner.hold(task),
+      onDead: () => params.onDead(),
+    });
+    this.#sweeper = new TaskSweeper({
+      clock,
+      store,
+      storeTime,
+      log,
+      everyMs: options.leaseMs,
+      judge: {
+        record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+        now: () => storeTime.now(),
+        random: () => random.next(),
+      },
+    });
+    const askingSince = (): number | undefined => this.#claimer.askingSince;
+    this.#reconciler = new TaskReconciler({ clock, store, log, namespace, lease, runner: this.#runner, askingSince });
+  }
+
+  /** The names of the tasks that it executes. */
+  get names(): readonly string[] {
+    return this.#runner.names;
+  }
+
+  get count(): number {
+    return this.#runner.count;
+  }
+
+  get allFree(): boolean {
+    return this.#runner.allFree && this.#claimer.asking === 0;
+  }
+
+  /** A slot for a task that a run of this process is about to schedule; undefined if it cannot start here now. */
+  reserve(...wanted: Parameters<LocalTasks["reserve"]>): TaskReservation | undefined {
+    return this.names.length === 0 || this.#params.draining() ? undefined : this.#runner.reserve(...wanted);
+  }
+
+  start(): void {
+    this.#sweeper.start();
+    if (this.names.length === 0) return;
+    this.#runner.start();
+    this.#claimer.start();
+  }
+
+  /** Takes nothing new. */
+  close(): void {
+    this.#claimer.stop();
+    this.#sweeper.stop();
+  }
+
+  untilEmpty(): Promise<void> {
+    return this.#runner.untilEmpty();
+  }
+
+  /** What has ended is reported before the rest is returned to the store. */
+  async stop(waitMs: number): Promise<void> {
+    this.#runner.dropAll();
+    await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
+    this.#runner.stop();
+    this.#claimer.abandon();
+  }
+
+  /** The store has returned all that this worker held. */
+  lose(): void {
+    this.#runner.dropAll();
+    this.#claimer.abandon();
+  }
+
+  poke(): void {
+    if (this.names.length > 0) this.#claimer.poke();
+  }
+
+  /** Workers have died: what they held may have to be judged. */
+  swept(): void {
+    this.#sweeper.look();
+  }
+
+  noteLimit(storeAt: number): void {
+    this.#sweeper.note(storeAt);
+  }
+
+  /** Hints for this namespace and these queues. */
+  noteDue(at: number | undefined): void {
+    if (this.names.length === 0) return;
+    if (at === undefined) this.#claimer.poke();
+    else this.#claimer.noteDueAt(at);
+  }
+
+  onHint(hint: Extract<Hint, { type: "task" }>): void {
+    if (hint.workerId === this.#params.lease.workerId) this.#runner.ask(hint);
+  }
+
+  onHeartbeat({ heldTasks, canceledTasks }: HeartbeatResult): void {
+    for (const key of canceledTasks) this.#runner.cancel(key);
+    void this.#reconciler.compare(heldTasks);
+  }
+
+  #left(task: TaskKey): void {
+    const { solo } = this.#params;
+    const cleared = solo.cleared(soloKey(task));
+    if (cleared || solo.wants("task")) this.#claimer.poke();
+    else this.#claimer.slotFreed();
+    this.#params.onLeft();
+  }
+}
+
+function soloKey({ runId, seq }: TaskKey | Task): string {
+  return `${runId}/${seq}`;
+}
