@@ -224,7 +224,7 @@ export class Tasks {
     const data = { runId, seq };
     const [task] = await this.#core.call((store) => store.tasks.read({ namespace, tasks: [{ runId, seq }] }));
     const [events] = await this.#core.call((store) =>
-      store.histories.read({ runs: [{ namespace, runId, afterSeq: seq - 1 }], limit: 1 }),
+      store.histories.read({ runs: [{ namespace, runId, afterSeq: seq - 1 }], limitPerRun: 1 }),
     );
     const event = events?.[0];
     const known = event?.seq === seq && (event.type === "task_scheduled" || event.type === "op_rescheduled");
