@@ -128,6 +128,8 @@ export class RecordedError extends HoldfastError {
   readonly attempts: number | undefined;
   /** The op that failed. */
   readonly op: string | undefined;
+  /** The name of the task, if that op is one. */
+  readonly task: string | undefined;
 
   constructor(record: ErrorRecord, depth = 0) {
     super(codeOf(record), record.message, {
@@ -143,6 +145,7 @@ export class RecordedError extends HoldfastError {
     this.recordedCode = record.code;
     this.attempts = record.attempts;
     this.op = record.op;
+    this.task = record.task;
   }
 }
 
@@ -165,6 +168,11 @@ const TASK_ENDS: ReadonlySet<string> = new Set([
   "task_crashed",
   "task_canceled",
 ]);
+
+/** Whether an error with this code is what has become of a step or a task. */
+export function isOpFailure(code: string): boolean {
+  return code === "step_failed" || code === "task_failed" || TASK_ENDS.has(code);
+}
 
 function causeText(cause: unknown): string | undefined {
   if (cause instanceof Error) return `${cause.name}: ${cause.message}`;

@@ -401,6 +401,16 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
 }
 
+/** Whether a step or a task has failed for good. */
+export function isFailure({ type }: Pick<HistoryEvent, "type">): boolean {
+  return type === "step_failed" || type === "task_failed";
+}
+
+/** Whether a step or a task has come to its end. */
+export function isOutcome(event: Pick<HistoryEvent, "type">): boolean {
+  return event.type === "step_completed" || event.type === "task_completed" || isFailure(event);
+}
+
 /** Whether a crash has cut off a step or a task that must not be repeated. */
 export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
   if (type === "task_failed") return meta?.error?.code === "task_crashed";

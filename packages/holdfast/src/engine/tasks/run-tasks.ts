@@ -46,6 +46,8 @@ export class RunTasks implements LocalRun {
   readonly #results = new Map<number, LocalTask>();
   /** Given up, and the store has been asked what became of them. */
   readonly #asked = new Set<number>();
+  /** Questions that are not answered yet. */
+  #asking = 0;
   #holdTimer: Timer | undefined;
   #attended = false;
 
@@ -223,7 +225,8 @@ export class RunTasks implements LocalRun {
 
   /** Whether the run should stay here, because a task of its own may end at any moment. */
   holding(): boolean {
-    if (this.#results.size > 0) return true;
+    // The answer may be all that the run waits for.
+    if (this.#results.size > 0 || this.#asking > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
     const oldest = clock.monotonic() - taskHoldMs;
@@ -277,31 +280,40 @@ export class RunTasks implements LocalRun {
       this.#giveUp(op, { neverBegan: true });
     }
     const existing = closing.filter((op) => !unborn.includes(op));
-    if (existing.length > 0) void this.#cancel(existing);
+    if (existing.length > 0) void this.#ask(existing);
   }
 
-  async #cancel(ops: readonly DrivenOp[]): Promise<void> {
-    const { clock, random, store } = this.#host;
-    const { namespace, runId, epoch } = this.#run.run;
-    for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
-    const tasks = ops.map(({ task }) => ({ runId, seq: (task as TaskWork).seq }));
+  /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
+  async #ask(ops: readonly DrivenOp[]): Promise<void> {
+    const { epoch } = this.#run.run;
     const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
-    let result: CancelTasksResult;
-    try {
-      result = await untilAnswered({ clock, random }, () => store.tasks.cancel({ namespace, tasks }), gone);
-    } catch {
-      return;
+    for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
+    this.#asking += 1;
+    for (let open = ops; open.length > 0 && !gone(); ) {
+      const { outcomes } = await this.#cancel(open, gone);
+      if (!gone()) open.forEach((op, i) => this.#answered(op, outcomes[i]?.outcome));
+      open = open.filter((_, i) => outcomes[i]?.outcome === "busy");
+      if (open.length > 0) await new Promise<void>((resolve) => void this.#host.clock.setTimer(BUSY_MS, resolve));
     }
-    if (gone()) return;
-    const busy: DrivenOp[] = [];
-    ops.forEach((op, i) => {
-      const outcome = result.outcomes[i]?.outcome;
-      if (!op.pending) return;
-      if (outcome === "never_began") this.#giveUp(op, { neverBegan: true });
-      else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
-      else if (outcome === "busy") busy.push(op);
-    });
-    if (busy.length > 0) clock.setTimer(BUSY_MS, () => (gone() ? undefined : void this.#cancel(busy)));
+    this.#asking -= 1;
+    this.#run.poke();
+  }
+
+  async #cancel(ops: readonly DrivenOp[], gone: () => boolean): Promise<CancelTasksResult> {
+    const { clock, random, store } = this.#host;
+    const { namespace, runId } = this.#run.run;
+    const tasks = ops.map(({ task }) => ({ runId, seq: (task as TaskWork).seq }));
+    try {
+      return await untilAnswered({ clock, random }, () => store.tasks.cancel({ namespace, tasks }), gone);
+    } catch {
+      return { outcomes: [] };
+    }
+  }
+
+  #answered(op: DrivenOp, outcome: CancelTasksResult["outcomes"][number]["outcome"] | undefined): void {
+    if (!op.pending) return;
+    if (outcome === "never_began") this.#giveUp(op, { neverBegan: true });
+    else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
   }
 
   #giveUp({ id, task }: DrivenOp, known: { readonly neverBegan?: true; readonly unknown?: true }): void {

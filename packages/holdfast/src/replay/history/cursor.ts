@@ -1,4 +1,11 @@
-import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../../model/event.ts";
+import {
+  type EventDraft,
+  type EventType,
+  eventRole,
+  type HistoryEvent,
+  isFailure,
+  isLenient,
+} from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "../../model/ids.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
@@ -215,10 +222,6 @@ export class Cursor {
       return;
     }
   }
-}
-
-function isFailure({ type }: HistoryEvent): boolean {
-  return type === "step_failed" || type === "task_failed";
 }
 
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {

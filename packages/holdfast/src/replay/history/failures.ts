@@ -8,6 +8,7 @@
  */
 import { fromErrorRecord } from "../../errors/error-record.ts";
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import { isOpFailure } from "../../errors/run-errors.ts";
 import { membersOf, readProperty } from "../../errors/safe-read.ts";
 import { type HistoryEvent, isCrash } from "../../model/event.ts";
 import { appended, NONE } from "../../model/short-list.ts";
@@ -79,10 +80,6 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
     const closing = op.step?.closing || op.task?.closing;
     return event.seq > askedSeq && (!closing || event.meta?.neverBegan === true);
   };
-}
-
-function isOpFailure(code: string): boolean {
-  return code === "step_failed" || code.startsWith("task_");
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A run that is tried again as a whole: what it is to forget, and what that means for the ops of its next try. */
-import type { HistoryEvent } from "../../model/event.ts";
+import { type HistoryEvent, isFailure } from "../../model/event.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { Op } from "../op.ts";
 import type { OpTable } from "../op-table.ts";
@@ -34,7 +34,7 @@ export function endForRetry(
   event: HistoryEvent,
 ): true {
   const { outcome } = machine;
-  const retried = outcome?.type === "retried" && (event.type === "step_failed" || event.type === "task_failed");
+  const retried = outcome?.type === "retried" && isFailure(event);
   if (retried && machine.failures.isTakenBack(op, event))
     machine.conclude({ ...outcome, forgets: [...outcome.forgets, op.id] });
   return true;
