@@ -18,6 +18,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     timedOut: 0,
     more: false,
     nextExpiryAt: null as number | null,
+    nextTaskExpiryAt: null as number | null,
   };
   for (const worker of state.workers.values()) {
     if (worker.status !== "offline" && isDead(worker, params.gone, now)) {
@@ -48,6 +49,8 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;
   }
+  for (const { expiresAt } of state.tasks.values())
+    if (expiresAt !== null) result.nextTaskExpiryAt = Math.min(result.nextTaskExpiryAt ?? expiresAt, expiresAt);
   return result;
 }
 

@@ -98,4 +98,6 @@ export interface SweepResult {
   readonly more: boolean;
   /** When the next lease expires, unless it is renewed. */
   readonly nextExpiryAt: number | null;
+  /** When the earliest limit of a task passes, in any namespace; it may have passed already. */
+  readonly nextTaskExpiryAt: number | null;
 }

@@ -4,12 +4,21 @@ import { NONE } from "../../model/short-list.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 
+/** The messages that have become events, as far as commits need to know. */
+interface ConsumedMessages {
+  readonly consumed: number;
+  /** The results of tasks among the messages up to that number. */
+  takeResults(consumed: number): readonly number[];
+}
+
 /** What a commit with these events does about the tasks of its run. */
-type TasksOf = (
-  events: readonly HistoryEvent[],
-  transition: Transition,
-  consumed: number,
-) => Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+interface GatheredTasks {
+  gather(
+    events: readonly HistoryEvent[],
+    transition: Transition,
+    results: readonly number[],
+  ): Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+}
 
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
@@ -52,13 +61,19 @@ export class RunCommits {
   }
 
   /** Takes what the machine has to write; undefined if nothing. */
-  take(run: Run, machine: Machine, consumed: number, transition: Transition, tasksOf: TasksOf): RunCommit | undefined {
+  take(
+    run: Run,
+    machine: Machine,
+    queue: ConsumedMessages,
+    transition: Transition,
+    tasks: GatheredTasks,
+  ): RunCommit | undefined {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
     const attributes = set && { ...run.attributes, ...set };
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
     // Messages whose events are not written are still in the inbox.
-    const durable = machine.divergence ? this.#durableConsumed : consumed;
+    const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -67,12 +82,14 @@ export class RunCommits {
       epoch: run.epoch,
       commit: this.#commit,
       events,
-      consumed: durable,
+      consumed,
       attributes,
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
     };
-    const flight = machine.hasTasks ? { ...commit, ...tasksOf(events, transition, durable) } : commit;
+    const flight = machine.hasTasks
+      ? { ...commit, ...tasks.gather(events, transition, queue.takeResults(consumed)) }
+      : commit;
     this.#inFlight = flight;
     this.#eventsThisHold += events.length;
     return flight;

@@ -30,7 +30,7 @@ import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { Committable } from "../commit/committer.ts";
 import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
-import { type CommitTasks, isUnwanted, RunTasks, withWithdrawn } from "../tasks/run-tasks.ts";
+import { isUnwanted, RunTasks, withWithdrawn } from "../tasks/run-tasks.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
@@ -50,6 +50,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;
+  readonly #tasks: RunTasks;
   /** Whether its code may have been called under an earlier claim. */
   readonly #begun: boolean;
   readonly #queue: DeliveryQueue;
@@ -62,8 +63,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   #wake: Timer | undefined;
   /** Set once the code has ended. */
   #end: RunEnd | undefined;
-  /** Set once the code has asked for a task. */
-  #tasks: RunTasks | undefined;
   /** Set once the code's last turns have been taken back. */
   #rewind: Rewind | undefined;
 
@@ -85,6 +84,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
     this.#steps = new StepBoard(host, this.#machine, this);
+    this.#tasks = new RunTasks(host, this);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
@@ -175,7 +175,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   halt(reason: HoldfastError): void {
     this.#steps.discardAll(reason);
-    this.#tasks?.leave();
+    this.#tasks.leave();
     this.#wake?.cancel();
   }
 
@@ -221,7 +221,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (!draft) break;
       if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
       if (eventRole(draft.type) === "note") machine.note(draft, now);
-      else if (isUnwanted(draft, machine)) this.#tasks?.refuse(draft.taskSeq as number);
+      else if (isUnwanted(draft, machine)) this.#tasks.refuse(draft.taskSeq as number);
       else if (machine.deliverLive(withAttempt(withWithdrawn(draft, machine), machine), now)) return true;
     }
     if (machine.divergence) this.#parking.explain(divergence);
@@ -251,7 +251,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
-      if (machine.hasTasks) this.#runTasks().attend(this.#commits.durableSeq);
+      this.#tasks.attend(this.#commits.durableSeq);
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
       if (!machine.waiting) return this.#parking.explain(foreignAwait);
@@ -271,18 +271,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const closing = this.#machine.takeClosing();
     if (withdrawn.length === 0 && closing.length === 0) return;
     this.#steps.stop(withdrawn, closing);
-    if (!this.#machine.hasTasks) return;
-    this.#runTasks().withdraw(withdrawn);
-    this.#runTasks().close(closing, this.#commits.durableSeq);
-  }
-
-  #runTasks(): RunTasks {
-    this.#tasks ??= new RunTasks(this.#host, this);
-    return this.#tasks;
-  }
-
-  #gatherTasks(events: readonly HistoryEvent[], transition: Transition, consumed: number): CommitTasks {
-    return this.#runTasks().gather(events, transition, this.#queue.takeResults(consumed));
+    this.#tasks.stop(withdrawn, closing, this.#commits.durableSeq);
   }
 
   push(draft: QueuedDraft): void {
@@ -308,9 +297,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
-    const commit = this.#commits.take(this.#run, machine, this.#queue.consumed, this.#transition(), (...written) =>
-      this.#gatherTasks(...written),
-    );
+    const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#tasks);
     // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
     else if (commit.transition.type !== "hold") this.#phase.beginLeaving();
@@ -330,7 +317,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0 || this.#tasks?.holding()) return hold;
+    if (this.#steps.running > 0 || this.#tasks.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
@@ -357,7 +344,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#rewind?.written(events);
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
-      this.#tasks?.written(flight, outcome);
+      this.#tasks.written(flight, outcome);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
@@ -384,7 +371,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#machine = resumption.machine;
     this.#queue.takeBack(look);
     this.#steps.rebase(this.#machine);
-    this.#tasks?.rebase();
+    this.#tasks.rebase();
     this.#phase.stay();
     this.takeMessages(resumption.messages);
     for (const result of resumption.results) this.push(result);
@@ -400,14 +387,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Messages whose events cannot be written are still in the inbox.
     this.#machine.putBack(NONE, null);
     this.#queue.unconsume(this.#commits.durableConsumed);
-    this.#tasks?.unwritten();
+    this.#tasks.unwritten();
     if (this.#phase.parkedWith) return this.drop();
     this.#parking.park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
   }
 
   #leave(transition: Transition): void {
     this.#wake?.cancel();
-    this.#tasks?.leave();
+    this.#tasks.leave();
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.

@@ -12,6 +12,7 @@ import { DEFAULT_QUEUE } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft, HistoryEvent } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
+import { NONE } from "../../model/short-list.ts";
 import type { NewTask, Task } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CancelTasksResult, CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
@@ -35,17 +36,22 @@ interface Scheduled {
   readonly reservation: TaskReservation | undefined;
 }
 
+const NONE_RUNNING = new Map<number, number>();
+const NO_RESULTS = new Map<number, LocalTask>();
+const NONE_ASKED = new Set<number>();
+
 export class RunTasks implements LocalRun {
   readonly #host: ExecutorHost;
   readonly #run: TaskOwner;
   /** Created by the commit in flight. */
-  #scheduling: readonly Scheduled[] = [];
+  #scheduling: readonly Scheduled[] = NONE;
+  // Most runs have no tasks, and these stay empty: a shared one until something is put in.
   /** Tasks of this run that are executed in this process, by seq, and since when. */
-  readonly #running = new Map<number, number>();
+  #running: Map<number, number> = NONE_RUNNING;
   /** Results that are not durable yet, by seq. */
-  readonly #results = new Map<number, LocalTask>();
+  #results: Map<number, LocalTask> = NO_RESULTS;
   /** Given up, and the store has been asked what became of them. */
-  readonly #asked = new Set<number>();
+  #asked: Set<number> = NONE_ASKED;
   /** Questions that are not answered yet. */
   #asking = 0;
   #holdTimer: Timer | undefined;
@@ -133,6 +139,7 @@ export class RunTasks implements LocalRun {
         reservation.cancel();
         continue;
       }
+      if (this.#running === NONE_RUNNING) this.#running = new Map();
       this.#running.set(task.seq, this.#host.clock.monotonic());
       reservation.start(this.#heldTask(task, work), this);
     }
@@ -193,6 +200,7 @@ export class RunTasks implements LocalRun {
   take(local: LocalTask, payload: Payload, ms: number): boolean {
     const { seq, op, attempt } = local.task;
     if (!this.#run.here || this.#run.machine.task(op)?.seq !== seq) return false;
+    if (this.#results === NO_RESULTS) this.#results = new Map();
     this.#results.set(seq, local);
     const meta = attemptMeta(attempt, ms);
     const type = "task_completed";
@@ -244,14 +252,14 @@ export class RunTasks implements LocalRun {
    * scheduled again, and the store is asked about those whose outcome must still be learned.
    */
   attend(durableSeq: number): void {
-    if (this.#attended) return;
-    this.#attended = true;
     const { machine } = this.#run;
+    if (this.#attended || !machine.hasTasks) return;
+    this.#attended = true;
     const now = this.#host.storeTime.now();
     const ops = machine.pendingOps();
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
-    this.close(
+    this.#close(
       ops.filter(({ task }) => task?.closing),
       durableSeq,
     );
@@ -262,8 +270,15 @@ export class RunTasks implements LocalRun {
     this.#attended = false;
   }
 
-  /** The code waits for these no longer: the next commit deletes them. */
-  withdraw(ops: readonly DrivenOp[]): void {
+  /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
+  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
+    if (!this.#run.machine.hasTasks) return;
+    this.#withdraw(withdrawn);
+    this.#close(closing, durableSeq);
+  }
+
+  /** The next commit deletes them. */
+  #withdraw(ops: readonly DrivenOp[]): void {
     const { machine } = this.#run;
     if (machine.outcome) return;
     const now = this.#host.storeTime.now();
@@ -272,26 +287,31 @@ export class RunTasks implements LocalRun {
   }
 
   /** The outcome of these must still be learned: their compensations need it. */
-  close(ops: readonly DrivenOp[], durableSeq: number): void {
+  #close(ops: readonly DrivenOp[], durableSeq: number): void {
     const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
     const unborn = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > durableSeq);
     for (const op of unborn) {
-      this.#asked.add((op.task as TaskWork).seq);
+      this.#noteAsked((op.task as TaskWork).seq);
       this.#giveUp(op, { neverBegan: true });
     }
     const existing = closing.filter((op) => !unborn.includes(op));
     if (existing.length > 0) void this.#ask(existing);
   }
 
+  #noteAsked(seq: number): void {
+    if (this.#asked === NONE_ASKED) this.#asked = new Set();
+    this.#asked.add(seq);
+  }
+
   /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
   async #ask(ops: readonly DrivenOp[]): Promise<void> {
     const { epoch } = this.#run.run;
     const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
-    for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
+    for (const { task } of ops) this.#noteAsked((task as TaskWork).seq);
     this.#asking += 1;
     for (let open = ops; open.length > 0 && !gone(); ) {
       const { outcomes } = await this.#cancel(open, gone);
-      if (!gone()) open.forEach((op, i) => this.#answered(op, outcomes[i]?.outcome));
+      for (const [i, op] of gone() ? [] : open.entries()) this.#answered(op, outcomes[i]?.outcome);
       open = open.filter((_, i) => outcomes[i]?.outcome === "busy");
       if (open.length > 0) await new Promise<void>((resolve) => void this.#host.clock.setTimer(BUSY_MS, resolve));
     }

@@ -13,6 +13,8 @@ import type { FinishTask, Store } from "../../ports/store.ts";
 const EXPIRED_PER_SWEEP_MAX = 500;
 /** Not more often than this, however many limits are about to pass. */
 const SWEEP_MS_MIN = 50;
+/** After a failure. */
+const OUTAGE_MS = 5_000;
 
 export interface TaskSweeperParams {
   readonly clock: Clock;
@@ -20,8 +22,6 @@ export interface TaskSweeperParams {
   readonly storeTime: StoreTime;
   readonly log: Logger;
   readonly judge: JudgeHost;
-  /** A look that nothing has announced: tasks of processes that are gone. */
-  readonly everyMs: number;
 }
 
 export class TaskSweeper {
@@ -38,7 +38,6 @@ export class TaskSweeper {
 
   start(): void {
     this.#running = true;
-    this.#timer.ringIn(0);
   }
 
   stop(): void {
@@ -51,11 +50,6 @@ export class TaskSweeper {
     if (this.#running) this.#timer.ringIn(Math.max(SWEEP_MS_MIN, storeAt - this.#params.storeTime.now()));
   }
 
-  /** Tasks of dead workers may have to be judged. */
-  look(): void {
-    if (this.#running) this.#timer.ringIn(0);
-  }
-
   async #sweep(): Promise<void> {
     if (this.#sweeping) {
       this.#again = true;
@@ -63,8 +57,9 @@ export class TaskSweeper {
     }
     this.#sweeping = true;
     this.#again = false;
-    const { store, log, everyMs } = this.#params;
-    let waitMs = everyMs;
+    const { store, log } = this.#params;
+    // The sweep of workers tells of limits that nothing else has announced.
+    let waitMs = Number.POSITIVE_INFINITY;
     try {
       const { tasks, now, nextExpiryAt } = await store.tasks.expired({ limit: EXPIRED_PER_SWEEP_MAX });
       const finishes = tasks.map(
@@ -83,13 +78,14 @@ export class TaskSweeper {
         if (ended > 0)
           log.warn({ tasks: ended }, `the time limits of ${ended} ${ended === 1 ? "task has" : "tasks have"} passed`);
       }
-      if (nextExpiryAt !== null) waitMs = Math.min(waitMs, Math.max(SWEEP_MS_MIN, nextExpiryAt - now));
+      if (nextExpiryAt !== null) waitMs = Math.max(SWEEP_MS_MIN, nextExpiryAt - now);
       if (finishes.length > 0) waitMs = SWEEP_MS_MIN;
     } catch (error) {
+      waitMs = OUTAGE_MS;
       if (!isTransient(error)) log.error({ error: String(error) }, "looking for expired tasks failed");
     }
     this.#sweeping = false;
     if (!this.#running) return;
-    this.#timer.ringIn(this.#again ? SWEEP_MS_MIN : waitMs);
+    if (this.#again || waitMs < Number.POSITIVE_INFINITY) this.#timer.ringIn(this.#again ? SWEEP_MS_MIN : waitMs);
   }
 }

@@ -83,7 +83,6 @@ export class WorkerTasks {
       store,
       storeTime,
       log,
-      everyMs: options.leaseMs,
       judge: {
         record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
         now: () => storeTime.now(),
@@ -145,11 +144,6 @@ export class WorkerTasks {
 
   poke(): void {
     if (this.names.length > 0) this.#claimer.poke();
-  }
-
-  /** Workers have died: what they held may have to be judged. */
-  swept(): void {
-    this.#sweeper.look();
   }
 
   noteLimit(storeAt: number): void {

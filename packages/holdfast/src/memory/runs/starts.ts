@@ -1,7 +1,7 @@
 import { isDue } from "../../model/decisions/due-time.ts";
 import { judgeStart } from "../../model/decisions/start.ts";
 import { isClosed } from "../../model/run.ts";
-import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult, WorkerRef } from "../../ports/store.ts";
+import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../../ports/store.ts";
 import { takenRunId } from "../../ports/taken-run-id.ts";
 import { findRun, hold, insertRun, isLive, leanRow, type MemoryState } from "../state.ts";
 import { pickVersion } from "../versions.ts";
