@@ -54,6 +54,7 @@ export interface ExternalTaskOptions<
   Out extends MaybeSchema = MaybeSchema,
   S extends string = string,
 > extends TaskOptions<In, Out, S> {
+  /** No worker executes the task. */
   readonly external: true;
 }
 

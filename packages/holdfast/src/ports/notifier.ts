@@ -3,8 +3,10 @@
  * and the sweep finds what no hint announced.
  */
 export type Hint =
-  /** Runs or tasks of this queue are due now, or from `at` on, by the store's clock. */
+  /** Runs of this queue are due now, or from `at` on, by the store's clock. */
   | { readonly type: "due"; readonly namespace: string; readonly queue: string; readonly at?: number }
+  /** The same for tasks. */
+  | { readonly type: "task_due"; readonly namespace: string; readonly queue: string; readonly at?: number }
   /** A run that this worker holds has new messages. */
   | { readonly type: "inbox"; readonly runId: string; readonly workerId: string }
   /** An operator took a run from the worker that held it. */

@@ -274,7 +274,8 @@ export class Worker {
       if (hint.namespace !== namespace || !options.queues.includes(hint.queue)) return;
       if (hint.at === undefined) this.#parts.claimer.poke();
       else this.#parts.claimer.noteDueAt(hint.at);
-      this.#parts.tasks.noteDue(hint.at);
+    } else if (hint.type === "task_due") {
+      if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#parts.tasks.noteDue(hint.at);
     } else if (hint.type === "task") this.#parts.tasks.onHint(hint);
     else if (hint.type === "inbox") this.#parts.held.pull(hint.runId);
     else if (hint.type === "taken" && hint.workerId === this.#parts.lease.workerId) this.#parts.held.taken(hint.runId);

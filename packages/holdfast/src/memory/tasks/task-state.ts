@@ -70,7 +70,7 @@ export function makeDue(state: MemoryState, task: TaskRecord, availableAt: numbe
   setExpiry(task, expiryWhenDue(timesOf(task), availableAt));
   state.dueTasks.add(taskKey(task));
   const { namespace, queue } = task;
-  state.hints.push({ type: "due", namespace, queue, ...(availableAt <= now ? {} : { at: availableAt }) });
+  state.hints.push({ type: "task_due", namespace, queue, ...(availableAt <= now ? {} : { at: availableAt }) });
 }
 
 /** An attempt of an external task begins: nobody holds it, and its limits run. */
