@@ -206,9 +206,12 @@ export interface RunCommit {
   readonly clearDeadline: boolean;
   /** Tasks that these events schedule. */
   readonly tasks?: readonly NewTask[];
-  /** Tasks of this run, by seq, that go with this commit, whatever has become of them; whoever holds one is hinted. */
+  /**
+   * Tasks of this run, by seq, that go with this commit, whatever has become of them. Whoever holds one is hinted, unless it
+   * is the worker of this commit.
+   */
   readonly settled?: readonly number[];
-  /** All tasks of this run go, except dead letters and those that this commit creates. */
+  /** The same for all tasks of this run, except dead letters and those that this commit creates. */
   readonly dropTasks?: boolean;
   /** Results of tasks among the consumed messages, by number: their messages are deleted. */
   readonly results?: readonly number[];

@@ -4,7 +4,7 @@
  */
 
 import type { Payload } from "../../model/payload.ts";
-import type { NewTask, Task } from "../../model/task.ts";
+import type { NewTask, Task, TaskKey } from "../../model/task.ts";
 
 /** A slot that a worker of this process keeps for a task that is about to be created. */
 export interface TaskReservation {
@@ -37,4 +37,6 @@ export interface LocalRun {
 export interface LocalTasks {
   /** Undefined if none of them can do the task, or not now. */
   reserve(task: Pick<NewTask, "name" | "queue" | "requires">): TaskReservation | undefined;
+  /** The store has no such task any more. */
+  lost(task: TaskKey): void;
 }

@@ -13,7 +13,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft, HistoryEvent } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
 import { NONE } from "../../model/short-list.ts";
-import type { NewTask, Task } from "../../model/task.ts";
+import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CancelTasksResult, CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
@@ -39,6 +39,7 @@ interface Scheduled {
 const NONE_RUNNING = new Map<number, number>();
 const NO_RESULTS = new Map<number, LocalTask>();
 const NONE_ASKED = new Set<number>();
+const NONE_RESERVED = new Map<number, TaskReservation>();
 
 export class RunTasks implements LocalRun {
   readonly #host: ExecutorHost;
@@ -50,6 +51,9 @@ export class RunTasks implements LocalRun {
   #running: Map<number, number> = NONE_RUNNING;
   /** Results that are not durable yet, by seq. */
   #results: Map<number, LocalTask> = NO_RESULTS;
+  /** Slots for tasks that the next commit creates, by seq; all up to that one have been considered. */
+  #reserved: Map<number, TaskReservation> = NONE_RESERVED;
+  #reservedSeq = 0;
   /** Given up, and the store has been asked what became of them. */
   #asked: Set<number> = NONE_ASKED;
   /** Questions that are not answered yet. */
@@ -98,11 +102,11 @@ export class RunTasks implements LocalRun {
 
   #scheduled(work: TaskWork, seq: number, op: string): Scheduled {
     const { spec, inputSeq } = work;
-    const wanted = { name: spec.name, queue: spec.queue ?? DEFAULT_QUEUE, requires: spec.requires ?? [] };
     const external = spec.external ?? false;
-    const reservation = external ? undefined : this.#host.localTasks?.reserve(wanted);
+    const reservation = this.#reserved.get(seq);
+    this.#reserved.delete(seq);
     const task: NewTask = {
-      ...wanted,
+      ...placeOf(spec),
       seq,
       inputSeq,
       op,
@@ -129,10 +133,11 @@ export class RunTasks implements LocalRun {
   }
 
   /** The commit was written: its tasks exist, and local ones start. */
-  written({ settled = [] }: RunCommit, { tasksHeld = [] }: CommitOutcome): void {
+  written({ settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
     const scheduling = this.#scheduling;
-    this.#scheduling = [];
+    this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
+    for (const seq of dropTasks ? [...this.#running.keys(), ...this.#results.keys()] : NONE) this.#settled(seq);
     for (const { task, work, reservation } of scheduling) {
       if (!reservation) continue;
       if (!tasksHeld.includes(task.seq)) {
@@ -146,10 +151,13 @@ export class RunTasks implements LocalRun {
   }
 
   #settled(seq: number): void {
-    this.#running.delete(seq);
-    this.#results.get(seq)?.settled();
+    const result = this.#results.get(seq);
     this.#results.delete(seq);
     this.#asked.delete(seq);
+    // One without a result was taken back: it must stop.
+    if (result) result.settled();
+    else if (this.#running.has(seq)) this.#host.localTasks?.lost({ runId: this.#run.runId, seq });
+    this.#running.delete(seq);
   }
 
   /** Nothing of the commit was written. */
@@ -223,6 +231,7 @@ export class RunTasks implements LocalRun {
   /** The run is no longer here: results that are not durable go to the store by themselves. */
   leave(): void {
     this.unwritten();
+    this.#releaseReserved();
     this.#holdTimer?.cancel();
     for (const local of this.#results.values()) local.handBack();
     this.#results.clear();
@@ -231,10 +240,32 @@ export class RunTasks implements LocalRun {
     this.#attended = false;
   }
 
+  /** Tasks that are about to be created get a slot in this process, if there is one. */
+  #reserve(): void {
+    const { machine } = this.#run;
+    if (!machine.hasTasks) return;
+    for (const { type, op, seq } of machine.fresh) {
+      if (seq <= this.#reservedSeq || (type !== "task_scheduled" && type !== "op_rescheduled")) continue;
+      this.#reservedSeq = seq;
+      const spec = machine.op(op)?.task?.spec;
+      const reservation = spec && !spec.external ? this.#host.localTasks?.reserve(placeOf(spec)) : undefined;
+      if (!reservation) continue;
+      if (this.#reserved === NONE_RESERVED) this.#reserved = new Map();
+      this.#reserved.set(seq, reservation);
+    }
+  }
+
+  #releaseReserved(): void {
+    for (const reservation of this.#reserved.values()) reservation.cancel();
+    this.#reserved.clear();
+    this.#reservedSeq = 0;
+  }
+
   /** Whether the run should stay here, because a task of its own may end at any moment. */
   holding(): boolean {
+    this.#reserve();
     // The answer may be all that the run waits for.
-    if (this.#results.size > 0 || this.#asking > 0) return true;
+    if (this.#results.size > 0 || this.#asking > 0 || this.#reserved.size > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
     const oldest = clock.monotonic() - taskHoldMs;
@@ -268,6 +299,7 @@ export class RunTasks implements LocalRun {
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
+    this.#releaseReserved();
   }
 
   /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
@@ -343,6 +375,15 @@ export class RunTasks implements LocalRun {
     const meta = { attempt: 0, error: record, withdrawn: true as const, ...known };
     this.#run.push({ type: "task_failed", op: id, meta });
   }
+}
+
+/** Where a task waits, and who can do it. */
+function placeOf({
+  name,
+  queue = DEFAULT_QUEUE,
+  requires = NONE,
+}: TaskSpec): Pick<NewTask, "name" | "queue" | "requires"> {
+  return { name, queue, requires };
 }
 
 /** The row of a task is locked for moments only. */

@@ -190,7 +190,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   /** Something has happened to a held task: a beat tells what. */
   ask(key: TaskKey): void {
     const held = this.#held.get(keyOf(key));
-    if (held) void this.#beats.ask(held.attempt);
+    if (held && !held.attempt.over) void this.#beats.ask(held.attempt);
   }
 
   /** The store does not list that hold, which was here before it was asked. A report in flight may explain it. */

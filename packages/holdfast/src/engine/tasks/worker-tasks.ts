@@ -111,6 +111,11 @@ export class WorkerTasks {
     return this.names.length === 0 || this.#params.draining() ? undefined : this.#runner.reserve(...wanted);
   }
 
+  /** The store has no such task any more. */
+  lost(task: TaskKey): void {
+    this.#runner.lost(task);
+  }
+
   start(): void {
     this.#sweeper.start();
     if (this.names.length === 0) return;

@@ -49,7 +49,12 @@ export class Worker {
       draining: () => this.#isDraining(),
       onHeartbeat: (result) => this.#onHeartbeat(result),
       onDead: () => void this.#onDead(),
-      localTasks: { reserve: (task) => this.#reserveTask(task) },
+      localTasks: {
+        reserve: (task) => this.#reserveTask(task),
+        lost: (task) => {
+          for (const worker of this.#siblings()) worker.loseTask(task);
+        },
+      },
     });
   }
 
@@ -253,8 +258,17 @@ export class Worker {
     return this.#parts.tasks.reserve(task);
   }
 
+  /** @internal A run of this process has taken the task back. */
+  loseTask(task: Parameters<LocalTasks["lost"]>[0]): void {
+    this.#parts.tasks.lost(task);
+  }
+
+  #siblings(): readonly Worker[] {
+    return this.#params.siblings?.() ?? [this];
+  }
+
   #reserveTask(task: Parameters<LocalTasks["reserve"]>[0]): TaskReservation | undefined {
-    for (const worker of this.#params.siblings?.() ?? [this]) {
+    for (const worker of this.#siblings()) {
       const reservation = worker.reserveTask(task);
       if (reservation) return reservation;
     }

@@ -61,10 +61,10 @@ function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitO
 /** What the commit does to the tasks of its run. */
 function changeTasks(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
   const { runId, namespace, tasks = [], settled = [], dropTasks: drop = false, results = [] } = commit;
-  if (drop) dropTasks(state, runId);
+  if (drop) dropTasks(state, runId, commit.workerId);
   for (const seq of settled) {
     const task = taskIn(state, namespace, { runId, seq });
-    if (task) removeTask(state, task);
+    if (task) removeTask(state, task, commit.workerId);
   }
   for (const task of tasks) insertTask(state, row, task, now);
   if (results.length > 0) deleteResults(state, runId, results);

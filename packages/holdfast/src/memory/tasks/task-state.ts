@@ -112,19 +112,19 @@ export function deleteTask(state: MemoryState, task: TaskRecord): void {
   if (keys?.size === 0) state.tasksOf.delete(task.runId);
 }
 
-/** Takes a task from whoever holds it, for good. */
-export function removeTask(state: MemoryState, task: TaskRecord): void {
-  hintHolder(state, task);
+/** Takes a task from whoever holds it, for good. `by`: the worker that does. */
+export function removeTask(state: MemoryState, task: TaskRecord, by?: string): void {
+  hintHolder(state, task, by);
   deleteTask(state, task);
 }
 
-export function hintHolder(state: MemoryState, { heldBy, runId, seq }: TaskRecord): void {
-  if (heldBy !== null) state.hints.push({ type: "task", runId, seq, workerId: heldBy });
+export function hintHolder(state: MemoryState, { heldBy, runId, seq }: TaskRecord, by?: string): void {
+  if (heldBy !== null && heldBy !== by) state.hints.push({ type: "task", runId, seq, workerId: heldBy });
 }
 
 /** All tasks of a run go, except dead letters. */
-export function dropTasks(state: MemoryState, runId: string): void {
-  for (const task of tasksOfRun(state, runId)) if (task.status !== "dead") removeTask(state, task);
+export function dropTasks(state: MemoryState, runId: string, by?: string): void {
+  for (const task of tasksOfRun(state, runId)) if (task.status !== "dead") removeTask(state, task, by);
 }
 
 export function tasksOfRun(state: MemoryState, runId: string): TaskRecord[] {
