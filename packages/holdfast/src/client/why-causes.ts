@@ -6,6 +6,7 @@ import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
+import { type AwaitedTask, taskCause } from "./task-causes.ts";
 
 /** The code of a run that a person has paused. */
 const PAUSED = "paused";
@@ -17,13 +18,14 @@ export interface RequestedCancel {
 }
 
 /**
- * What can keep a run from ending. `step`: a step is running, or (without `op`) a worker holds the run and the step is
- * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts; `limit`: it is due and waits for
+ * What can keep a run from ending. `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
+ * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
  * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
   | "backoff"
+  | "task"
   | "timer"
   | "signal"
   | "lease"
@@ -49,6 +51,12 @@ export interface Cause {
   readonly error?: ErrorRecord;
   /** The name of the worker. */
   readonly worker?: string;
+  /** The queue of a task. */
+  readonly queue?: string;
+  /** Where a task stands in line, from 1: among those of its kind and queue that require the same labels. */
+  readonly position?: number;
+  /** The labels that a task requires of its worker. */
+  readonly requires?: readonly string[];
 }
 
 /** Everything that the answer is derived from. */
@@ -60,6 +68,8 @@ export interface Findings {
   readonly steps: readonly StepView[];
   readonly live: LiveRun | undefined;
   readonly cancel: PendingCancel | undefined;
+  /** The tasks that it waits for. */
+  readonly tasks: readonly AwaitedTask[];
 }
 
 export interface PendingCancel extends RequestedCancel {
@@ -88,7 +98,12 @@ export function causesOf(findings: Findings): readonly Cause[] {
         ...some("error", last.meta.error),
       },
     ];
-  return waits(steps, undefined);
+  return [...tasksOf(findings), ...waits(steps, undefined)];
+}
+
+/** The tasks that it waits for. */
+function tasksOf({ tasks, workers, now }: Findings): Cause[] {
+  return tasks.filter(({ task }) => task.status !== "dead").map((task) => taskCause(task, workers, now));
 }
 
 /** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
@@ -100,14 +115,15 @@ function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
   return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
 }
 
-function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): Cause[] {
+function causesWhileHeld(findings: Findings): Cause[] {
+  const { run, now, workers, events, steps, live } = findings;
   const holder = workers.find(({ workerId }) => workerId === run.heldBy);
   const worker = { worker: holder?.name ?? (run.heldBy as string) };
   // Nothing runs on that worker any more.
   if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
     return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
   const running = steps
-    .filter(({ status }) => status === "running")
+    .filter(({ status, kind }) => status === "running" && kind !== "task")
     .map(({ op, attempts }): Cause => {
       const seen = live?.running.find((step) => step.op === op);
       return {
@@ -119,7 +135,7 @@ function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): 
         ...some("attempts", live?.attemptsMax.get(op)),
       };
     });
-  const known = [...running, ...waits(steps, live)];
+  const known = [...running, ...tasksOf(findings), ...waits(steps, live)];
   // The code may also be in the middle of a turn, or waiting for its next slot; both end in a moment.
   const since = new Date(events.at(-1)?.at ?? run.startedAt ?? run.createdAt);
   return running.length > 0 || (live?.pending && known.length > 0)
@@ -130,8 +146,9 @@ function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): 
 /** What the code waits for, except running steps. */
 function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
-    const { op, attempts, dueAt, error, status } = step;
+    const { op, attempts, dueAt, error, status, kind } = step;
     const at = some("at", dueAt);
+    if (kind === "task") return [];
     if (status === "retrying")
       return [
         {

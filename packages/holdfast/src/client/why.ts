@@ -3,6 +3,8 @@ import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { ClientCore } from "./client-core.ts";
 import { foldSteps } from "./step-view.ts";
+import { placesInLine } from "./task-causes.ts";
+import { openTasks, withTasks } from "./task-steps.ts";
 import { type Cause, causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
 import { reasonOf } from "./why-reason.ts";
 
@@ -31,8 +33,11 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   const events = closed ? [] : await core.readHistory(run);
   const cancel = closed ? undefined : await pendingCancel(core, run, events);
   const live = core.look(run.runId);
-  const steps = foldSteps({ run, events, codec: null, live });
-  const findings: Findings = { run, now, workers, events, steps, live, cancel };
+  const recorded = foldSteps({ run, events, codec: null, live });
+  const open = await openTasks(core, run.runId, recorded);
+  const steps = withTasks(recorded, open);
+  const tasks = await placesInLine(core, open, now);
+  const findings: Findings = { run, now, workers, events, steps, live, cancel, tasks };
   const causes = causesOf(findings);
   return {
     status: run.status,

@@ -79,7 +79,7 @@ export type EventCategory =
 export type EventRole = "delivered" | "command" | "note" | "row";
 
 /** What `steps()` may report of an op because of an event. */
-export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed";
+export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
 
 interface EventRow {
   readonly type: string;
@@ -337,11 +337,12 @@ export const EVENT_TABLE = [
   },
   {
     type: "op_canceled",
-    category: "command",
+    category: "task",
     role: "note",
     op: "op",
     payload: null,
     meta: [],
+    shows: "canceled",
     writtenBy: "the executor: nobody waits for the task any more, and it was taken back",
   },
   {

@@ -134,12 +134,22 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     const known = this.#held.get(key);
     if (known && known.task.epoch >= task.epoch) return;
     if (known) this.#drop(known);
+    // The answer came too late: nothing may start here any more.
+    if (!this.#params.lease.active()) {
+      run?.released(task);
+      return this.#giveBack(task);
+    }
     const { clock, codec, log } = this.#params.ports;
     const attempt = new TaskAttempt(task, { clock, codec, log }, this);
     const held: Held = { task, attempt, run, canceled: task.canceled };
     this.#held.set(key, held);
     const { fn } = this.#byName.get(task.name) as AnyTask;
     this.#begin(held, fn as TaskFunction<never, unknown>);
+  }
+
+  #giveBack({ namespace, runId, seq, epoch }: Task): void {
+    const by = { type: "holder", workerId: this.#params.lease.workerId } as const;
+    void this.#finisher.finish({ namespace, runId, seq, epoch, by, result: { type: "release" } }).catch(() => "lost");
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */
