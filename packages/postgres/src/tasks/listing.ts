@@ -1,10 +1,7 @@
-/** Reads of tasks. As with runs, this file and not the planner decides which index a list walks. */
 import type { ListTasksParams, ReadTasksParams, Task, TaskKey } from "holdfast/adapter";
 import { isUuid } from "../database/binary-array.ts";
-import type { Statement } from "../database/pool.ts";
 import type { Server } from "../database/server.ts";
 import { queryOf, readingCallOf } from "../database/server-call.ts";
-import { quoteName } from "../database/settings.ts";
 import { KEYS, type Keys, taskOf } from "./task-rows.ts";
 
 export const READ_TASKS = queryOf<Keys & { readonly namespace: string }>(
@@ -16,6 +13,17 @@ export const READ_TASKS = queryOf<Keys & { readonly namespace: string }>(
                           where x.run_id = k.run_id and x.seq = k.seq and x.namespace = $namespace limit 1) v`,
   { ...KEYS, namespace: ({ namespace }) => namespace },
 );
+
+export const LIST_TASKS = readingCallOf<ListTasksParams>("list_tasks", {
+  p_namespace: ({ namespace }) => namespace,
+  p_name: ({ name }) => name ?? null,
+  p_queue: ({ queue }) => queue ?? null,
+  p_status: ({ status }) => status ?? null,
+  p_run: ({ runId }) => runId ?? null,
+  p_after_run: ({ after }) => after?.runId ?? null,
+  p_after_seq: ({ after }) => after?.seq ?? null,
+  p_limit: ({ limit }) => limit,
+});
 
 type Place = TaskKey & { readonly namespace: string; readonly atMost: number };
 
@@ -36,41 +44,7 @@ export async function readTasks(server: Server, params: ReadTasksParams): Promis
 export async function listTasks(server: Server, params: ListTasksParams): Promise<readonly Task[]> {
   const { runId, after } = params;
   if ((runId !== undefined && !isUuid(runId)) || (after !== undefined && !isUuid(after.runId))) return [];
-  const { statement, values } = listTasksStatement(server.schema, params);
-  return (await server.run(statement, values)).map(taskOf);
-}
-
-/**
- * In the order of the key, up to the limit; dead letters by an index of their own, in the same order. There are never many held
- * tasks: all of them are read and sorted.
- */
-export function listTasksStatement(schema: string, params: ListTasksParams) {
-  const at = quoteName(schema);
-  const values: unknown[] = [];
-  const shape: string[] = [];
-  const value = (letter: string, wanted: unknown): string => {
-    shape.push(letter);
-    return `$${values.push(wanted)}`;
-  };
-  const { namespace, name, queue, status, runId, after } = params;
-  const conditions = [`l.namespace = ${value("", namespace)}`];
-  if (name !== undefined) conditions.push(`l.name = ${value("n", name)}`);
-  if (queue !== undefined) conditions.push(`l.queue = ${value("q", queue)}`);
-  if (status !== undefined) {
-    shape.push(` ${status} `);
-    conditions.push(status === "held" ? "t.held_by is not null" : `t.status = '${status}'`);
-  }
-  if (runId !== undefined) conditions.push(`t.run_id = ${value("r", runId)}::uuid`);
-  if (after !== undefined) {
-    conditions.push(`(t.run_id, t.seq) > (${value("a", after.runId)}::uuid, ${value("", after.seq)}::int)`);
-  }
-  const text = `
-    select v.* from (
-      select t.run_id, t.seq from ${at}.tasks t join ${at}.task_lanes l on l.lane_id = t.lane_id
-       where ${conditions.join(" and ")} order by t.run_id, t.seq limit ${value("", params.limit)}) k
-      join ${at}.task_rows v on v.run_id = k.run_id and v.seq = k.seq order by v.run_id, v.seq`;
-  const statement: Statement = { name: `list_tasks ${shape.join("")}`, text, reads: true };
-  return { statement, values };
+  return (await server.read(LIST_TASKS, params)).map(taskOf);
 }
 
 export async function taskPosition(server: Server, params: Place): Promise<number | null> {

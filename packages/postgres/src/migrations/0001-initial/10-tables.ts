@@ -163,7 +163,7 @@ create table tasks (
   -- By definition; the status says whether it is now.
   external         boolean not null,
   op               text not null,
-  -- The call with a token that made it due again.
+  -- The call with a token that made it due again, or a dead letter.
   finish_id        text collate "C",
   details          bytea,
   failures         bytea,

@@ -62,9 +62,7 @@ begin
         when k.copy > 1 then 'b'
         when k.namespace <> p_namespace[k.i] then 'l'
         when k.by = 't' and k.secret is distinct from p_secret[k.i] then 'l'
-        when k.by = 't' and k.epoch = p_epoch[k.i] + 1
-             and (k.finish_id = p_finish[k.i]
-                  or k.status = 'dead' and was_finished(k.namespace, k.run_id, k.seq, p_finish[k.i])) then 'd'
+        when k.by = 't' and k.epoch = p_epoch[k.i] + 1 and k.finish_id = p_finish[k.i] then 'd'
         when k.epoch <> p_epoch[k.i] or k.status = 'dead' then 'l'
         when k.by = 'h' and k.held_by = p_worker[k.i] or k.by = 't' and k.status in ('held', 'external')
              or k.by = 'e' and k.expires_at <= o_now then case when k.closed then 'c' else 'f' end
@@ -93,7 +91,7 @@ begin
       status = case when j.result = 'k' then 'dead' when j.result = 'x' or t.external then 'external' else 'due' end::task_status,
       epoch = t.epoch + (j.result <> 'x')::int,
       attempt = t.attempt + (j.result = 'r')::int,
-      finish_id = case when j.result = 'r' then p_finish[j.i] when j.result <> 'l' then t.finish_id end,
+      finish_id = case when j.result = 'x' then t.finish_id when j.result <> 'l' then p_finish[j.i] end,
       failures = case when j.result in ('k', 'r') then p_failures[j.i] else t.failures end,
       held_by = null, claim_id = null, alone = false,
       available_at = case when j.returned and not t.external and not t.canceled then j.due_at end,

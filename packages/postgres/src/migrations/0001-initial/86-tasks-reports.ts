@@ -99,18 +99,58 @@ create function task_position(p_namespace text, p_run uuid, p_seq int, p_at_most
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
-declare t record;
+declare v_now bigint := now_ms(); t record;
 begin
   select x.available_at, l.queue, l.name, l.requires, l.priority into t from tasks x join task_lanes l using (lane_id)
-   where x.run_id = p_run and x.seq = p_seq and l.namespace = p_namespace and x.available_at <= now_ms();
+   where x.run_id = p_run and x.seq = p_seq and l.namespace = p_namespace and x.available_at <= v_now;
   if not found then return null; end if;
   return (select count(*) from (
     select 1 from task_lanes l cross join unnest(array[false, true]) as s(suspect)
      cross join lateral (
        select 1 from tasks o where o.lane_id = l.lane_id and o.suspect = s.suspect
-          and o.available_at < case when l.priority > t.priority then 9223372036854775807 else t.available_at end
+          and o.available_at < case when l.priority > t.priority then v_now + 1 else t.available_at end
         limit p_at_most) b
      where l.namespace = p_namespace and l.queue = t.queue and l.name = t.name and l.requires = t.requires
        and l.priority >= t.priority limit p_at_most) k);
+end $$;
+
+-- Lists tasks in the order of the key. Dead letters have an index in the same order. There are never many held tasks: all of
+-- them are read and sorted. Null: any.
+create function list_tasks(
+  p_namespace text, p_name text, p_queue text, p_status text, p_run uuid, p_after_run uuid, p_after_seq int, p_limit int)
+returns setof task_rows
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off
+set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  v_lanes int[] := array(select l.lane_id from task_lanes l where l.namespace = p_namespace
+                            and (p_name is null or l.name = p_name) and (p_queue is null or l.queue = p_queue));
+  v_first uuid := coalesce(p_run, '00000000-0000-0000-0000-000000000000');
+  v_last uuid := coalesce(p_run, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  v_after uuid := coalesce(p_after_run, '00000000-0000-0000-0000-000000000000');
+  v_after_seq int := coalesce(p_after_seq, -1);
+  v_run uuid[]; v_seq int[];
+begin
+  if p_status = 'dead' then
+    select array_agg(k.run_id), array_agg(k.seq) into v_run, v_seq
+      from (select t.run_id, t.seq from tasks t
+             where t.status = 'dead' and t.run_id between v_first and v_last and (t.run_id, t.seq) > (v_after, v_after_seq)
+               and t.lane_id = any (v_lanes) order by t.run_id, t.seq limit p_limit) k;
+  elsif p_status = 'held' then
+    select array_agg(k.run_id), array_agg(k.seq) into v_run, v_seq
+      from (select h.run_id, h.seq
+              from (select t.run_id, t.seq, t.lane_id from tasks t where t.held_by is not null offset 0) h
+             where h.run_id between v_first and v_last and (h.run_id, h.seq) > (v_after, v_after_seq)
+               and h.lane_id = any (v_lanes) order by h.run_id, h.seq limit p_limit) k;
+  else
+    select array_agg(k.run_id), array_agg(k.seq) into v_run, v_seq
+      from (select t.run_id, t.seq from tasks t
+             where t.run_id between v_first and v_last and (t.run_id, t.seq) > (v_after, v_after_seq)
+               and (p_status is null or t.status::text = p_status) and t.lane_id = any (v_lanes)
+             order by t.run_id, t.seq limit p_limit) k;
+  end if;
+  return query
+    select v.* from unnest(v_run, v_seq) with ordinality as k(run_id, seq, i)
+      join task_rows v on v.run_id = k.run_id and v.seq = k.seq order by k.i;
 end $$;
 `;
