@@ -19,12 +19,13 @@ begin
      and w.worker_id <> p_worker;
 end $$;
 
+-- Bitmap scans would not mark the index entries of what is no longer held as dead, and so read them again at every heartbeat.
 create function heartbeat_worker(
   p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean,
   out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[],
   out o_tasks int, out o_canceled_run uuid[], out o_canceled_seq int[], out o_canceled_epoch int[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
 begin
   o_now := now_ms();
   update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
@@ -84,7 +85,7 @@ create function sweep_workers(
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_tasks_returned int, out o_parked int,
   out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
 declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[];
 begin
   o_now := now_ms();

@@ -1,6 +1,7 @@
 export const TASKS_REPORTS = String.raw`
--- Reports of attempts in progress. Like commit_runs, it waits at most 3 ms for a locked row; repeated with p_skip, it records
--- nothing for such a task and answers from the version that everybody can see.
+-- Reports of attempts in progress. A row is written only if there is something to record: details, or a limit that starts
+-- anew. Like commit_runs, it waits at most 3 ms for a locked row; repeated with p_skip, it records nothing for such a task. The
+-- answer is then taken from the version that everybody can see.
 create function beat_tasks(
   p_skip boolean, p_namespace text[], p_run uuid[], p_seq int[], p_epoch int[],
   p_worker uuid[],       -- the holder, or
@@ -37,6 +38,9 @@ begin
        and case when a.worker_id is null then t.secret = a.secret else t.held_by = a.worker_id end
        and (select n.namespace from task_lanes n where n.lane_id = t.lane_id) = a.namespace
        and (v_ok is null or a.i = any (v_ok))
+       and (a.details is not null or not t.canceled and t.expires_at is distinct from
+            held_expires_at(t.began_at, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(t.status = 'external'), t.created_at,
+                            t.total_timeout_ms))
     returning a.i, t.canceled
   )
   select array_agg(h.i), array_agg(case when h.canceled then 'c' else 'h' end::"char") into v_i, v_outcome from heard h;
@@ -47,8 +51,7 @@ begin
            as a(namespace, run_id, seq, epoch, worker_id, secret, i)
       left join lateral (
         select t.canceled from tasks t
-         where p_skip and a.i <> all (v_ok) and t.run_id = a.run_id and t.seq = a.seq and t.epoch = a.epoch
-           and t.status in ('held', 'external')
+         where t.run_id = a.run_id and t.seq = a.seq and t.epoch = a.epoch and t.status in ('held', 'external')
            and case when a.worker_id is null then t.secret = a.secret else t.held_by = a.worker_id end
            and (select n.namespace from task_lanes n where n.lane_id = t.lane_id) = a.namespace limit 1) t on true
      where v_i is null or a.i <> all (v_i);
