@@ -1,7 +1,7 @@
 import type { RunCommit, Store, Task } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ERROR, event, firstCommit, HOLD, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
+import { aStart, ERROR, event, firstCommit, HOLD, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
 import { COMPLETED, claimTasks, finishOf, newTask, RETRY, schedule } from "./sample-tasks.ts";
 import { serverUrl, TestDatabase } from "./test-database.ts";
 
@@ -232,6 +232,31 @@ describe("under load from all sides", () => {
     }
   }
 
+  /** Ends runs from outside while their tasks are being claimed. */
+  async function replace(store: Store): Promise<void> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const runs = [0, 1, 2].map((i) => ({ ...newRun(900 + i), runId: idOf(3_000 + round * 3 + i) }));
+      const starts = runs.map((run) => aStart(run, { ifRunning: "replace", hold: true }));
+      const holdBy = { workerId: worker, claimId: idOf(round) };
+      const { outcomes } = await store.runs.start({ starts, holdBy, replaceError: ERROR });
+      for (const { outcome } of outcomes) expect(["created", "busy"]).toContain(outcome);
+      await schedule(
+        store,
+        [0, 1, 2].map((i) => 3_000 + round * 3 + i),
+        [newTask(1), newTask(2)],
+      );
+    }
+    const runs = runRefs(Array.from({ length: 3 * ROUNDS }, (_, i) => 3_000 + i));
+    let outcomes = await store.runs.terminate({ runs, error: ERROR });
+    while (outcomes.some(({ outcome }) => outcome === "busy")) {
+      outcomes = await store.runs.terminate({ runs, error: ERROR });
+    }
+  }
+
+  function runRefs(numbers: readonly number[]) {
+    return numbers.map((n) => ({ namespace: "default", runId: idOf(n) }));
+  }
+
   test("no call fails, and every task that is left belongs to the last commit of its run", async () => {
     const stores = await Promise.all(Array.from({ length: 4 }, () => database.open()));
     const [a, b, c, d] = stores.map(({ store }) => store) as [Store, Store, Store, Store];
@@ -244,12 +269,13 @@ describe("under load from all sides", () => {
       execute(c, 1_000),
       execute(d, 2_000),
       cancel(c),
+      replace(b),
     ]);
-    const runs = await a.runs.read({ runs: RUNS.map((n) => ({ namespace: "default", runId: idOf(n) })) });
+    const runs = await a.runs.read({ runs: runRefs(RUNS) });
     const tasks = await a.tasks.list({ namespace: "default", limit: 1_000 });
     const eventCounts = new Map(runs.map((run) => [run?.runId, run?.eventCount as number]));
     for (const { runId, seq } of tasks) expect(seq).toBeGreaterThan((eventCounts.get(runId) as number) - 2);
-    const terminated = await a.runs.terminate({ runs: RUNS.map((n) => keyOf(n, 0)), error: ERROR });
+    const terminated = await a.runs.terminate({ runs: runRefs(RUNS), error: ERROR });
     expect(terminated.every(({ outcome }) => outcome === "terminated")).toBe(true);
     expect(await a.tasks.list({ namespace: "default", limit: 10 })).toEqual([]);
   }, 60_000);
