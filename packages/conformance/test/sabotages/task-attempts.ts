@@ -12,6 +12,17 @@ export const TASK_ATTEMPTS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "claims tasks whatever the case of their names",
+    noun: "task texts",
+    breaks: (it) => ({
+      "tasks.claim": (params) => {
+        const wanted = params.names.map((name) => name.toLowerCase());
+        const all = it.taskRows().map(({ name }) => name);
+        return it.tasks.claim({ ...params, names: all.filter((name) => wanted.includes(name.toLowerCase())) });
+      },
+    }),
+  },
+  {
     it: "claims tasks of the lowest priority first",
     noun: "task claims",
     breaks: (it) => ({
