@@ -15,6 +15,14 @@ import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
+import { taskClaims } from "./task-claims.ts";
+import { taskDeaths } from "./task-deaths.ts";
+import { taskFinishes } from "./task-finishes.ts";
+import { taskLimits } from "./task-limits.ts";
+import { taskListing } from "./task-listing.ts";
+import { taskReports } from "./task-reports.ts";
+import { taskScheduling } from "./task-scheduling.ts";
+import { taskTokens } from "./task-tokens.ts";
 import { texts } from "./texts.ts";
 import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
@@ -43,4 +51,12 @@ export const SUITES: readonly Suite[] = [
   times,
   hints,
   concurrency,
+  taskScheduling,
+  taskClaims,
+  taskFinishes,
+  taskTokens,
+  taskLimits,
+  taskReports,
+  taskDeaths,
+  taskListing,
 ];

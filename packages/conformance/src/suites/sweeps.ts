@@ -16,6 +16,7 @@ export const sweeps: Suite = {
         now: t.now,
         dead: 0,
         returned: 0,
+        tasksReturned: 0,
         parked: 0,
         timedOut: 0,
         more: false,

@@ -5,9 +5,9 @@ import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } from "../../ports/store.ts";
 import { appendMessage } from "../inbox.ts";
-import { type MemoryState, openRun, setAvailable } from "../state.ts";
+import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
-import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn } from "./task-state.ts";
+import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey } from "./task-state.ts";
 
 export function finishTasks(state: MemoryState, params: FinishTasksParams, now: number): FinishTasksResult {
   return { outcomes: params.finishes.map((finish) => ({ outcome: finishTask(state, finish, now) })), now };
@@ -63,7 +63,7 @@ function deliver(
   keep: boolean,
 ): "done" | "closed" {
   const run = openRun(state, task.namespace, task.runId);
-  if (keep && run) bury(state, task);
+  if (keep && run) bury(state, task, finishId);
   else deleteTask(state, task);
   if (!run) return "closed";
   const messageId = taskMessageId(task.seq, task.attempt, finishId);
@@ -75,19 +75,20 @@ function deliver(
 }
 
 /** It stays as a dead letter. */
-function bury(state: MemoryState, task: TaskRecord): void {
+function bury(state: MemoryState, task: TaskRecord, finishId: string | undefined): void {
   letGo(state, task);
-  state.dueTasks.delete(`${task.runId}/${task.seq}`);
+  state.dueTasks.delete(taskKey(task));
   task.status = "dead";
   task.epoch += 1;
+  task.finishId = finishId ?? null;
   task.availableAt = null;
   setExpiry(task, { expiresAt: null, expires: null });
 }
 
 /** An earlier call with this id has delivered the result, and the run has not consumed it yet. */
-function wasDelivered(state: MemoryState, { runId, seq, by }: FinishTask): boolean {
-  if (by.type !== "token") return false;
-  const prefix = `${taskMessageId(seq, 0).slice(0, -2)}`;
+function wasDelivered(state: MemoryState, { namespace, runId, seq, by }: FinishTask): boolean {
+  if (by.type !== "token" || !runIn(state, namespace, runId)) return false;
+  const prefix = taskMessageId(seq, 0).slice(0, -2);
   const isIt = (messageId: string): boolean => messageId.startsWith(prefix) && messageId.endsWith(`\t${by.finishId}`);
   return state.inbox.get(runId)?.some(({ messageId }) => isIt(messageId)) ?? false;
 }

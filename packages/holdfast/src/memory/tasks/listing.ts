@@ -41,15 +41,15 @@ export function taskPosition(
 ): number | null {
   const task = taskIn(state, params.namespace, params);
   if (!task || !isDue(task.availableAt, now)) return null;
-  const before = [...state.tasks.values()].filter((other) => isBefore(other, task));
+  const before = [...state.tasks.values()].filter((other) => isDue(other.availableAt, now) && isBefore(other, task));
   return Math.min(before.length, params.atMost);
 }
 
+/** Both are due. */
 function isBefore(other: TaskRecord, task: TaskRecord): boolean {
   const { namespace, queue, name, requires } = task;
-  if (other.availableAt === null || other.namespace !== namespace || other.queue !== queue || other.name !== name)
-    return false;
+  if (other.namespace !== namespace || other.queue !== queue || other.name !== name) return false;
   if (other.requires.join("\n") !== requires.join("\n")) return false;
   if (other.priority !== task.priority) return other.priority > task.priority;
-  return other.availableAt < (task.availableAt as number);
+  return (other.availableAt as number) < (task.availableAt as number);
 }
