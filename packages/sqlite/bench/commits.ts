@@ -95,6 +95,7 @@ async function commits(file: string, durability: "sync" | "async", kind: Kind): 
     const epoch = kind === "suspend" ? round + 1 : 1;
     const commit = alone ? 0 : round;
     const at = clock.now();
+    const changes = kind === "task" ? taskIn(round, workerId) : null;
     const batch = held.map((runId): RunCommit => {
       const events: HistoryEvent[] = [{ seq: commit + 1, type: "step_completed", op: "charge", at, payload }];
       return {
@@ -107,8 +108,8 @@ async function commits(file: string, durability: "sync" | "async", kind: Kind): 
         consumed: 0,
         attributes: null,
         clearDeadline: false,
-        ...(kind === "task" && taskIn(round, workerId)),
         transition: transitionOf(kind, at),
+        ...changes,
       };
     });
     const { outcomes } = await store.runs.commit({ commits: batch });

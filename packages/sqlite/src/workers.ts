@@ -31,6 +31,7 @@ const LIST = `
     (select count(*) from holdfast_tasks t where t.held_by = w.worker_key) as activeTasks
   from holdfast_workers w where namespace = ? order by worker_key`;
 
+const COUNT_TASKS = "select count(*), total(canceled) from holdfast_tasks where held_by = ?";
 const HELD_TASKS = "select run_id as runId, seq, epoch, canceled from holdfast_tasks where held_by = ?";
 
 export interface StoredWorker {
@@ -144,14 +145,14 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
     "select run_id as runId from holdfast_runs where held_by = ? and delivered > consumed",
     workerKey,
   );
-  const tasks = sql.get<{ count: number }>("select count(*) as count from holdfast_tasks where held_by = ?", workerKey);
-  const canceled = sql.all<StoredHold>(`${HELD_TASKS} and canceled = 1`, workerKey);
+  const [heldTasks, canceledCount] = (sql.columns(COUNT_TASKS, workerKey) ?? [0, 0]) as readonly number[];
+  const canceled = canceledCount ? sql.all<StoredHold>(`${HELD_TASKS} and canceled = 1`, workerKey) : [];
   return {
     live: true,
     now,
     heldCount: held?.count ?? 0,
     behind: behind.map(({ runId }) => uuidText(runId)),
-    heldTasks: tasks?.count ?? 0,
+    heldTasks: heldTasks ?? 0,
     canceledTasks: canceled.map(({ runId, seq, epoch }) => ({ runId: uuidText(runId), seq, epoch })),
   };
 }

@@ -84,17 +84,19 @@ function deliver(
 ): "done" | "closed" {
   const run = stateOf(call, namespace, runId);
   const open = run !== undefined && !isClosedCode(run.status);
-  if (open && keep) bury(call, task);
+  const finishId = by.type === "token" ? by.finishId : undefined;
+  if (open && keep) bury(call, task, finishId);
   else deleteTask(call, task);
   if (!open) return "closed";
-  const messageId = taskMessageId(task.seq, task.attempt, by.type === "token" ? by.finishId : undefined);
+  const messageId = taskMessageId(task.seq, task.attempt, finishId);
   accept(call, run, { kind, name: task.op, messageId, payload });
   return "done";
 }
 
-function bury(call: Call, task: TaskState): void {
+function bury(call: Call, task: TaskState, finishId: string | undefined): void {
   letGo(task, "dead");
   task.epoch += 1;
+  task.finishId = finishId ?? null;
   task.availableAt = null;
   setExpiry(task, NO_EXPIRY);
   saveTask(call, task);

@@ -74,7 +74,8 @@ export function taskPosition(
   let count = 0;
   for (const lane of catalog.taskLanesOf(params.namespace)) {
     if (!isAlike(lane, mine) || lane.priority < mine.priority) continue;
-    const before = lane.priority === mine.priority ? (task.availableAt as number) : Number.MAX_SAFE_INTEGER;
+    // Of the same priority those that have been due for longer, of a higher one all that are due.
+    const before = lane.priority === mine.priority ? (task.availableAt as number) : now + 1;
     const [found] = sql.columns(BEFORE, lane.laneId, before, params.atMost - count) ?? [];
     count += found as number;
     if (count >= params.atMost) break;

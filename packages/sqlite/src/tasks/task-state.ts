@@ -99,32 +99,49 @@ export function insertTask(
   holder: number | null,
 ): void {
   const { sql, catalog, now } = call;
+  const { seq, inputSeq, op, secret, external, failOnCrash, holdBy } = task;
   const laneId = catalog.taskLaneId(run.namespace, task);
-  const { external } = task;
   const held = holder !== null && !external;
-  const limits = wholeLimits(task);
-  const times: TaskTimes = { ...limits, createdAt: now, external };
-  const { expiresAt, expires } = external || held ? expiryWhenHeld(times, now, now) : expiryWhenDue(times, now);
+  const due = !held && !external;
+  const times: TaskTimes = {
+    timeoutMs: wholeMs(task.timeoutMs),
+    startTimeoutMs: wholeMs(task.startTimeoutMs),
+    totalTimeoutMs: wholeMs(task.totalTimeoutMs),
+    heartbeatMs: wholeMs(task.heartbeatMs),
+    createdAt: now,
+    external,
+  };
+  const { expiresAt, expires } = due ? expiryWhenDue(times, now) : expiryWhenHeld(times, now, now);
   sql.execute(
     INSERT,
-    ...[newSharedUuidBytes(run.runId), task.seq, laneId, external ? EXTERNAL : held ? HELD : DUE, held ? 1 : 0],
-    ...[held ? holder : null, held && task.holdBy ? newSharedUuidBytes(task.holdBy.claimId, claimBytes) : null],
-    ...[external || held ? null : now, expiresAt, expiryCode(expires), external || held ? now : null, now],
-    ...[Number(external), Number(task.failOnCrash)],
-    ...[limits.timeoutMs, limits.startTimeoutMs, limits.totalTimeoutMs, limits.heartbeatMs],
-    ...[task.inputSeq, task.op, task.secret],
+    newSharedUuidBytes(run.runId),
+    seq,
+    laneId,
+    external ? EXTERNAL : held ? HELD : DUE,
+    held ? 1 : 0,
+    held ? holder : null,
+    held && holdBy ? newSharedUuidBytes(holdBy.claimId, claimBytes) : null,
+    due ? now : null,
+    expiresAt,
+    expiryCode(expires),
+    due ? null : now,
+    now,
+    external ? 1 : 0,
+    failOnCrash ? 1 : 0,
+    times.timeoutMs,
+    times.startTimeoutMs,
+    times.totalTimeoutMs,
+    times.heartbeatMs,
+    inputSeq,
+    op,
+    secret,
   );
-  if (!external && !held) announceInQueue(call, catalog.taskLane(laneId), now);
+  if (due) announceInQueue(call, catalog.taskLane(laneId), now);
 }
 
-/** Whole milliseconds, rounded up, so that nothing expires early. */
-function wholeLimits({ timeoutMs, startTimeoutMs, totalTimeoutMs, heartbeatMs }: TaskLimits): TaskLimits {
-  return {
-    timeoutMs: timeoutMs && Math.ceil(timeoutMs),
-    startTimeoutMs: startTimeoutMs && Math.ceil(startTimeoutMs),
-    totalTimeoutMs: totalTimeoutMs && Math.ceil(totalTimeoutMs),
-    heartbeatMs: heartbeatMs && Math.ceil(heartbeatMs),
-  };
+/** Rounded up, so that nothing expires early. */
+function wholeMs(ms: number | null): number | null {
+  return ms === null ? null : Math.ceil(ms);
 }
 
 export function saveTask({ sql }: Call, task: TaskState): void {
