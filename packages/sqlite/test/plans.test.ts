@@ -33,6 +33,7 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(steps).toContain("holdfast_tasks_due (lane_id=? AND suspect=? AND available_at<?)");
   expect(steps).toContain("holdfast_tasks_kept (lane_id=? AND status=? AND (run_id,seq)>(?,?))");
   expect(steps).toContain("holdfast_tasks_expiry (expires_at<?)");
+  expect(steps).toContain("COVERING INDEX holdfast_tasks_held (held_by=?)");
   expect(steps).toContain("holdfast_tasks_held (held_by=? AND canceled=?)");
   expect(steps).toContain("holdfast_inbox_message (chain_key=? AND message_id=?)");
   const pages = plans.filter(({ sql }) => sql.includes("(r.created_at, r.run_id) <") && sql.includes("indexed by"));
@@ -207,7 +208,6 @@ async function useTasks(store: Store): Promise<void> {
   await store.tasks.position({ ...key, seq: 4, atMost: 10 });
   await store.tasks.beat({ beats: [{ ...key, epoch: 1, by, details: new Uint8Array(1) }] });
   await store.workers.readHeldTasks({ namespace, workerId });
-  await store.workers.heartbeat({ namespace, workerId, leaseMs: 1, draining: false });
   const failed: TaskResult = { type: "failed", payload: new Uint8Array(1), failures: [], keep: true };
   await store.tasks.finish({ finishes: [{ ...key, epoch: 1, by, result: failed }] });
   const token = { type: "token", secret: task.secret, finishId: "f" } as const;
@@ -219,6 +219,7 @@ async function useTasks(store: Store): Promise<void> {
     expect(outcomes).toEqual([{ outcome }]);
   }
   await store.tasks.cancel({ namespace, tasks: [{ runId, seq: 2 }] });
+  await store.workers.heartbeat({ namespace, workerId, leaseMs: 1, draining: false });
   await store.tasks.expired({ limit: 10 });
   await store.tasks.read({ namespace, tasks: [{ runId, seq: 2 }] });
   for (const status of [undefined, "due", "held", "external", "dead"] as const)

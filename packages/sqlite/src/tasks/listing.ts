@@ -15,44 +15,61 @@ export function readTasks(call: Call, { namespace, tasks }: ReadTasksParams): (T
   });
 }
 
-/** Everything but the first few conditions of a walk. */
-const IN_LANES = "t.lane_id in (select value from json_each(?))";
-const AFTER = "(t.run_id, t.seq) > (?, ?)";
-
-/**
- * External tasks and dead letters: one walk along their index for each lane, merged. Held ones: all of them, sorted; there are
- * no more than the workers can do. All others: one walk along the table, which holds nothing but unfinished tasks.
- */
 export function listTasks(call: Call, params: ListTasksParams): Task[] {
-  const { namespace, name, queue, status, runId, limit, after } = params;
+  const { namespace, name, queue, limit } = params;
   const lanes = call.catalog
     .taskLanesOf(namespace)
     .filter((lane) => (name === undefined || lane.name === name) && (queue === undefined || lane.queue === queue));
-  if (lanes.length === 0) return [];
-  const start: SqlValue[] = after ? [uuidBytes(after.runId), after.seq] : [blob(new Uint8Array(0)), 0];
-  const laneIds = JSON.stringify(lanes.map(({ laneId }) => laneId));
-  const walk = (source: string, ...values: SqlValue[]): Place[] =>
-    call.sql.allColumns(
-      `select t.run_id, t.seq from holdfast_tasks t ${source} and ${AFTER} order by t.run_id, t.seq limit ?`,
-      ...values,
-      ...start,
-      limit,
-    ) as Place[];
-
-  let places: Place[];
-  const ofStatus = status === undefined ? [] : [taskStatusCode(status)];
-  const withStatus = status === undefined ? "" : " and t.status = ?";
-  if (runId !== undefined) {
-    places = walk(`where t.run_id = ? and ${IN_LANES}${withStatus}`, uuidBytes(runId), laneIds, ...ofStatus);
-  } else if (status === "external" || status === "dead") {
-    const kept = "indexed by holdfast_tasks_kept where t.status >= 3 and t.lane_id = ? and t.status = ?";
-    places = lanes.flatMap(({ laneId }) => walk(kept, laneId, ...ofStatus)).sort(inOrder);
-  } else if (status === "held") {
-    places = walk(`indexed by holdfast_tasks_held where t.held_by > 0 and ${IN_LANES}`, laneIds);
-  } else {
-    places = walk(`where ${IN_LANES}${withStatus}`, laneIds, ...ofStatus);
-  }
+  const places = lanes.length === 0 ? [] : placesOf(call, params, lanes);
   return places.slice(0, limit).map((place) => readTask(call, place));
+}
+
+/**
+ * External tasks and dead letters: one walk along their index for each lane, merged. Held ones: all of them, sorted; there are
+ * no more than the workers have room for. All others: one walk along the table, which holds only unfinished tasks and stops at
+ * the limit. An index for that would be one more to write for every task.
+ */
+function placesOf(call: Call, params: ListTasksParams, lanes: readonly TaskLane[]): Place[] {
+  const { status, runId } = params;
+  const among: Condition = [
+    "t.lane_id in (select value from json_each(?))",
+    JSON.stringify(lanes.map(({ laneId }) => laneId)),
+  ];
+  const ofStatus: Condition[] = status === undefined ? [] : [["t.status = ?", taskStatusCode(status)]];
+  if (runId !== undefined) return walk(call, params, null, [["t.run_id = ?", uuidBytes(runId)], among, ...ofStatus]);
+  switch (status) {
+    case "external":
+    case "dead":
+      return lanes
+        .flatMap(({ laneId }) =>
+          // The first condition is that of the index.
+          walk(call, params, "holdfast_tasks_kept", [["t.status >= 3"], ["t.lane_id = ?", laneId], ...ofStatus]),
+        )
+        .sort(inOrder);
+    case "held":
+      return walk(call, params, "holdfast_tasks_held", [["t.held_by > 0"], among]);
+    default:
+      return walk(call, params, null, [among, ...ofStatus]);
+  }
+}
+
+type Condition = readonly [sql: string, ...values: SqlValue[]];
+
+function walk(
+  { sql }: Call,
+  { after, limit }: ListTasksParams,
+  index: string | null,
+  conditions: readonly Condition[],
+): Place[] {
+  const source = index === null ? "holdfast_tasks t" : `holdfast_tasks t indexed by ${index}`;
+  const where = conditions.map(([text]) => text).join(" and ");
+  const start = after ? [uuidBytes(after.runId), after.seq] : [blob(new Uint8Array(0)), 0];
+  return sql.allColumns(
+    `select t.run_id, t.seq from ${source} where ${where} and (t.run_id, t.seq) > (?, ?) order by t.run_id, t.seq limit ?`,
+    ...conditions.flatMap(([, ...values]) => values),
+    ...start,
+    limit,
+  ) as Place[];
 }
 
 function inOrder([aRun, aSeq]: Place, [bRun, bSeq]: Place): number {
