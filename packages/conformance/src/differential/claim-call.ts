@@ -1,12 +1,13 @@
 import type { ClaimRunsParams, Run } from "holdfast/adapter";
 import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { someNamespace, someWorkerId } from "./choices.ts";
+import { someNamespace, someWorkerId, workerFor } from "./choices.ts";
 import type { Dice } from "./dice.ts";
+import { isDecidableTaskClaim } from "./task-calls.ts";
 import type { World } from "./world.ts";
 
 export function claimCall(world: World, dice: Dice): Call | undefined {
-  const worker = dice.chance(0.9) ? dice.pick(world.liveWorkers) : undefined;
+  const worker = dice.chance(0.9) ? workerFor(world.contents.runs, world, dice) : undefined;
   const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
   const params: ClaimRunsParams = {
     workerId: worker?.workerId ?? someWorkerId(world, dice),
@@ -24,6 +25,7 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
 
 /** False for a claim that stores may answer in different ways. */
 export function isDecidable(call: Call, world: World): boolean {
+  if (call.method === "tasks.claim") return isDecidableTaskClaim(call.params, world);
   if (call.method !== "runs.claim") return true;
   const { params } = call;
   if (!params.again) return decidableLimit(params, world) === (params.solo ? 1 : params.limit);

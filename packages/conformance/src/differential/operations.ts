@@ -6,6 +6,14 @@ import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } 
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
+import {
+  beatTasksCall,
+  cancelTasksCall,
+  claimTasksCall,
+  expireTaskCall,
+  finishTasksCall,
+  lookAtTasksCall,
+} from "./task-calls.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
 
 /** Makes a call from the present contents; undefined if there is nothing to call it on. */
@@ -39,7 +47,36 @@ const WEIGHTS = {
   version: 3,
   list: 4,
   read: 3,
+  claimTasks: 2,
+  finishTasks: 2,
+  expireTask: 1,
+  beatTasks: 1,
+  cancelTasks: 1,
+  lookAtTasks: 1,
 } as const;
+
+/** In every other sequence most calls are about tasks. */
+const TASK_WEIGHTS: Readonly<Record<keyof typeof WEIGHTS, number>> = {
+  ...WEIGHTS,
+  start: 10,
+  claim: 5,
+  deliver: 3,
+  register: 3,
+  crash: 2,
+  release: 1,
+  resume: 2,
+  takeUp: 1,
+  reopen: 2,
+  purge: 1,
+  list: 1,
+  version: 1,
+  claimTasks: 22,
+  finishTasks: 26,
+  expireTask: 10,
+  beatTasks: 6,
+  cancelTasks: 5,
+  lookAtTasks: 6,
+};
 
 /** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
@@ -47,7 +84,8 @@ const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 export type OperationKind = keyof typeof WEIGHTS;
 
 export function randomOperations(dice: Dice, count: number): Operation[] {
-  const kinds = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind));
+  const weights = dice.int(1_000) % 2 === 0 ? WEIGHTS : TASK_WEIGHTS;
+  const kinds = Object.entries(weights).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind));
   return Array.from({ length: count }, () => ({
     kind: dice.pick(kinds) as OperationKind,
     seed: dice.int(2 ** 31),
@@ -58,12 +96,29 @@ export function randomOperations(dice: Dice, count: number): Operation[] {
 
 export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   claim(world, dice) {
-    return world.liveWorkers.length === 0 ? MAKERS.register(world, dice) : claimCall(world, dice);
+    if (world.liveWorkers.length === 0) return MAKERS.register(world, dice);
+    const isDue = world.contents.runs.some(({ availableAt }) => availableAt !== null && availableAt <= world.now);
+    return isDue || dice.chance(0.3) ? claimCall(world, dice) : MAKERS.start(world, dice);
   },
 
   commit(world, dice) {
     return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice);
   },
+
+  claimTasks(world, dice) {
+    const isDue = world.contents.tasks.some(({ availableAt }) => availableAt !== null);
+    return isDue && world.liveWorkers.length > 0 ? claimTasksCall(world, dice) : MAKERS.commit(world, dice);
+  },
+
+  finishTasks(world, dice) {
+    const inProgress = world.contents.tasks.some(({ status }) => status === "held" || status === "external");
+    return inProgress ? finishTasksCall(world, dice) : MAKERS.claimTasks(world, dice);
+  },
+
+  expireTask: expireTaskCall,
+  beatTasks: beatTasksCall,
+  cancelTasks: cancelTasksCall,
+  lookAtTasks: lookAtTasksCall,
 
   start(world, dice) {
     const namespace = dice.of("default", "default", "other");
@@ -103,7 +158,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   /** The caller did not get the answer, or an old packet arrives late. */
   repeat(world, dice) {
     const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
-    return call?.method === "runs.claim" ? { method: "runs.claim", params: { ...call.params, again: true } } : call;
+    if (call?.method === "runs.claim") return { ...call, params: { ...call.params, again: true } };
+    return call?.method === "tasks.claim" ? { ...call, params: { ...call.params, again: true } } : call;
   },
 
   register(world, dice) {
@@ -114,6 +170,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       queues: ["default"],
       workflows: ["order"],
       labels: { zone: "eu" },
+      ...(dice.chance(0.5) ? { tasks: ["mail"] } : {}),
       leaseMs: dice.of(1_000, 2_000, 20_000),
       ...(dice.chance(0.5) ? { host: "here", pid: dice.int(3) } : {}),
     };
@@ -127,7 +184,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
 
   /** Time passes until the lease of a worker that holds something has expired. */
   crash(world, dice) {
-    const workerId = dice.pick(world.heldRuns)?.heldBy;
+    const workerId = dice.pick([...world.heldRuns, ...world.heldTasks])?.heldBy;
     const worker = world.contents.workers.find((row) => row.workerId === workerId);
     world.now = Math.max(world.now, worker?.leaseExpiresAt ?? 0);
     return { method: "workers.sweep", params: SWEEP_SOON };
