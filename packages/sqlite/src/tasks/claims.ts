@@ -34,11 +34,11 @@ export function claimTasks(call: Call, params: ClaimTasksParams): ClaimTasksResu
   const suspectDue = !params.solo && lanes.some(({ laneId }) => sql.columns(DUE, laneId, 1, now, 1) !== undefined);
   const nextDueAt = nextDue(call, lanes);
   const tasks = taken.map(([runId, seq]): Task => {
-    const task = storedTask(call, [runId, seq]) as StoredTask;
-    hold(task, holder, now);
-    task.alone = Number(params.solo);
-    saveTask(call, task);
-    return toTask(call, task);
+    const stored = storedTask(call, [runId, seq]) as StoredTask;
+    hold(stored.state, holder, now);
+    stored.state.alone = Number(params.solo);
+    saveTask(call, stored.state);
+    return toTask(call, stored);
   });
   return { live: true, tasks, now, moreDue, nextDueAt, suspectDue };
 }

@@ -14,6 +14,7 @@ import {
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { expiryCode, taskStatusCode } from "../database/codes.ts";
+import type { Columns } from "../database/driver.ts";
 import { newSharedUuidBytes, sharedUuidBytes, uuidText } from "../database/uuid.ts";
 import { announceInQueue } from "../runs/run-state.ts";
 
@@ -57,6 +58,19 @@ export interface TaskState extends TaskLimits {
   failures: string | null;
 }
 
+/** Every claim and finish reads one: as an array, that takes half the time. */
+type StateColumns = readonly [
+  ...[runId: Uint8Array, seq: number, laneId: number, status: number, epoch: number, attempt: number],
+  ...[heldBy: number | null, claimId: Uint8Array | null, availableAt: number | null, expiresAt: number | null],
+  ...[expires: number | null, beganAt: number | null, createdAt: number, canceled: number, deaths: number],
+  ...[aloneDeaths: number, alone: number, suspect: number, external: number, failOnCrash: number],
+  ...[timeoutMs: number | null, startTimeoutMs: number | null, totalTimeoutMs: number | null],
+  ...[heartbeatMs: number | null, op: string, secret: string, finishId: string | null, failures: string | null],
+];
+
+/** How many columns TASK_STATE has. */
+export const STATE_WIDTH = 28;
+
 export const HELD = taskStatusCode("held");
 export const EXTERNAL = taskStatusCode("external");
 export const DEAD = taskStatusCode("dead");
@@ -80,8 +94,44 @@ export const NO_EXPIRY: Expiry = { expiresAt: null, expires: null };
 
 /** The task of that key, if it is of that namespace. */
 export function taskIn({ sql, catalog }: Call, namespace: string, { runId, seq }: TaskKey): TaskState | undefined {
-  const task = sql.get<TaskState>(BY_KEY, sharedUuidBytes(runId), seq);
-  return task && catalog.taskLane(task.laneId).namespace === namespace ? task : undefined;
+  const columns = sql.columns(BY_KEY, sharedUuidBytes(runId), seq);
+  if (!columns) return undefined;
+  const task = toState(columns);
+  return catalog.taskLane(task.laneId).namespace === namespace ? task : undefined;
+}
+
+export function toState(columns: Columns): TaskState {
+  const c = columns as StateColumns;
+  return {
+    runId: c[0],
+    seq: c[1],
+    laneId: c[2],
+    status: c[3],
+    epoch: c[4],
+    attempt: c[5],
+    heldBy: c[6],
+    claimId: c[7],
+    availableAt: c[8],
+    expiresAt: c[9],
+    expires: c[10],
+    beganAt: c[11],
+    createdAt: c[12],
+    canceled: c[13],
+    deaths: c[14],
+    aloneDeaths: c[15],
+    alone: c[16],
+    suspect: c[17],
+    external: c[18],
+    failOnCrash: c[19],
+    timeoutMs: c[20],
+    startTimeoutMs: c[21],
+    totalTimeoutMs: c[22],
+    heartbeatMs: c[23],
+    op: c[24],
+    secret: c[25],
+    finishId: c[26],
+    failures: c[27],
+  };
 }
 
 export function tasksHeldBy({ sql }: Call, workerKey: number): TaskState[] {
@@ -149,8 +199,24 @@ export function saveTask({ sql }: Call, task: TaskState): void {
   const { deaths, aloneDeaths, alone, suspect, finishId, failures, runId, seq } = task;
   sql.execute(
     SAVE,
-    ...[status, epoch, attempt, heldBy, claimId, availableAt, expiresAt, expires, beganAt, canceled],
-    ...[deaths, aloneDeaths, alone, suspect, finishId, failures, runId, seq],
+    status,
+    epoch,
+    attempt,
+    heldBy,
+    claimId,
+    availableAt,
+    expiresAt,
+    expires,
+    beganAt,
+    canceled,
+    deaths,
+    aloneDeaths,
+    alone,
+    suspect,
+    finishId,
+    failures,
+    runId,
+    seq,
   );
 }
 
