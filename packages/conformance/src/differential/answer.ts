@@ -16,7 +16,7 @@ import type {
 } from "holdfast/adapter";
 import type { Answer, Call } from "./call.ts";
 import { sortBy } from "./contents.ts";
-import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./task-answer.ts";
+import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./tasks/answer.ts";
 import type { World } from "./world.ts";
 
 /** An answer without what the contract leaves to the store: order where none is promised, fields without meaning. */

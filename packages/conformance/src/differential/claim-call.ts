@@ -3,7 +3,7 @@ import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { someNamespace, someWorkerId, workerFor } from "./choices.ts";
 import type { Dice } from "./dice.ts";
-import { isDecidableTaskClaim } from "./task-calls.ts";
+import { isDecidableTaskClaim } from "./tasks/calls.ts";
 import type { World } from "./world.ts";
 
 export function claimCall(world: World, dice: Dice): Call | undefined {

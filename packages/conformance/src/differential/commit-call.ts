@@ -12,7 +12,7 @@ import { taskEvent } from "../sample-tasks.ts";
 import type { Call } from "./call.ts";
 import { randomRun, someNamespace } from "./choices.ts";
 import type { Dice } from "./dice.ts";
-import { randomTask } from "./task-choices.ts";
+import { randomTask } from "./tasks/choices.ts";
 import type { World } from "./world.ts";
 
 export function commitCall(world: World, dice: Dice): Call | undefined {
@@ -28,7 +28,9 @@ function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
   const consumed = dice.chance(0.6) ? run.delivered : some;
   const scheduled = dice.of(0, 0, 0, 1, 2, 3);
   const transition =
-    scheduled > 0 && dice.chance(0.6) ? dice.of(HOLD, suspend(null)) : randomTransition(world, dice, run, consumed);
+    scheduled > 0 && dice.chance(0.6)
+      ? dice.of(HOLD, HOLD, suspend(null))
+      : randomTransition(world, dice, run, consumed);
   // Usually parked without progress, so that one code after the other parks the same run.
   const count = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
   const at = timeInHistory(run, lastEventAt(world, run.runId), world.now);

@@ -1,6 +1,6 @@
 import { isClosed, type Message, type Run } from "holdfast/adapter";
 import type { Contents } from "./contents.ts";
-import { brokenByTasks } from "./task-invariants.ts";
+import { brokenByTasks } from "./tasks/invariants.ts";
 
 /** What must always hold in every store, however it got there. */
 export function brokenInvariants(contents: Contents): string[] {

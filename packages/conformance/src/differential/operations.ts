@@ -13,7 +13,7 @@ import {
   expireTaskCall,
   finishTasksCall,
   lookAtTasksCall,
-} from "./task-calls.ts";
+} from "./tasks/calls.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
 
 /** Makes a call from the present contents; undefined if there is nothing to call it on. */
@@ -102,7 +102,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   commit(world, dice) {
-    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice);
+    if (world.heldRuns.length > 0) return commitCall(world, dice);
+    return dice.chance(0.7) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
   },
 
   claimTasks(world, dice) {

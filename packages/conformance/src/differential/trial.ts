@@ -9,8 +9,8 @@ import { Dice } from "./dice.ts";
 import { differenceOf, type ValueDifference } from "./difference.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { MAKERS, type Operation } from "./operations.ts";
-import { wrongTaskOrder } from "./task-answer.ts";
-import { brokenTaskSteps } from "./task-invariants.ts";
+import { wrongTaskOrder } from "./tasks/answer.ts";
+import { brokenTaskSteps } from "./tasks/invariants.ts";
 import { Transcript } from "./transcript.ts";
 import { World } from "./world.ts";
 

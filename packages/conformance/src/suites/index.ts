@@ -15,14 +15,18 @@ import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
-import { taskClaims } from "./task-claims.ts";
-import { taskDeaths } from "./task-deaths.ts";
-import { taskFinishes } from "./task-finishes.ts";
-import { taskLimits } from "./task-limits.ts";
-import { taskListing } from "./task-listing.ts";
-import { taskReports } from "./task-reports.ts";
-import { taskScheduling } from "./task-scheduling.ts";
-import { taskTokens } from "./task-tokens.ts";
+import { taskClaims } from "./tasks/claims.ts";
+import { taskDeaths } from "./tasks/deaths.ts";
+import { taskFinishes } from "./tasks/finishes.ts";
+import { taskHints } from "./tasks/hints.ts";
+import { taskLimits } from "./tasks/limits.ts";
+import { taskListing } from "./tasks/listing.ts";
+import { taskNamespaces } from "./tasks/namespaces.ts";
+import { taskRaces } from "./tasks/races.ts";
+import { taskReports } from "./tasks/reports.ts";
+import { taskResults } from "./tasks/results.ts";
+import { taskScheduling } from "./tasks/scheduling.ts";
+import { taskTokens } from "./tasks/tokens.ts";
 import { texts } from "./texts.ts";
 import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
@@ -59,4 +63,8 @@ export const SUITES: readonly Suite[] = [
   taskReports,
   taskDeaths,
   taskListing,
+  taskResults,
+  taskNamespaces,
+  taskHints,
+  taskRaces,
 ];

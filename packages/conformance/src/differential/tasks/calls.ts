@@ -1,10 +1,10 @@
 import type { ClaimTasksParams, FinishTask, Task, TaskBeat, TaskStatus } from "holdfast/adapter";
-import { bytes } from "../sample-data.ts";
-import type { Call } from "./call.ts";
-import { someNamespace, someWorkerId, workerFor } from "./choices.ts";
-import type { Dice } from "./dice.ts";
-import { keyOf, someFinisher, someHold, someResult, someTask } from "./task-choices.ts";
-import { NAMESPACES, type World } from "./world.ts";
+import { bytes } from "../../sample-data.ts";
+import type { Call } from "../call.ts";
+import { someNamespace, someWorkerId, workerFor } from "../choices.ts";
+import type { Dice } from "../dice.ts";
+import { NAMESPACES, type World } from "../world.ts";
+import { keyOf, someFinisher, someHold, someResult, someTask } from "./choices.ts";
 
 export function claimTasksCall(world: World, dice: Dice): Call | undefined {
   const worker = dice.chance(0.95) ? workerFor(world.contents.tasks, world, dice) : undefined;

@@ -1,9 +1,9 @@
 import type { NewTask, Run, Task, TaskFailure, TaskFinisher, TaskKey, TaskResult } from "holdfast/adapter";
-import { bytes } from "../sample-data.ts";
-import { newTask, secretOf } from "../sample-tasks.ts";
-import { someNamespace, someWorkerId } from "./choices.ts";
-import type { Dice } from "./dice.ts";
-import type { World } from "./world.ts";
+import { bytes } from "../../sample-data.ts";
+import { newTask, secretOf } from "../../sample-tasks.ts";
+import { someNamespace, someWorkerId } from "../choices.ts";
+import type { Dice } from "../dice.ts";
+import type { World } from "../world.ts";
 
 /** Usually one that somebody works on, sometimes any. */
 export function someTask(world: World, dice: Dice): Task | undefined {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { HOLD } from "../sample-data.ts";
-import { newTask, retried, taskEvent } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { HOLD } from "../../sample-data.ts";
+import { newTask, retried, taskEvent } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 export const taskClaims: Suite = {
   noun: "task claims",

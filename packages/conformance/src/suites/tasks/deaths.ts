@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import type { Fixture } from "../fixture.ts";
-import { bytes, LEASE_MS } from "../sample-data.ts";
-import { BY_EXPIRY, COMPLETED, failed, retried } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import type { Fixture } from "../../fixture.ts";
+import { bytes, LEASE_MS } from "../../sample-data.ts";
+import { BY_EXPIRY, COMPLETED, failed, retried } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** What happens to the tasks of workers that are gone. */
 export const taskDeaths: Suite = {

@@ -1,8 +1,8 @@
 import { TASK_CANCEL_MS, TASK_GRACE_MS, type TaskKey } from "holdfast/adapter";
 import { expect } from "vitest";
-import { bytes } from "../sample-data.ts";
-import { BY_EXPIRY, byToken, COMPLETED, failed, GIVEN_BACK, MADE_EXTERNAL, retried } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { bytes } from "../../sample-data.ts";
+import { BY_EXPIRY, byToken, COMPLETED, failed, GIVEN_BACK, MADE_EXTERNAL, retried } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** The limits on the time of a task, judged by the store's clock. */
 export const taskLimits: Suite = {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { bytes, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
-import { byToken, COMPLETED, failed, newTask, secretOf, taskEvent } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { bytes, end, HOLD, park, RELEASE, someEvents, suspend } from "../../sample-data.ts";
+import { byToken, COMPLETED, failed, newTask, secretOf, taskEvent } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** What a run's own commits do to its tasks. */
 export const taskScheduling: Suite = {

@@ -1,10 +1,19 @@
 import { taskMessageId } from "holdfast/adapter";
 import { expect } from "vitest";
-import { bytes, end, HOLD, park, suspend } from "../sample-data.ts";
-import { byHolder, byToken, COMPLETED, failed, failure, GIVEN_BACK, MADE_EXTERNAL, retried } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { bytes, end, HOLD, park, suspend } from "../../sample-data.ts";
+import {
+  byHolder,
+  byToken,
+  COMPLETED,
+  failed,
+  failure,
+  GIVEN_BACK,
+  MADE_EXTERNAL,
+  retried,
+} from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
-/** How attempts end. task-tokens.ts has those that someone with a token ends, task-limits.ts those that time ends. */
+/** How attempts end. tokens.ts has those that someone with a token ends, limits.ts those that time ends. */
 export const taskFinishes: Suite = {
   noun: "task finishes",
   cases: {

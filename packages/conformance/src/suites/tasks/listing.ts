@@ -1,9 +1,9 @@
 import type { ListTasksParams, TaskKey } from "holdfast/adapter";
 import { expect } from "vitest";
-import type { Fixture } from "../fixture.ts";
-import { HOLD } from "../sample-data.ts";
-import { failed, newTask, retried, taskEvent } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import type { Fixture } from "../../fixture.ts";
+import { HOLD } from "../../sample-data.ts";
+import { failed, newTask, retried, taskEvent } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** What can be seen of tasks from outside. */
 export const taskListing: Suite = {

@@ -1,7 +1,16 @@
 import { expect } from "vitest";
-import { bytes, HOLD } from "../sample-data.ts";
-import { byHolder, byToken, COMPLETED, failed, GIVEN_BACK, MADE_EXTERNAL, retried, secretOf } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { bytes, HOLD } from "../../sample-data.ts";
+import {
+  byHolder,
+  byToken,
+  COMPLETED,
+  failed,
+  GIVEN_BACK,
+  MADE_EXTERNAL,
+  retried,
+  secretOf,
+} from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** What is heard of attempts in progress, and how a run gives tasks up. */
 export const taskReports: Suite = {

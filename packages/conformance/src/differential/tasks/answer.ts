@@ -8,9 +8,9 @@ import type {
   Task,
   TaskKey,
 } from "holdfast/adapter";
-import { sortBy } from "./contents.ts";
-import { taskLaneOf } from "./task-calls.ts";
-import type { World } from "./world.ts";
+import { sortBy } from "../contents.ts";
+import type { World } from "../world.ts";
+import { taskLaneOf } from "./calls.ts";
 
 export function comparableTaskClaim(params: ClaimTasksParams, result: ClaimTasksResult, world: World): unknown {
   const { moreDue, nextDueAt, suspectDue, tasks, ...rest } = result;

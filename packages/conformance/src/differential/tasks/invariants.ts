@@ -1,7 +1,7 @@
 import { isClosed, isTaskResult, type Message, type Task } from "holdfast/adapter";
-import type { Call } from "./call.ts";
-import type { Contents } from "./contents.ts";
-import { orderKey } from "./task-answer.ts";
+import type { Call } from "../call.ts";
+import type { Contents } from "../contents.ts";
+import { orderKey } from "./answer.ts";
 
 /** What must always hold for a task. */
 export function brokenByTasks(contents: Contents): string[] {

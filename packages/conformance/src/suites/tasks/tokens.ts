@@ -1,8 +1,8 @@
 import { taskMessageId } from "holdfast/adapter";
 import { expect } from "vitest";
-import { bytes, end, HOLD } from "../sample-data.ts";
-import { byToken, COMPLETED, failed, failure, MADE_EXTERNAL, retried, secretOf } from "../sample-tasks.ts";
-import type { Suite } from "../suite.ts";
+import { bytes, end, HOLD } from "../../sample-data.ts";
+import { byToken, COMPLETED, failed, failure, MADE_EXTERNAL, retried, secretOf } from "../../sample-tasks.ts";
+import type { Suite } from "../../suite.ts";
 
 /** Tasks that someone with a token finishes. Whoever asks may not have heard the answer, and asks again. */
 export const taskTokens: Suite = {
