@@ -72,7 +72,10 @@ function addressee(call: Call, to: RunRef): StateRow | undefined {
   return last?.status === CONTINUED ? undefined : last;
 }
 
-/** Also for results of tasks. The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. */
+/**
+ * The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. Also for
+ * results of tasks.
+ */
 export function accept(call: Call, row: StateRow, message: CarriedMessage): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
