@@ -48,7 +48,8 @@ export class HintLog {
   }
 
   /** After the commit. */
-  announce(hints: readonly Hint[]): void {
+  announce({ hints, ownHints }: Call): void {
+    if (ownHints.length > 0) this.#params.publish(ownHints);
     if (hints.length === 0) return;
     if (this.#recorded === this.#seen + 1) this.#seen = this.#recorded;
     this.#params.publish(hints);

@@ -10,4 +10,6 @@ export interface Call {
   readonly now: number;
   /** Announced once the call is committed. */
   readonly hints: Hint[];
+  /** The same in this process only: hints for the worker that makes the call. They cost no write. */
+  readonly ownHints: Hint[];
 }

@@ -96,8 +96,15 @@ export function announceIfDue(call: Call, laneId: number, availableAt: number | 
 }
 
 /** Also announces runs that become due later, with the earliest time per queue: workers could not know about them otherwise. */
-export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
-  const { namespace, queue } = catalog.lane(laneId);
+export function announceDue(call: Call, laneId: number, availableAt: number): void {
+  announceInQueue(call, call.catalog.lane(laneId), availableAt);
+}
+
+export function announceInQueue(
+  { hints, now }: Call,
+  { namespace, queue }: { readonly namespace: string; readonly queue: string },
+  availableAt: number,
+): void {
   const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
   const earlier = known < 0 ? undefined : (hints[known] as DueHint);
   if (earlier && (earlier.at === undefined || earlier.at <= availableAt)) return;

@@ -163,7 +163,7 @@ export class Transactions {
     let result: T;
     try {
       connection.run(begin);
-      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [] };
+      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [], ownHints: [] };
       result = body(call);
       hintLog.record(call);
       moment = "commit";
@@ -174,7 +174,7 @@ export class Transactions {
       if (isBusy(error)) throw error;
       throw storeError(error, { file, moment });
     }
-    hintLog.announce(call.hints);
+    hintLog.announce(call);
     return result;
   }
 
