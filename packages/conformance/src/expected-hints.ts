@@ -6,6 +6,11 @@ export function due(queue: string, at?: number): Hint {
   return { type: "due", namespace: "default", queue, ...(at !== undefined && { at }) };
 }
 
+/** The same for tasks. */
+export function taskDue(queue: string, at?: number): Hint {
+  return { type: "task_due", namespace: "default", queue, ...(at !== undefined && { at }) };
+}
+
 export function ended(runId: string): Hint {
   return { type: "ended", namespace: "default", runId };
 }

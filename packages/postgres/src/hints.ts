@@ -7,8 +7,10 @@ export function readHints(lines: unknown): readonly Hint[] {
 
 function readLine(line: string): Hint[] {
   const [type, common = "", rest = "", at] = line.split("\t");
-  if (type === "d")
-    return [{ type: "due", namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) }];
+  if (type === "d" || type === "q") {
+    const about = { namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) };
+    return [{ type: type === "d" ? "due" : "task_due", ...about }];
+  }
   const runIds = rest.split(",");
   switch (type) {
     case "e":

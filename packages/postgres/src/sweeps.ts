@@ -26,5 +26,6 @@ export async function sweepWorkers(server: Server, params: SweepParams): Promise
     timedOut: row.o_timed_out as number,
     more: row.o_more as boolean,
     nextExpiryAt: row.o_next_expiry_at as number | null,
+    nextTaskExpiryAt: row.o_next_task_expiry_at as number | null,
   };
 }

@@ -48,8 +48,7 @@ export class HintLog {
   }
 
   /** After the commit. */
-  announce({ hints, ownHints }: Call): void {
-    if (ownHints.length > 0) this.#params.publish(ownHints);
+  announce({ hints }: Call): void {
     if (hints.length === 0) return;
     if (this.#recorded === this.#seen + 1) this.#seen = this.#recorded;
     this.#params.publish(hints);

@@ -33,6 +33,7 @@ const MARK_EMPTIED = `
     and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)
     and not exists (select 1 from holdfast_tasks t where t.held_by = w.worker_key)`;
 const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
+const NEXT_TASK_EXPIRY = "select min(expires_at) as at from holdfast_tasks where expires_at is not null";
 /** Only runs that never began: one that has may have something to clean up, so it waits for a worker. */
 const PAST_DEADLINE = `
   select run_key as runKey from holdfast_runs
@@ -58,7 +59,9 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const late = moreHeld ? [] : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, params.limit + 1);
   for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
   const timedOut = Math.min(late.length, params.limit);
-  return { now, dead, ...counts, tasksReturned, timedOut, more: moreHeld || late.length > params.limit, nextExpiryAt };
+  const more = moreHeld || late.length > params.limit;
+  const nextTaskExpiryAt = sql.get<{ at: number | null }>(NEXT_TASK_EXPIRY)?.at ?? null;
+  return { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
 }
 
 function markGone({ sql, now }: Call, workerIds: readonly string[]): number {

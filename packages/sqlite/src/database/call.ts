@@ -10,6 +10,4 @@ export interface Call {
   readonly now: number;
   /** Announced once the call is committed. */
   readonly hints: Hint[];
-  /** The same in this process only: hints for the worker that makes the call. They cost no write. */
-  readonly ownHints: Hint[];
 }

@@ -53,9 +53,8 @@ export function tasksHeldSince({ sql }: Call, commit: RunCommit, workers: KnownW
 
 /** The result is in the history now, or nobody wants it any more: the row goes, whatever has become of it. */
 function settle(call: Call, { runId, workerId }: RunCommit, seq: number, workers: KnownWorkers): void {
-  const { sql, hints, ownHints, catalog } = call;
+  const { sql, hints, catalog } = call;
   const [heldBy] = sql.columns(DELETE, sharedUuidBytes(runId), seq) ?? [];
-  if (typeof heldBy !== "number") return;
-  const own = heldBy === workers.find(workerId)?.workerKey;
-  (own ? ownHints : hints).push({ type: "task", runId: runId.toLowerCase(), seq, workerId: catalog.workerId(heldBy) });
+  if (typeof heldBy !== "number" || heldBy === workers.find(workerId)?.workerKey) return;
+  hints.push({ type: "task", runId: runId.toLowerCase(), seq, workerId: catalog.workerId(heldBy) });
 }

@@ -186,7 +186,7 @@ export function insertTask(
     op,
     secret,
   );
-  if (due) announceInQueue(call, catalog.taskLane(laneId), now);
+  if (due) announceInQueue(call, catalog.taskLane(laneId), now, "task_due");
 }
 
 /** Rounded up, so that nothing expires early. */
@@ -248,7 +248,7 @@ export function returnTask(call: Call, task: TaskState, availableAt: number): vo
   }
   task.availableAt = availableAt;
   setExpiry(task, expiryWhenDue(timesOf(task), availableAt));
-  announceInQueue(call, call.catalog.taskLane(task.laneId), availableAt);
+  announceInQueue(call, call.catalog.taskLane(task.laneId), availableAt, "task_due");
 }
 
 /** The limits of an attempt begin to run. */
@@ -286,12 +286,11 @@ export function dropTasks(call: Call, runId: Uint8Array, own: number | null = nu
 
 /** The task was taken from whoever holds it, or canceled. */
 export function hintHolder(
-  { hints, ownHints, catalog }: Call,
+  { hints, catalog }: Call,
   task: Pick<TaskState, "runId" | "seq" | "heldBy">,
   own: number | null = null,
 ): void {
   const { runId, seq, heldBy } = task;
-  if (heldBy === null) return;
-  const list = heldBy === own ? ownHints : hints;
-  list.push({ type: "task", runId: uuidText(runId), seq, workerId: catalog.workerId(heldBy) });
+  if (heldBy === null || heldBy === own) return;
+  hints.push({ type: "task", runId: uuidText(runId), seq, workerId: catalog.workerId(heldBy) });
 }

@@ -163,7 +163,7 @@ export class Transactions {
     let result: T;
     try {
       connection.run(begin);
-      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [], ownHints: [] };
+      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [] };
       result = body(call);
       hintLog.record(call);
       moment = "commit";

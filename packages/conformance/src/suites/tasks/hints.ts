@@ -1,6 +1,6 @@
 import type { Hint, TaskKey } from "holdfast/adapter";
 import { expect } from "vitest";
-import { due, expectHints } from "../../expected-hints.ts";
+import { due, expectHints, taskDue } from "../../expected-hints.ts";
 import { errorRecord, HOLD, LEASE_MS, suspend } from "../../sample-data.ts";
 import { BY_EXPIRY, byToken, COMPLETED, failed, GIVEN_BACK, MADE_EXTERNAL, retried } from "../../sample-tasks.ts";
 import type { Suite } from "../../suite.ts";
@@ -11,23 +11,23 @@ export const taskHints: Suite = {
   cases: {
     "a task that is scheduled, given back or retried is hinted as due": async (t) => {
       const holder = await t.held();
-      await expectHints(t, [due("q")], () => holder.schedule([{ queue: "q" }]));
+      await expectHints(t, [taskDue("q")], () => holder.schedule([{ queue: "q" }]));
       const workerId = await t.worker();
       const claim = () => t.tasks.claimOne(workerId, { queues: ["q"] });
       const first = await claim();
-      await expectHints(t, [due("q")], () => t.tasks.finish(first, GIVEN_BACK));
+      await expectHints(t, [taskDue("q")], () => t.tasks.finish(first, GIVEN_BACK));
       const second = await claim();
-      await expectHints(t, [due("q")], () => t.tasks.finish(second, retried(0)));
+      await expectHints(t, [taskDue("q")], () => t.tasks.finish(second, retried(0)));
       const third = await claim();
-      await expectHints(t, [due("q", t.now + 300)], () => t.tasks.finish(third, retried(300)));
+      await expectHints(t, [taskDue("q", t.now + 300)], () => t.tasks.finish(third, retried(300)));
     },
 
     "a task of a worker that stops or dies is hinted as due": async (t) => {
       const { workerId } = await t.tasks.held({ queue: "q" });
-      await expectHints(t, [due("q")], () => t.store.workers.stop({ namespace: "default", workerId }));
+      await expectHints(t, [taskDue("q")], () => t.store.workers.stop({ namespace: "default", workerId }));
       await t.tasks.claimOne(await t.worker(), { queues: ["q"] });
       await t.advance(LEASE_MS);
-      await expectHints(t, [due("q")], () => t.sweep());
+      await expectHints(t, [taskDue("q")], () => t.sweep());
     },
 
     "a result is hinted to the holder of its run, or as due if there is none": async (t) => {
@@ -52,6 +52,18 @@ export const taskHints: Suite = {
       await expectHints(t, [lostBy(two.key, two.workerId)], () => two.holder.commit(HOLD, { dropTasks: true }));
     },
 
+    "the worker of a commit is not hinted about the tasks that the commit settles or drops": async (t) => {
+      const heard: Hint[] = [];
+      const holder = await t.held();
+      const keys = await holder.schedule([{}, {}]);
+      await t.tasks.claim(holder.workerId);
+      t.notifier.subscribe((hint) => heard.push(hint));
+      await holder.commit(HOLD, { settled: [keys[0]?.seq as number] });
+      await holder.commit(HOLD, { dropTasks: true });
+      await expectHints(t, [due("last")], () => t.start({ queue: "last" }));
+      expect(heard.filter(({ type }) => type === "task")).toEqual([]);
+    },
+
     "the holder of a task is hinted that its run was terminated or replaced": async (t) => {
       const one = await t.tasks.held();
       await expectHints(t, [lostBy(one.key, one.workerId)], () =>
@@ -69,7 +81,7 @@ export const taskHints: Suite = {
       const two = await t.tasks.held({ timeoutMs: 10 });
       await t.advance(5_000);
       const expire = () => t.tasks.finish(two.task, retried(0), BY_EXPIRY);
-      await expectHints(t, [lostBy(two.key, two.workerId), due("default")], expire);
+      await expectHints(t, [lostBy(two.key, two.workerId), taskDue("default")], expire);
     },
 
     "tasks that nobody holds are hinted to nobody": async (t) => {
@@ -91,7 +103,7 @@ export const taskHints: Suite = {
       const { key, workerId } = await t.tasks.held();
       await expectHints(t, [lostBy(key, workerId)], () => t.tasks.cancel(key), second.notifier);
       const holder = await t.held();
-      await expectHints(t, [due("q")], () => holder.schedule([{ queue: "q" }]), second.notifier);
+      await expectHints(t, [taskDue("q")], () => holder.schedule([{ queue: "q" }]), second.notifier);
     },
   },
 };

@@ -8,6 +8,16 @@ import type { Suite } from "../../suite.ts";
 export const taskLimits: Suite = {
   noun: "task limits",
   cases: {
+    "a sweep tells when the earliest limit of a task passes": async (t) => {
+      expect((await t.sweep()).nextTaskExpiryAt).toBeNull();
+      await t.tasks.scheduled({ startTimeoutMs: 9_000 });
+      const first = t.now + 5_000;
+      await t.tasks.scheduled({ startTimeoutMs: 5_000 });
+      expect((await t.sweep()).nextTaskExpiryAt).toBe(first);
+      await t.advance(6_000);
+      expect((await t.sweep()).nextTaskExpiryAt).toBe(first);
+    },
+
     "a task without limits never expires": async (t) => {
       const { key } = await t.tasks.held();
       await t.tasks.scheduled();

@@ -28,7 +28,7 @@ create function due_task_lines(p_lane int[], p_available bigint[], p_now bigint)
 language plpgsql stable set enable_seqscan = off as $$
 begin
   return array(
-    select E'd\t' || l.namespace || E'\t' || l.queue
+    select E'q\t' || l.namespace || E'\t' || l.queue
            || case when min(k.at) > p_now then E'\t' || min(k.at) else '' end
       from (select d.lane_id, min(d.at) as at from unnest(p_lane, p_available) as d(lane_id, at)
              where d.at is not null group by d.lane_id) k

@@ -50,7 +50,7 @@ declare
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
   v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
-  v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_own text[]; v_some uuid[];
+  v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
 begin
   v_worker := array(
     select coalesce(w.worker_id, '00000000-0000-0000-0000-000000000000')
@@ -178,8 +178,7 @@ begin
 
   -- 5. Tasks: what goes comes first, so that it does not include what is created now.
   if cardinality(s_i) > 0 or cardinality(d_i) > 0 then
-    select v_lines || x.o_others, x.o_own into v_lines, v_own
-      from settle_tasks(p_run, v_no, v_worker, p_by, s_i, s_seq, d_i) x;
+    v_lines := v_lines || settle_tasks(p_run, v_no, v_worker, p_by, s_i, s_seq, d_i);
   end if;
   if cardinality(r_i) > 0 then
     delete from inbox m using unnest(r_i, r_number) as r(i, number)
@@ -204,8 +203,6 @@ begin
     v_lines := v_lines || due_lines(v_some || n_run, o_now);
   end if;
   o_hints := send_hints(v_lines, p_notify);
-  -- For the worker that sent the flush: nobody else needs to be notified.
-  if cardinality(v_own) > 0 then o_hints := concat_ws(E'\n', o_hints, array_to_string(v_own, E'\n')); end if;
   v_some := array(select p_run[t.i] from unnest(p_kind, v_held) with ordinality as t(kind, held, i)
                    where t.held and t.kind <> 'h');
   if cardinality(v_some) > 0 then

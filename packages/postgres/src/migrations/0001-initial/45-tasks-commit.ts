@@ -48,27 +48,31 @@ begin
   return array(select k.ok and k.i <> all (v_busy) from unnest(p_ok) with ordinality as k(ok, i) order by k.i);
 end $$;
 
--- Deletes the tasks that go with a flush, for the runs that passed. Returns the hints for their holders; those for the
--- workers whose flush this is come separately: notifying all processes would cost much more than the deletion.
+-- Deletes the tasks that go with a flush, for the runs that passed. Returns the hints for their holders, except for the
+-- workers whose flush this is.
 create function settle_tasks(
-  p_run uuid[], v_no bigint[], v_worker uuid[], p_by int[], s_i int[], s_seq int[], d_i int[],
-  out o_others text[], out o_own text[])
-language plpgsql volatile as $$
+  p_run uuid[], v_no bigint[], v_worker uuid[], p_by int[], s_i int[], s_seq int[], d_i int[])
+returns text[] language plpgsql volatile as $$
+declare v_lines text[];
 begin
   with settled as (
     delete from tasks t using unnest(s_i, s_seq) as s(i, seq)
      where v_no[s.i] is not null and t.run_id = p_run[s.i] and t.seq = s.seq
     returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[s.i]] as own
   )
-  select task_lines(array_agg(g.held_by) filter (where not g.own), array_agg(g.run_id) filter (where not g.own),
-                    array_agg(g.seq) filter (where not g.own)),
-         task_lines(array_agg(g.held_by) filter (where g.own), array_agg(g.run_id) filter (where g.own),
-                    array_agg(g.seq) filter (where g.own))
-    into o_others, o_own from settled g where g.held_by is not null;
+  select task_lines(array_agg(g.held_by), array_agg(g.run_id), array_agg(g.seq)) into v_lines
+    from settled g where g.held_by is not null and not g.own;
   if cardinality(d_i) > 0 then
     -- A new statement: what is settled and dropped at once is gone by now.
-    o_others := o_others || drop_tasks(array(select p_run[d.i] from unnest(d_i) as d(i) where v_no[d.i] is not null));
+    with dropped as (
+      delete from tasks t using unnest(d_i) as d(i)
+       where v_no[d.i] is not null and t.run_id = p_run[d.i] and t.status <> 'dead'
+      returning t.held_by, t.run_id, t.seq, t.held_by = v_worker[p_by[d.i]] as own
+    )
+    select v_lines || task_lines(array_agg(g.held_by), array_agg(g.run_id), array_agg(g.seq)) into v_lines
+      from dropped g where g.held_by is not null and not g.own;
   end if;
+  return v_lines;
 end $$;
 
 -- All tasks of these runs go, except dead letters. Returns the hints for their holders.

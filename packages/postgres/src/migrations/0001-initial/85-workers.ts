@@ -83,7 +83,8 @@ create function sweep_workers(
   p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
   p_gone uuid[],         -- instead of those whose lease has expired
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_tasks_returned int, out o_parked int,
-  out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
+  out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint,
+  out o_next_task_expiry_at bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
 declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[];
@@ -136,6 +137,7 @@ begin
   select min(w.lease_expires_at) filter (where w.status <> 'offline'),
          cardinality(v_ids) + o_tasks_returned >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
     into o_next_expiry_at, o_more from workers w where not w.emptied;
+  select t.expires_at into o_next_task_expiry_at from tasks t where t.expires_at is not null order by t.expires_at limit 1;
   -- Runs past their deadline that never began, and so have no tasks. One that has may have something to clean up, so it waits for a worker.
   with late as materialized (
     select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
