@@ -34,7 +34,17 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /** It does not look at text, sizes, hints, copies, calls that overlap, or what applications do. */
-  const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
+  const blindTo = [
+    "texts",
+    "payloads",
+    "hints",
+    "concurrency",
+    "reading",
+    "transactions",
+    "task hints",
+    "task races",
+    "task texts",
+  ];
   const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
   test.for(visible)("$it", { timeout: 120_000 }, async ({ breaks }) => {

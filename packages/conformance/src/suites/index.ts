@@ -26,6 +26,7 @@ import { taskRaces } from "./tasks/races.ts";
 import { taskReports } from "./tasks/reports.ts";
 import { taskResults } from "./tasks/results.ts";
 import { taskScheduling } from "./tasks/scheduling.ts";
+import { taskTexts } from "./tasks/texts.ts";
 import { taskTokens } from "./tasks/tokens.ts";
 import { texts } from "./texts.ts";
 import { times } from "./times.ts";
@@ -65,6 +66,7 @@ export const SUITES: readonly Suite[] = [
   taskListing,
   taskResults,
   taskNamespaces,
+  taskTexts,
   taskHints,
   taskRaces,
 ];

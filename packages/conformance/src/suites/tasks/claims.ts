@@ -1,6 +1,7 @@
+import type { Store } from "holdfast/adapter";
 import { expect } from "vitest";
-import { HOLD } from "../../sample-data.ts";
-import { newTask, retried, taskEvent } from "../../sample-tasks.ts";
+import { end, HOLD } from "../../sample-data.ts";
+import { COMPLETED, newTask, retried, taskEvent } from "../../sample-tasks.ts";
 import type { Suite } from "../../suite.ts";
 
 export const taskClaims: Suite = {
@@ -90,7 +91,7 @@ export const taskClaims: Suite = {
     },
 
     "names and labels are texts and nothing more": async (t) => {
-      const odd = ["a,b", "a\tb", 'a"b', "ä%_", "a'b\\", "{a}", "NULL", "*"];
+      const odd = ["a,b", 'a"b', "ä%_", "a'b\\", "{a}", "NULL", "*"];
       const holder = await t.held();
       await holder.schedule(odd.map((text) => ({ name: text, queue: text, requires: [text] })));
       const workerId = await t.worker();
@@ -184,6 +185,48 @@ export const taskClaims: Suite = {
       await t.advance(5);
       const { tasks } = await t.tasks.claim(await t.worker());
       expect(tasks.map(({ runId }) => runId)).toEqual([key.runId, task.runId]);
+    },
+
+    "the most urgent tasks are claimed first, however many kinds there are": async (t) => {
+      const holder = await t.held();
+      const names = Array.from({ length: 60 }, (_, i) => `kind ${i}`);
+      await holder.schedule(names.map((name, i) => ({ name, queue: `queue ${i % 3}`, priority: (i * 7) % 60 })));
+      const workerId = await t.worker();
+      const params = { names, queues: ["queue 0", "queue 1", "queue 2"] };
+      const first = await t.tasks.claim(workerId, { ...params, limit: 20 });
+      expect(first.tasks.map(({ priority }) => priority)).toEqual(Array.from({ length: 20 }, (_, i) => 59 - i));
+      expect(first.moreDue).toBe(true);
+      const rest = await t.tasks.claim(workerId, params);
+      expect(rest.tasks.map(({ priority }) => priority)).toEqual(Array.from({ length: 40 }, (_, i) => 39 - i));
+      expect(rest.moreDue).toBe(false);
+    },
+
+    "a task of a kind that is new since the last claim is claimed, wherever it was scheduled": async (t) => {
+      const second = await t.second();
+      const [here, there] = [await t.worker(), await t.worker()];
+      const claim = (store: Store, workerId: string, name: string) =>
+        store.tasks.claim(t.tasks.claimParams(workerId, { names: [name], labels: ["gpu"] }));
+      const holder = await t.held();
+      for (const [i, name] of ["a", "b", "c"].entries()) {
+        for (const store of [t.store, second]) expect((await claim(store, here, name)).tasks).toEqual([]);
+        const [by, from] = i % 2 === 0 ? [t.store, second] : [second, t.store];
+        const draft = holder.draftTasks([{ name }, { name, requires: ["gpu"] }, { name, priority: i + 1 }]);
+        await by.runs.commit({ commits: [draft] });
+        holder.follow(draft);
+        expect((await claim(from, there, name)).tasks).toHaveLength(3);
+      }
+    },
+
+    "a kind whose tasks were all done is claimed again when one comes": async (t) => {
+      const workerId = await t.worker();
+      for (let i = 0; i < 3; i++) {
+        const { holder, task } = await t.tasks.held({ name: "rare", requires: ["gpu"] }, workerId);
+        expect(await t.tasks.finish(task, COMPLETED)).toBe("done");
+        await holder.commit(end());
+        await t.advance(10);
+        await t.store.runs.purge({ namespace: "default", endedBefore: t.now, limit: 10 });
+        expect((await t.tasks.claim(workerId, { names: ["rare"], labels: ["gpu"] })).tasks).toEqual([]);
+      }
     },
 
     "a repeated claim returns what it has claimed, and no more": async (t) => {

@@ -173,6 +173,15 @@ export const taskFinishes: Suite = {
       expect(await t.tasks.claimOne(await t.worker())).toMatchObject({ attempt: 2 });
     },
 
+    "a retry after a part of a millisecond is not early": async (t) => {
+      const { task, key } = await t.tasks.held();
+      await t.tasks.finish(task, retried(0.4));
+      expect(Math.ceil((await t.tasks.read(key)).availableAt as number)).toBe(t.now + 1);
+      expect((await t.tasks.claim(await t.worker())).tasks).toEqual([]);
+      await t.advance(1);
+      expect(await t.tasks.claimOne(await t.worker())).toMatchObject({ attempt: 2 });
+    },
+
     "a task that is given back is due at once, with epoch + 1: neither an attempt nor a death": async (t) => {
       const { task, key } = await t.tasks.held();
       await t.advance(4);

@@ -172,6 +172,22 @@ export const taskReports: Suite = {
       }
     },
 
+    "a canceled external task can still be finished": async (t) => {
+      const { key, holder } = await t.tasks.scheduled({ external: true });
+      await t.tasks.cancel(key);
+      const task = await t.tasks.read(key);
+      expect(await t.tasks.finish(task, COMPLETED, byToken(task, t.newId()))).toBe("done");
+      expect(await t.inbox(holder.runId)).toMatchObject([{ kind: "task_completed" }]);
+    },
+
+    "a canceled task can be settled by its run": async (t) => {
+      const { key, holder, task } = await t.tasks.held();
+      await t.tasks.cancel(key);
+      await holder.commit(HOLD, { settled: [1] });
+      expect(await t.tasks.find(key)).toBeNull();
+      expect(await t.tasks.finish(task, COMPLETED)).toBe("lost");
+    },
+
     "what is gone or unknown cannot be canceled": async (t) => {
       const { task, key, holder } = await t.tasks.held();
       await t.tasks.finish(task, COMPLETED);
