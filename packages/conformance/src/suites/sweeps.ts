@@ -21,6 +21,7 @@ export const sweeps: Suite = {
         timedOut: 0,
         more: false,
         nextExpiryAt: t.now + 3_000,
+        nextTaskExpiryAt: null,
       });
     },
 
