@@ -90,9 +90,8 @@ function endTransition(
   }
   if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
   const canceled = machine.cancelCause === "cancel" && isCancellation(outcome.error);
-  const { retryFrom } = outcome;
   const record = host.record(outcome.error);
-  const error: EndErrorRecord = canceled || retryFrom === undefined ? record : { ...record, retryFrom };
+  const error: EndErrorRecord = canceled ? record : { ...record, ...outcome.retry };
   return {
     type: "end",
     status: canceled ? "canceled" : "failed",
