@@ -345,7 +345,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
    */
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
-    this.#queue.restart(look.consumed);
+    const unseen = this.#queue.restart(look.consumed);
     this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
     this.#phase.rewind();
     const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
@@ -356,7 +356,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#steps.rebase(this.#machine);
     this.#phase.stay();
     this.takeMessages(resumption.messages);
-    for (const result of resumption.results) this.push(result);
+    for (const result of [...resumption.results, ...unseen]) this.push(result);
     this.#host.loop.ready(this);
     // What is not taken back again can be written at once: it need not be sent with every end that is refused.
     if (this.#machine.fresh.length > 0 || this.#phase.parkedWith) this.#host.committer.request(this);

@@ -1,0 +1,96 @@
+/** What becomes of the steps of a run whose last turns are taken back, because a signal has come before its end. */
+import { type Context, type RunHandle, type StepOptions, signal } from "holdfast";
+import { describe, expect, test } from "vitest";
+import { waylaid } from "../lab/waylaid.ts";
+import { Gate, openWorld } from "../lab/world.ts";
+
+const word = signal<string>("word");
+
+const KINDS: Record<string, StepOptions<string>> = {
+  "a plain step": {},
+  'a step with onCrash: "fail"': { onCrash: "fail" },
+  "a step with a compensation": { compensate: () => {} },
+};
+
+/** The signal is accepted while the first end of the run is on its way. */
+const inTime = (handle: RunHandle, ends: number): Promise<unknown> | undefined =>
+  ends === 1 ? handle.signal(word, "in time") : undefined;
+
+/** A step that can be opened, and knows how often it was executed and aborted. */
+class Door {
+  readonly gate = new Gate();
+  /** Its function is about to return for the first time. */
+  readonly passed = new Gate();
+  calls = 0;
+  aborts = 0;
+  failures = 0;
+
+  ask(ctx: Context, name: string, options: StepOptions<string> = {}): Promise<string> {
+    const pass = async ({ signal: abort }: { signal: AbortSignal }): Promise<string> => {
+      this.calls += 1;
+      abort.addEventListener("abort", () => {
+        this.aborts += 1;
+      });
+      await this.gate.opened;
+      this.passed.open();
+      if (this.calls <= this.failures) throw new Error("locked");
+      return `${name}${this.calls}`;
+    };
+    return ctx.step(name, pass, options);
+  }
+}
+
+/** Ends as soon as `a` is done, unless there is a signal: then it waits for `b` as well. */
+async function firstOrBoth(ctx: Context, a: Promise<string>, b: Promise<string>): Promise<unknown> {
+  const first = await Promise.race([a, ctx.receive(word)]);
+  return first === "a1" ? "ended without the signal" : [first, await b];
+}
+
+describe("a step whose result is still to be delivered when the code ends", () => {
+  test.each(Object.entries(KINDS))("is not executed again when that end is taken back: %s", async (_, options) => {
+    const world = openWorld();
+    const [a, b] = [new Door(), new Door()];
+    const code = (ctx: Context) => firstOrBoth(ctx, a.ask(ctx, "a"), b.ask(ctx, "b", options));
+    const { run } = await waylaid(world, code, inTime);
+    await world.clock.settle();
+    a.gate.open();
+    b.gate.open();
+    expect(await world.result(run)).toEqual(["in time", "b1"]);
+    expect(b.calls).toBe(1);
+  });
+
+  test("is not executed again either if the signal has come together with it", async () => {
+    const world = openWorld();
+    const [a, b] = [new Door(), new Door()];
+    const code = (ctx: Context) => firstOrBoth(ctx, a.ask(ctx, "a"), b.ask(ctx, "b", { onCrash: "fail" }));
+    const { run, ends } = await waylaid(world, code, () => undefined, {
+      "inbox.read": async (_, call) => {
+        const answer = await call();
+        a.gate.open();
+        b.gate.open();
+        await b.passed.opened;
+        return answer;
+      },
+    });
+    await world.clock.settle();
+    await run.signal(word, "in time");
+    expect(await world.result(run)).toEqual(["in time", "b1"]);
+    expect([a.calls, b.calls, ends()]).toEqual([1, 1, 1]);
+  });
+
+  test("keeps the attempts that have failed, and the delay before the next one", async () => {
+    const world = openWorld();
+    const [a, b] = [new Door(), new Door()];
+    b.failures = 1;
+    const retry = { attempts: 2, fixed: "1h" } as const;
+    const code = (ctx: Context) => firstOrBoth(ctx, a.ask(ctx, "a"), b.ask(ctx, "b", { retry }));
+    const { run } = await waylaid(world, code, inTime);
+    await world.clock.settle();
+    const began = world.clock.now();
+    a.gate.open();
+    b.gate.open();
+    expect(await world.result(run)).toEqual(["in time", "b2"]);
+    expect(world.clock.now() - began).toBe(3_600_000);
+    expect(b.calls).toBe(2);
+  });
+});
