@@ -94,3 +94,25 @@ describe("a step whose result is still to be delivered when the code ends", () =
     expect(b.calls).toBe(2);
   });
 });
+
+describe("a step that has ended after the code did", () => {
+  test("leaves the others alone when that end is taken back: the run is held until they are done", async () => {
+    const world = openWorld();
+    const [quick, slow] = [new Door(), new Door()];
+    const code = async (ctx: Context): Promise<unknown> => {
+      const both = [slow.ask(ctx, "slow"), quick.ask(ctx, "quick")];
+      const heard = await ctx.receive(word, { timeout: "1h" });
+      return heard === undefined ? "gave up" : [heard, ...(await Promise.all(both))];
+    };
+    const { run } = await waylaid(world, code, async (handle, ends) => {
+      if (ends === 1) quick.gate.open();
+      await inTime(handle, ends);
+    });
+    await world.clock.advance("2h");
+    expect(await run.status()).toBe("running");
+    expect(world.row(run).heldBy).not.toBeNull();
+    slow.gate.open();
+    expect(await world.result(run)).toEqual(["in time", "slow1", "quick1"]);
+    expect([quick.calls, slow.calls, slow.aborts]).toEqual([1, 1, 0]);
+  });
+});
