@@ -1,6 +1,7 @@
 /** What becomes of the steps of a run whose last turns are taken back, because a signal has come before its end. */
 import { type Context, type RunHandle, type StepOptions, signal } from "holdfast";
 import { describe, expect, test } from "vitest";
+import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { waylaid } from "../lab/waylaid.ts";
 import { Gate, openWorld } from "../lab/world.ts";
 
@@ -92,6 +93,42 @@ describe("a step whose result is still to be delivered when the code ends", () =
     expect(await world.result(run)).toEqual(["in time", "b2"]);
     expect(world.clock.now() - began).toBe(3_600_000);
     expect(b.calls).toBe(2);
+  });
+});
+
+describe("a transaction that commits while the last turns of its run are taken back", () => {
+  test("is undone as one that has taken effect, however late its result message is read", async () => {
+    const world = openWorld();
+    const [begun, committed] = [new Gate(), new Gate()];
+    const undone: unknown[] = [];
+    let reads = 0;
+    const code = async (ctx: Context): Promise<unknown> => {
+      const compensate = (result: unknown, { outcome }: { readonly outcome: string }) =>
+        void undone.push([result, outcome]);
+      askTransaction(ctx, "pay", { kind: "memory", fn: () => "receipt" }, { compensate }).catch(() => {});
+      if ((await ctx.receive(word, { timeout: "1h" })) === undefined) return "gave up";
+      throw new Error("rejected");
+    };
+    const { run } = await waylaid(world, code, inTime, {
+      transact: async (_, call) => {
+        await begun.opened;
+        const answer = await call();
+        committed.open();
+        return answer;
+      },
+      "inbox.read": async (_, call) => {
+        reads += 1;
+        // The first one is that of the run that is taken back: its answer does not have the result message.
+        if (reads > 1) await world.later(1_000);
+        const answer = await call();
+        begun.open();
+        await committed.opened;
+        await world.later(1);
+        return answer;
+      },
+    });
+    await expect(world.result(run)).rejects.toThrow("rejected");
+    expect(undone).toEqual([["receipt", "completed"]]);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Machine } from "../../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { hasEnded } from "./run-end.ts";
 
 /**
  * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
@@ -82,6 +83,11 @@ export class DeliveryQueue {
   /** Whether a look that found no signal can still be taken back. */
   get hasLooks(): boolean {
     return this.#looks.length > 0;
+  }
+
+  /** Whether what the code has done since a look can still be taken back: its end would be the reason. */
+  mayTakeBack({ outcome }: Machine): boolean {
+    return this.hasLooks && (outcome === undefined || hasEnded(outcome));
   }
 
   /** The look to take back for the queued signals. */

@@ -81,7 +81,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // A step that has begun may already have its result in the inbox, before the first commit.
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
-    this.#steps = new StepBoard(host, this.#machine, this);
+    this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
