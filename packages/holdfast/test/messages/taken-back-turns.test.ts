@@ -1,5 +1,5 @@
 /** What becomes of the steps of a run whose last turns are taken back, because a signal has come before its end. */
-import { type Context, type RunHandle, type StepOptions, signal } from "holdfast";
+import { type Context, type RunHandle, type StepOptions, signal, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { askTransaction } from "../../src/replay/context/run-context.ts";
 import { waylaid } from "../lab/waylaid.ts";
@@ -93,6 +93,86 @@ describe("a step whose result is still to be delivered when the code ends", () =
     expect(await world.result(run)).toEqual(["in time", "b2"]);
     expect(world.clock.now() - began).toBe(3_600_000);
     expect(b.calls).toBe(2);
+  });
+});
+
+describe("a step that has lost a race", () => {
+  /** Gives up after an hour, in several turns, unless there is a signal: then it waits for the step. */
+  const patient =
+    (door: Door, options: StepOptions<string>) =>
+    async (ctx: Context): Promise<unknown> => {
+      const outcome = await ctx.race({
+        timeout: (c) => c.sleep("patience", "1h"),
+        work: async (c) => {
+          const work = door.ask(c, "work", options);
+          await c.receive(word);
+          return { work };
+        },
+      });
+      if (outcome.winner === "work") return outcome.value.work;
+      await ctx.sleep("nothing", "0ms");
+      return "gave up";
+    };
+
+  test.each(Object.entries(KINDS))("runs on while that can still be taken back: %s", async (_, options) => {
+    const world = openWorld();
+    const door = new Door();
+    const { run } = await waylaid(world, patient(door, options), inTime);
+    await world.clock.advance("2h");
+    expect([door.calls, door.aborts]).toEqual([1, 0]);
+    door.gate.open();
+    expect(await world.result(run)).toBe("work1");
+    expect(door.calls).toBe(1);
+  });
+
+  test("keeps a result that comes while that can still be taken back", async () => {
+    const world = openWorld();
+    const door = new Door();
+    const open = async (handle: RunHandle, ends: number): Promise<void> => {
+      if (ends > 1) return;
+      door.gate.open();
+      await world.clock.settle();
+      await handle.signal(word, "in time");
+    };
+    const { run } = await waylaid(world, patient(door, { onCrash: "fail" }), open);
+    expect(await world.result(run)).toBe("work1");
+    expect(door.calls).toBe(1);
+  });
+
+  test("is aborted once that is durable, if the code goes on", async () => {
+    const world = openWorld();
+    const door = new Door();
+    const client = world.client();
+    const job = workflow("job", async (ctx) => {
+      await patient(door, {})(ctx);
+      return ctx.receive(word, { timeout: "1h" });
+    });
+    await world.worker(client, { workflows: [job] });
+    const run = await client.start(job);
+    await world.clock.advance("90m");
+    expect(door.aborts).toBe(1);
+    expect(await run.status()).toBe("waiting");
+    expect(await world.result(run)).toBeUndefined();
+  });
+
+  test("is wound up once that is durable, also between two attempts", async () => {
+    const world = openWorld();
+    const door = new Door();
+    door.gate.open();
+    door.failures = 1;
+    const client = world.client();
+    const retry = { attempts: 2, fixed: "2h" } as const;
+    const job = workflow("job", async (ctx) => {
+      await patient(door, { retry, compensate: () => {} })(ctx);
+      await ctx.sleep("rest", "2h");
+    });
+    await world.worker(client, { workflows: [job] });
+    const began = world.clock.now();
+    const run = await client.start(job);
+    await world.result(run);
+    const ended = world.events(run).find(({ type }) => type === "step_failed");
+    expect(ended).toMatchObject({ op: "work", at: began + 3_600_000, meta: { withdrawn: true } });
+    expect(door.calls).toBe(1);
   });
 });
 

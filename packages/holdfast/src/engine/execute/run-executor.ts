@@ -241,8 +241,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
-    // While the end can still be taken back, so can the reason to stop anything.
-    if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#steps.stopWithdrawn();
+    // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
+    if (!this.#queue.mayTakeBack(machine)) this.#steps.stopWithdrawn();
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
@@ -302,7 +302,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0) return hold;
+    if (this.#steps.running > 0 || this.#steps.hasClosing()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));

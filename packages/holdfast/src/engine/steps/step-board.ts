@@ -82,6 +82,12 @@ export class StepBoard implements AttemptOwner {
     return false;
   }
 
+  /** Whether a step that is not running is still to be wound up. */
+  hasClosing(): boolean {
+    for (const op of this.idle) if (op.pending && op.step?.closing) return true;
+    return false;
+  }
+
   /** The attempts in progress, for display. */
   underWay(): readonly LiveStep[] {
     const now = this.#host.storeTime.now();
@@ -168,8 +174,10 @@ export class StepBoard implements AttemptOwner {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
 
+  /** Nothing that the code has done can be taken back now. */
   stopWithdrawn(): void {
     const machine = this.#machine;
+    this.#late = NONE;
     const withdrawn = machine.takeWithdrawn();
     const closing = machine.takeClosing();
     if (withdrawn.length === 0 && closing.length === 0) return;
