@@ -83,6 +83,8 @@ export interface RetriedOutcome {
   readonly type: "retried";
   readonly error: unknown;
   readonly forgets: readonly string[];
+  /** A cancel has come since: the next run attempt, which is wound up, need not be waited for. */
+  readonly canceled?: true;
 }
 
 /** Why a run is being wound up from outside. */
