@@ -6,6 +6,7 @@ import type { Machine } from "../../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { hasEnded } from "./run-end.ts";
 
 /**
  * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
@@ -19,6 +20,8 @@ export class DeliveryQueue {
   #results: readonly number[] = NONE;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
+  /** What came since the first of them for ops that the code no longer waited for. */
+  #unheard: readonly QueuedDraft[] = NONE;
 
   constructor(consumed: number) {
     this.#consumed = consumed;
@@ -61,6 +64,8 @@ export class DeliveryQueue {
     if (draft.number !== undefined) {
       this.#consumed = draft.number;
       if (draft.taskSeq !== undefined) this.#results = appended(this.#results, draft.number);
+    } else if (draft.op !== null && !machine.op(draft.op)) {
+      if (this.hasLooks && draft.taskSeq === undefined) this.#unheard = appended(this.#unheard, draft);
     } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
@@ -84,6 +89,11 @@ export class DeliveryQueue {
     return this.#looks.length > 0;
   }
 
+  /** Whether what the code has done since a look can still be taken back: its end would be the reason. */
+  mayTakeBack({ outcome }: Machine): boolean {
+    return this.hasLooks && (outcome === undefined || hasEnded(outcome));
+  }
+
   /** The look to take back for the queued signals. */
   missedLook(): Look | undefined {
     return missedLook(this.#looks, this.#drafts);
@@ -92,6 +102,7 @@ export class DeliveryQueue {
   /** Everything up to here is in the store. */
   durable(seq: number): void {
     this.#looks = looksAfter(this.#looks, seq);
+    if (this.#looks.length === 0) this.#unheard = NONE;
   }
 
   /** The results of tasks among the messages up to that number. */
@@ -111,12 +122,18 @@ export class DeliveryQueue {
     this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
 
-  /** Empties the queue. Messages after the given number are taken in again. */
-  restart(consumed: number): void {
+  /**
+   * Empties the queue. Messages after the given number are taken in again, and timers fire again. Returns the rest: step results
+   * that the code has not seen.
+   */
+  restart(consumed: number): readonly QueuedDraft[] {
+    const unseen = [...this.#unheard, ...this.#drafts].filter(isStepResult);
     this.#drafts = [];
+    this.#unheard = NONE;
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
     this.#results = this.#results.filter((number) => number <= consumed);
+    return unseen;
   }
 
   /** Messages after the given number did not become durable: they are still in the inbox. */
@@ -124,4 +141,9 @@ export class DeliveryQueue {
     this.#consumed = consumed;
     this.#results = this.#results.filter((number) => number <= consumed);
   }
+}
+
+/** What an attempt here has come to. A result message is in the inbox as well. */
+function isStepResult({ type, number, taskSeq }: QueuedDraft): boolean {
+  return number === undefined && (taskSeq !== undefined || type.startsWith("step_"));
 }

@@ -15,8 +15,7 @@
  *      the signal.
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
-import { describeValue } from "../../errors/safe-read.ts";
-import { eventRole, type HistoryEvent } from "../../model/event.ts";
+import type { HistoryEvent } from "../../model/event.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
@@ -30,14 +29,15 @@ import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { Committable } from "../commit/committer.ts";
 import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
-import { isUnwanted, RunTasks, withWithdrawn } from "../tasks/run-tasks.ts";
+import { RunTasks } from "../tasks/run-tasks.ts";
+import { deliverNext } from "./deliver-next.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
 import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
-import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { isOwnOutcome, type QueuedDraft } from "./message-draft.ts";
 import { type Parkable, Parking } from "./parking.ts";
 import { Rewind } from "./rewind.ts";
 import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
@@ -83,7 +83,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // A step that has begun may already have its result in the inbox, before the first commit.
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
-    this.#steps = new StepBoard(host, this.#machine, this);
+    this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
     this.#tasks = new RunTasks(host, this);
     this.takeMessages(messages);
     host.loop.ready(this);
@@ -190,9 +190,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (isHoldfastError(error, "invariant_broken")) throw error;
       // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
       this.#machine.close();
-      this.#parking.park(
-        isHoldfastError(error) ? error : new HoldfastError("codec_failed", describeValue(error), { cause: error }),
-      );
+      this.#parking.parkFor(error, "codec_failed");
       return false;
     }
   }
@@ -215,15 +213,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (!this.#commits.writing) void this.#takeBack(missed);
       return false;
     }
-    const now = this.#host.storeTime.now();
-    while (!machine.divergence) {
-      const draft = this.#queue.next(machine);
-      if (!draft) break;
-      if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
-      if (eventRole(draft.type) === "note") machine.note(draft, now);
-      else if (isUnwanted(draft, machine)) this.#tasks.refuse(draft.taskSeq as number);
-      else if (machine.deliverLive(withAttempt(withWithdrawn(draft, machine), machine), now)) return true;
-    }
+    const delivery = { machine, queue: this.#queue, steps: this.#steps, tasks: this.#tasks };
+    if (deliverNext(delivery, this.#host.storeTime.now())) return true;
     if (machine.divergence) this.#parking.explain(divergence);
     else this.#settle();
     return false;
@@ -246,8 +237,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
-    // While the end can still be taken back, so can the reason to stop anything.
-    if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#stopWithdrawn();
+    // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
+    if (!this.#queue.mayTakeBack(machine)) this.#stopWithdrawn();
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
@@ -269,7 +260,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   #stopWithdrawn(): void {
     const withdrawn = this.#machine.takeWithdrawn();
     const closing = this.#machine.takeClosing();
-    if (withdrawn.length === 0 && closing.length === 0) return;
     this.#steps.stop(withdrawn, closing);
     this.#tasks.stop(withdrawn, closing, this.#commits.durableSeq);
   }
@@ -317,7 +307,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0 || this.#tasks.holding()) return hold;
+    if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#tasks.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
@@ -362,7 +352,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
    */
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
-    this.#queue.restart(look.consumed);
+    const unseen = this.#queue.restart(look.consumed);
     this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
     this.#phase.rewind();
     const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
@@ -374,7 +364,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#tasks.rebase();
     this.#phase.stay();
     this.takeMessages(resumption.messages);
-    for (const result of resumption.results) this.push(result);
+    for (const result of [...resumption.results, ...unseen]) this.push(result);
     this.#host.loop.ready(this);
     // What is not taken back again can be written at once: it need not be sent with every end that is refused.
     if (this.#machine.fresh.length > 0 || this.#phase.parkedWith) this.#host.committer.request(this);
@@ -389,7 +379,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#queue.unconsume(this.#commits.durableConsumed);
     this.#tasks.unwritten();
     if (this.#phase.parkedWith) return this.drop();
-    this.#parking.park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
+    this.#parking.parkFor(error, "store_refused");
   }
 
   #leave(transition: Transition): void {

@@ -12,6 +12,7 @@ import { isOpFailure } from "../../errors/run-errors.ts";
 import { membersOf, readProperty } from "../../errors/safe-read.ts";
 import { type HistoryEvent, isCrash } from "../../model/event.ts";
 import { appended, NONE } from "../../model/short-list.ts";
+import type { RetryByHand } from "../machine.ts";
 import type { Op } from "../op.ts";
 
 /** How deep the causes of an error are looked into. */
@@ -52,24 +53,32 @@ export class Failures {
    * Whether a failure that the run's error does not name is taken back. Not if the step must run at most once and may have taken
    * effect, and not if its own error is not worth a retry. A step that was only aborted is always taken back.
    */
-  isTakenBack({ step, task }: Op, event: HistoryEvent): boolean {
+  isTakenBack(op: Op, event: HistoryEvent): boolean {
     const { meta } = event;
-    const onCrash = step?.options.onCrash ?? task?.spec.onCrash;
-    if (isCrash(event) || (meta?.unknown && onCrash === "fail")) return false;
-    return (
-      step?.closing || task?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)))
-    );
+    if (mayHaveHappened(op, event)) return false;
+    const closing = op.step?.closing || op.task?.closing;
+    return closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
   }
 
-  /** The seq of the first failure that `handle.retry()` takes back; undefined if it is not known. */
-  retryFrom(error: unknown, askedSeq: number): number | undefined {
-    return this.#told.find(isFirst(new Set(this.#blamed(error)), askedSeq))?.event.seq;
+  /** What `handle.retry()` goes by after this error: all that the error names is executed again, whatever became of it. */
+  retryByHand(error: unknown, askedSeq: number): RetryByHand | undefined {
+    if (this.#told.length === 0) return undefined;
+    const blamed = new Set(this.#blamed(error));
+    const retryFrom = this.#told.find(isFirst(blamed, askedSeq))?.event.seq;
+    const kept = this.#told.filter((one) => !blamed.has(one) && mayHaveHappened(one.op, one.event));
+    return { retryFrom, retryKeeps: kept.map(({ op }) => op.id) };
   }
 
   #blamed(error: unknown): Failure[] {
     const ops = new Set(blamedOps(error));
     return this.#told.filter(({ op }) => ops.has(op.id));
   }
+}
+
+/** Whether the step must run at most once and may have taken effect. */
+function mayHaveHappened({ step, task }: Op, event: HistoryEvent): boolean {
+  const onCrash = step?.options.onCrash ?? task?.spec.onCrash;
+  return isCrash(event) || (event.meta?.unknown === true && onCrash === "fail");
 }
 
 /** For a search in the order in which the code saw the failures. The code does not wait for a step that was given up. */
