@@ -1,13 +1,13 @@
 import type { ClaimRunsParams, Run } from "holdfast/adapter";
 import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
-import { someNamespace, someWorkerId, workerFor } from "./choices.ts";
+import { someNamespace, someWorkerId } from "./choices.ts";
 import type { Dice } from "./dice.ts";
 import { isDecidableTaskClaim } from "./tasks/calls.ts";
 import type { World } from "./world.ts";
 
 export function claimCall(world: World, dice: Dice): Call | undefined {
-  const worker = dice.chance(0.9) ? workerFor(world.contents.runs, world, dice) : undefined;
+  const worker = dice.chance(0.9) ? dice.pick(world.liveWorkers) : undefined;
   const suspects = world.contents.runs.some((run) => run.suspect && run.availableAt !== null);
   const params: ClaimRunsParams = {
     workerId: worker?.workerId ?? someWorkerId(world, dice),

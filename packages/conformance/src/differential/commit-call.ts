@@ -15,18 +15,19 @@ import type { Dice } from "./dice.ts";
 import { randomTask } from "./tasks/choices.ts";
 import type { World } from "./world.ts";
 
-export function commitCall(world: World, dice: Dice): Call | undefined {
+/** `withTasks`: it may schedule some. */
+export function commitCall(world: World, dice: Dice, withTasks: boolean): Call | undefined {
   const target = dice.chance(0.9) ? dice.pick(world.heldRuns) : dice.pick(world.contents.runs);
   if (!target) return undefined;
   const others = world.heldRuns.filter((run) => run !== target);
   const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
-  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run)) } };
+  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run, withTasks)) } };
 }
 
-function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
+function randomCommit(world: World, dice: Dice, run: Run, withTasks: boolean): RunCommit {
   const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const consumed = dice.chance(0.6) ? run.delivered : some;
-  const scheduled = dice.of(0, 0, 0, 1, 2, 3);
+  const scheduled = withTasks ? dice.of(0, 1, 1, 2, 3) : 0;
   const transition =
     scheduled > 0 && dice.chance(0.6)
       ? dice.of(HOLD, HOLD, suspend(null))
@@ -50,7 +51,7 @@ function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),
     ...(tasks.length > 0 ? { tasks } : {}),
-    ...changesOfTasks(world, dice, run, consumed, transition),
+    ...(withTasks ? changesOfTasks(world, dice, run, consumed, transition) : {}),
     transition,
   };
 }

@@ -47,19 +47,14 @@ const WEIGHTS = {
   version: 3,
   list: 4,
   read: 3,
-  claimTasks: 2,
-  finishTasks: 2,
-  expireTask: 1,
-  beatTasks: 1,
-  cancelTasks: 1,
-  lookAtTasks: 1,
 } as const;
 
-/** In every other sequence most calls are about tasks. */
-const TASK_WEIGHTS: Readonly<Record<keyof typeof WEIGHTS, number>> = {
+/** The same for sequences in which most calls are about tasks; in the others none is. */
+const TASK_WEIGHTS = {
   ...WEIGHTS,
   start: 10,
   claim: 5,
+  commit: 10,
   deliver: 3,
   register: 3,
   crash: 2,
@@ -70,6 +65,7 @@ const TASK_WEIGHTS: Readonly<Record<keyof typeof WEIGHTS, number>> = {
   purge: 1,
   list: 1,
   version: 1,
+  commitTasks: 16,
   claimTasks: 22,
   finishTasks: 26,
   expireTask: 10,
@@ -81,11 +77,13 @@ const TASK_WEIGHTS: Readonly<Record<keyof typeof WEIGHTS, number>> = {
 /** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 
-export type OperationKind = keyof typeof WEIGHTS;
+export type OperationKind = keyof typeof TASK_WEIGHTS;
 
-export function randomOperations(dice: Dice, count: number): Operation[] {
-  const weights = dice.int(1_000) % 2 === 0 ? WEIGHTS : TASK_WEIGHTS;
-  const kinds = Object.entries(weights).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind));
+/** `about`: what they are to test. */
+export function randomOperations(dice: Dice, count: number, about: "runs" | "tasks"): Operation[] {
+  const kinds = Object.entries(about === "runs" ? WEIGHTS : TASK_WEIGHTS).flatMap(([kind, weight]) =>
+    Array.from({ length: weight }, () => kind),
+  );
   return Array.from({ length: count }, () => ({
     kind: dice.pick(kinds) as OperationKind,
     seed: dice.int(2 ** 31),
@@ -96,19 +94,21 @@ export function randomOperations(dice: Dice, count: number): Operation[] {
 
 export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   claim(world, dice) {
-    if (world.liveWorkers.length === 0) return MAKERS.register(world, dice);
-    const isDue = world.contents.runs.some(({ availableAt }) => availableAt !== null && availableAt <= world.now);
-    return isDue || dice.chance(0.3) ? claimCall(world, dice) : MAKERS.start(world, dice);
+    return world.liveWorkers.length === 0 ? MAKERS.register(world, dice) : claimCall(world, dice);
   },
 
   commit(world, dice) {
-    if (world.heldRuns.length > 0) return commitCall(world, dice);
-    return dice.chance(0.7) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, false);
+  },
+
+  commitTasks(world, dice) {
+    if (world.heldRuns.length > 0) return commitCall(world, dice, true);
+    return dice.chance(0.5) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
   },
 
   claimTasks(world, dice) {
     const isDue = world.contents.tasks.some(({ availableAt }) => availableAt !== null);
-    return isDue && world.liveWorkers.length > 0 ? claimTasksCall(world, dice) : MAKERS.commit(world, dice);
+    return isDue && world.liveWorkers.length > 0 ? claimTasksCall(world, dice) : MAKERS.commitTasks(world, dice);
   },
 
   finishTasks(world, dice) {
