@@ -1,3 +1,4 @@
+export type { Cause, CauseKind } from "./client/cause.ts";
 export type { Client, RunPage } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
@@ -11,7 +12,7 @@ export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
-export type { Cause, CauseKind, RequestedCancel } from "./client/why-causes.ts";
+export type { RequestedCancel } from "./client/why-causes.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {

@@ -1,8 +1,8 @@
 import { fitsTask } from "../model/decisions/task.ts";
 import { offeredLabels, type Task } from "../model/task.ts";
 import { isAlive, type WorkerRow } from "../model/worker-row.ts";
+import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
-import type { Cause } from "./why-causes.ts";
 
 /** Of so many due tasks the place in line is asked for. */
 const POSITIONS_MAX = 5;

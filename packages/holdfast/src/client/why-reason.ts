@@ -2,8 +2,9 @@ import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isClosed } from "../model/run.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
+import type { Cause } from "./cause.ts";
 import { taskText } from "./task-causes.ts";
-import type { Cause, Findings } from "./why-causes.ts";
+import type { Findings } from "./why-causes.ts";
 
 /** How many ops are described one by one. */
 const OPS_TOLD_MAX = 5;

@@ -1,11 +1,12 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
+import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
 import { foldSteps } from "./step-view.ts";
 import { placesInLine } from "./task-causes.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
-import { type Cause, causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
+import { causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
 import { reasonOf } from "./why-reason.ts";
 
 /** The answer of `hf.why(id)`. */

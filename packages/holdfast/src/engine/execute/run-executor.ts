@@ -30,11 +30,12 @@ import type { Committable } from "../commit/committer.ts";
 import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
 import { RunTasks } from "../tasks/run-tasks.ts";
-import { deliverNext } from "./deliver-next.ts";
+import { type Delivery, deliverNext, stopWithdrawn } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
+import type { ClaimedRun } from "./held-run.ts";
 import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
 import { isOwnOutcome, type QueuedDraft } from "./message-draft.ts";
@@ -66,13 +67,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   /** Set once the code's last turns have been taken back. */
   #rewind: Rewind | undefined;
 
-  constructor(
-    host: ExecutorHost,
-    code: WorkflowCode,
-    run: Run,
-    history: readonly HistoryEvent[],
-    messages: readonly Message[],
-  ) {
+  constructor(host: ExecutorHost, code: WorkflowCode, { run, history, messages }: ClaimedRun) {
     this.#host = host;
     this.#run = run;
     this.runId = run.runId;
@@ -91,6 +86,10 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   get machine(): Machine {
     return this.#machine;
+  }
+
+  #delivery(): Delivery {
+    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, tasks: this.#tasks };
   }
 
   get run(): Run {
@@ -213,8 +212,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (!this.#commits.writing) void this.#takeBack(missed);
       return false;
     }
-    const delivery = { machine, queue: this.#queue, steps: this.#steps, tasks: this.#tasks };
-    if (deliverNext(delivery, this.#host.storeTime.now())) return true;
+    if (deliverNext(this.#delivery(), this.#host.storeTime.now())) return true;
     if (machine.divergence) this.#parking.explain(divergence);
     else this.#settle();
     return false;
@@ -238,7 +236,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.divergence) return;
     this.#steps.takeAsked();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
-    if (!this.#queue.mayTakeBack(machine)) this.#stopWithdrawn();
+    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits.durableSeq);
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
@@ -254,14 +252,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#host.committer.request(this);
     this.#wake?.cancel();
     this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
-  }
-
-  /** What the code has stopped waiting for is stopped. */
-  #stopWithdrawn(): void {
-    const withdrawn = this.#machine.takeWithdrawn();
-    const closing = this.#machine.takeClosing();
-    this.#steps.stop(withdrawn, closing);
-    this.#tasks.stop(withdrawn, closing, this.#commits.durableSeq);
   }
 
   push(draft: QueuedDraft): void {
@@ -397,7 +387,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       return;
     }
     this.#phase.leave();
-    if (transition.type === "end") this.#stopWithdrawn();
+    if (transition.type === "end") stopWithdrawn(this.#delivery(), this.#commits.durableSeq);
     this.#host.left(this, { how: "closed", transition });
   }
 

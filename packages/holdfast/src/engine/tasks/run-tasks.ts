@@ -7,25 +7,20 @@
  *      deletes follows from its events alone, so that the two cannot differ.
  *  P6. A result names the event that it answers. If that is not the newest of its op, the result is dropped.
  */
-import { untilAnswered } from "../../calls/store-retry.ts";
 import { DEFAULT_QUEUE } from "../../define/definitions.ts";
-import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft, HistoryEvent } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
-import type { CancelTasksResult, CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
+import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { TaskWork } from "../../replay/ops/task-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
+import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
-
-export interface TaskOwner extends HeldRun {
-  push(draft: QueuedDraft): void;
-}
 
 /** What a commit does about tasks. */
 export type CommitTasks = Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
@@ -38,7 +33,6 @@ interface Scheduled {
 
 const NONE_RUNNING = new Map<number, number>();
 const NO_RESULTS = new Map<number, LocalTask>();
-const NONE_ASKED = new Set<number>();
 const NONE_RESERVED = new Map<number, TaskReservation>();
 
 export class RunTasks implements LocalRun {
@@ -54,10 +48,8 @@ export class RunTasks implements LocalRun {
   /** Slots for tasks that the next commit creates, by seq; all up to that one have been considered. */
   #reserved: Map<number, TaskReservation> = NONE_RESERVED;
   #reservedSeq = 0;
-  /** Given up, and the store has been asked what became of them. */
-  #asked: Set<number> = NONE_ASKED;
-  /** Questions that are not answered yet. */
-  #asking = 0;
+  /** Created when first needed. */
+  #closing: GivenUpTasks | undefined;
   #holdTimer: Timer | undefined;
   #attended = false;
 
@@ -153,7 +145,7 @@ export class RunTasks implements LocalRun {
   #settled(seq: number): void {
     const result = this.#results.get(seq);
     this.#results.delete(seq);
-    this.#asked.delete(seq);
+    this.#closing?.forget(seq);
     // One without a result was taken back: it must stop.
     if (result) result.settled();
     else if (this.#running.has(seq)) this.#host.localTasks?.lost({ runId: this.#run.runId, seq });
@@ -203,6 +195,11 @@ export class RunTasks implements LocalRun {
     };
   }
 
+  #givenUp(): GivenUpTasks {
+    this.#closing ??= new GivenUpTasks(this.#host, this.#run);
+    return this.#closing;
+  }
+
   // Results -----------------------------------------------------------------------------------------------------------
 
   take(local: LocalTask, payload: Payload, ms: number): boolean {
@@ -236,7 +233,7 @@ export class RunTasks implements LocalRun {
     for (const local of this.#results.values()) local.handBack();
     this.#results.clear();
     this.#running.clear();
-    this.#asked.clear();
+    this.#closing?.clear();
     this.#attended = false;
   }
 
@@ -265,7 +262,7 @@ export class RunTasks implements LocalRun {
   holding(): boolean {
     this.#reserve();
     // The answer may be all that the run waits for.
-    if (this.#results.size > 0 || this.#asking > 0 || this.#reserved.size > 0) return true;
+    if (this.#results.size > 0 || this.#closing?.asking || this.#reserved.size > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
     const oldest = clock.monotonic() - taskHoldMs;
@@ -290,10 +287,8 @@ export class RunTasks implements LocalRun {
     const ops = machine.pendingOps();
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
-    this.#close(
-      ops.filter(({ task }) => task?.closing),
-      durableSeq,
-    );
+    const closing = ops.filter(({ task }) => task?.closing);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
   }
 
   /** The code's last turns are taken back. */
@@ -306,7 +301,7 @@ export class RunTasks implements LocalRun {
   stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
     if (!this.#run.machine.hasTasks) return;
     this.#withdraw(withdrawn);
-    this.#close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
   }
 
   /** The next commit deletes them. */
@@ -316,64 +311,6 @@ export class RunTasks implements LocalRun {
     const now = this.#host.storeTime.now();
     for (const { id, task } of ops)
       if (task && !wasCanceled(machine.recorded, id, task)) machine.noteRun({ type: "op_canceled", op: id }, now);
-  }
-
-  /** The outcome of these must still be learned: their compensations need it. */
-  #close(ops: readonly DrivenOp[], durableSeq: number): void {
-    const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
-    const unborn = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > durableSeq);
-    for (const op of unborn) {
-      this.#noteAsked((op.task as TaskWork).seq);
-      this.#giveUp(op, { neverBegan: true });
-    }
-    const existing = closing.filter((op) => !unborn.includes(op));
-    if (existing.length > 0) void this.#ask(existing);
-  }
-
-  #noteAsked(seq: number): void {
-    if (this.#asked === NONE_ASKED) this.#asked = new Set();
-    this.#asked.add(seq);
-  }
-
-  /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
-  async #ask(ops: readonly DrivenOp[]): Promise<void> {
-    const { epoch } = this.#run.run;
-    const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
-    for (const { task } of ops) this.#noteAsked((task as TaskWork).seq);
-    this.#asking += 1;
-    for (let open = ops; open.length > 0 && !gone(); ) {
-      const { outcomes } = await this.#cancel(open, gone);
-      for (const [i, op] of gone() ? [] : open.entries()) this.#answered(op, outcomes[i]?.outcome);
-      open = open.filter((_, i) => outcomes[i]?.outcome === "busy");
-      if (open.length > 0) await new Promise<void>((resolve) => void this.#host.clock.setTimer(BUSY_MS, resolve));
-    }
-    this.#asking -= 1;
-    this.#run.poke();
-  }
-
-  async #cancel(ops: readonly DrivenOp[], gone: () => boolean): Promise<CancelTasksResult> {
-    const { clock, random, store } = this.#host;
-    const { namespace, runId } = this.#run.run;
-    const tasks = ops.map(({ task }) => ({ runId, seq: (task as TaskWork).seq }));
-    try {
-      return await untilAnswered({ clock, random }, () => store.tasks.cancel({ namespace, tasks }), gone);
-    } catch {
-      return { outcomes: [] };
-    }
-  }
-
-  #answered(op: DrivenOp, outcome: CancelTasksResult["outcomes"][number]["outcome"] | undefined): void {
-    if (!op.pending) return;
-    if (outcome === "never_began") this.#giveUp(op, { neverBegan: true });
-    else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
-  }
-
-  #giveUp({ id, task }: DrivenOp, known: { readonly neverBegan?: true; readonly unknown?: true }): void {
-    const { name } = (task as TaskWork).spec;
-    const error = new HoldfastError("task_canceled", `The run gave task "${id}" up.`);
-    const record = { ...this.#host.record(error, { attempts: 0, op: id }), task: name };
-    const meta = { attempt: 0, error: record, withdrawn: true as const, ...known };
-    this.#run.push({ type: "task_failed", op: id, meta });
   }
 }
 
@@ -385,9 +322,6 @@ function placeOf({
 }: TaskSpec): Pick<NewTask, "name" | "queue" | "requires"> {
   return { name, queue, requires };
 }
-
-/** The row of a task is locked for moments only. */
-const BUSY_MS = 50;
 
 /** Whether history says that it was taken back. */
 function wasCanceled(recorded: readonly HistoryEvent[], op: string, { seq }: TaskWork): boolean {

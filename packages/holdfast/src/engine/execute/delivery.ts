@@ -5,7 +5,7 @@ import { isUnwanted, type RunTasks, withWithdrawn } from "../tasks/run-tasks.ts"
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import { withAttempt } from "./message-draft.ts";
 
-/** Whoever delivers, and what it concerns. */
+/** One live run, as far as concerns what is delivered to its code, and what follows from that. */
 export interface Delivery {
   readonly machine: Machine;
   readonly queue: DeliveryQueue;
@@ -24,4 +24,12 @@ export function deliverNext({ machine, queue, steps, tasks }: Delivery, now: num
     else if (machine.deliverLive(withAttempt(withWithdrawn(draft, machine), machine), now)) return true;
   }
   return false;
+}
+
+/** What the code has stopped waiting for is stopped. */
+export function stopWithdrawn({ machine, steps, tasks }: Delivery, durableSeq: number): void {
+  const withdrawn = machine.takeWithdrawn();
+  const closing = machine.takeClosing();
+  steps.stop(withdrawn, closing);
+  tasks.stop(withdrawn, closing, durableSeq);
 }
