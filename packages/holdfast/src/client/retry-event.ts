@@ -34,7 +34,7 @@ function openFailures(events: readonly HistoryEvent[]): readonly HistoryEvent[] 
   return [...open.values()];
 }
 
-/** Every failure from the first on that is to be taken back. Of steps that a crash has cut off only those that the error is about. */
+/** Every failure from the first on that is to be taken back, except those that the engine or their record says to leave alone. */
 function takenBack(
   error: EndErrorRecord | null,
   failures: readonly HistoryEvent[],
@@ -45,8 +45,23 @@ function takenBack(
   if (from === undefined) return [];
   // An error that speaks of no failure may have come of any: none of those that stand in a row at the end is left out.
   const since = op === undefined ? beginningOfRow(from, events) : from;
-  const taken = failures.filter((failure) => failure.seq >= since && (failure.op === op || !isCrash(failure)));
+  const isKept = (failure: HistoryEvent): boolean =>
+    error?.retryKeeps?.includes(failure.op as string) ?? (failure.op !== op && mayHaveHappened(failure, events));
+  const taken = failures.filter((failure) => failure.seq >= since && !isKept(failure));
   return taken.length > 0 ? taken : failures.slice(-1);
+}
+
+/**
+ * Whether a step that must run at most once may have taken effect, for an end that does not say so. The start of such a step was
+ * recorded before it ran; that of any other, if at all, only when it had been running for some time.
+ */
+function mayHaveHappened(failure: HistoryEvent, events: readonly HistoryEvent[]): boolean {
+  const started = events.findLast(
+    ({ type, op, seq }) => type === "step_started" && op === failure.op && seq < failure.seq,
+  );
+  return (
+    isCrash(failure) || (failure.meta?.unknown === true && started !== undefined && started.meta?.ms === undefined)
+  );
 }
 
 /** The step that the error comes from. */

@@ -59,7 +59,7 @@ export function describeRun(run: Run, codec: Codec): RunDescription {
 /** Without what only a retry of the run needs. */
 export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
   if (error === null) return null;
-  const { retryFrom: _, ...shown } = error;
+  const { retryFrom: _, retryKeeps: __, ...shown } = error;
   return shown;
 }
 

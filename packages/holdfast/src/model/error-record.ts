@@ -23,4 +23,9 @@ export interface ErrorRecord {
 export interface EndErrorRecord extends ErrorRecord {
   /** The event that `handle.retry()` goes back to: the first failure that it takes back. Only the engine can tell. */
   readonly retryFrom?: number | undefined;
+  /**
+   * The steps whose failures it leaves alone: they must run at most once, may have taken effect, and the error does not name
+   * them. Missing if this was recorded before it was kept.
+   */
+  readonly retryKeeps?: readonly string[];
 }

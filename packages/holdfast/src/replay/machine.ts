@@ -26,7 +26,7 @@
  *    reported is durable, which its calls wait for. `waiting` is true for as long as the guest may ask.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
+import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
@@ -73,14 +73,18 @@ export type Outcome =
       readonly compensation: CompensationOutcome | null;
       /** The run was canceled before its code was called. */
       readonly neverCalled?: true;
-      /** The first failure that a person's retry takes back, by its seq. */
-      readonly retryFrom?: number | undefined;
+      /** What a person's retry takes back; undefined if no step has failed. */
+      readonly retry?: RetryByHand | undefined;
     };
+
+export type RetryByHand = Pick<EndErrorRecord, "retryFrom" | "retryKeeps">;
 
 export interface RetriedOutcome {
   readonly type: "retried";
   readonly error: unknown;
   readonly forgets: readonly string[];
+  /** A cancel has come since: the next run attempt, which is wound up, need not be waited for. */
+  readonly canceled?: true;
 }
 
 /** Why a run is being wound up from outside. */

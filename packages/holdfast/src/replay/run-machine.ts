@@ -33,7 +33,7 @@ import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
 import { Failures } from "./history/failures.ts";
 import { passOver } from "./history/passed-over.ts";
-import { applyRetry, endForRetry } from "./history/retries.ts";
+import { applyRetry, happenBeforeRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
 import type { MachineInside } from "./machine-inside.ts";
 import { type AskInit, type DrivenOp, newOp, type Op, type OpModule, quiet } from "./op.ts";
@@ -149,7 +149,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was in progress is recorded for the next run attempt, if there is one.
     if (op && !isMessage(draft)) this.release(op);
-    if (op) endForRetry(this, op, event);
+    happenBeforeRetry(this, op, event);
     return false;
   }
 

@@ -1,6 +1,7 @@
-import { type Client, type Context, connect, isHoldfastError, type RunHandle, signal, workflow } from "holdfast";
+import { type Client, type Context, connect, isHoldfastError, signal, workflow } from "holdfast";
 import type { CommitRunsParams } from "holdfast/adapter";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { waylaid } from "../lab/waylaid.ts";
 import { openWorld, type World } from "../lab/world.ts";
 
 const word = signal<string>("word");
@@ -13,24 +14,6 @@ async function drain(ctx: Context): Promise<string[]> {
     if (next === undefined) return words;
     words.push(next);
   }
-}
-
-/** A worker whose commits meet somebody on their way: `before` is called each time one that ends a run is about to arrive. */
-async function waylaid(
-  world: World,
-  code: (ctx: Context) => Promise<unknown>,
-  before: (run: RunHandle, ends: number) => Promise<unknown> | undefined,
-): Promise<{ readonly run: RunHandle; readonly ends: () => number }> {
-  let ends = 0;
-  const outside = world.client();
-  const commitRuns = async (params: CommitRunsParams, call: () => ReturnType<World["store"]["runs"]["commit"]>) => {
-    if (params.commits.some(({ transition }) => transition.type === "end")) await before(outside.get("r"), ++ends);
-    return call();
-  };
-  const client = world.client({ hooks: { "runs.commit": commitRuns } });
-  const job = workflow("job", code);
-  await world.worker(client, { workflows: [job] });
-  return { run: await client.start(job, undefined, { id: "r" }), ends: () => ends };
 }
 
 describe("a signal that is accepted while the end of its run is on its way", () => {

@@ -6,6 +6,7 @@ import type { Machine } from "../../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { hasEnded } from "./run-end.ts";
 
 /**
  * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
@@ -17,6 +18,8 @@ export class DeliveryQueue {
   #queuedMessages: number;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
+  /** What came since the first of them for ops that the code no longer waited for. */
+  #unheard: readonly QueuedDraft[] = NONE;
 
   constructor(consumed: number) {
     this.#consumed = consumed;
@@ -57,7 +60,9 @@ export class DeliveryQueue {
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
     if (draft.number !== undefined) this.#consumed = draft.number;
-    else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
+    else if (draft.op !== null && !machine.op(draft.op)) {
+      if (this.hasLooks) this.#unheard = appended(this.#unheard, draft);
+    } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
   }
@@ -80,6 +85,11 @@ export class DeliveryQueue {
     return this.#looks.length > 0;
   }
 
+  /** Whether what the code has done since a look can still be taken back: its end would be the reason. */
+  mayTakeBack({ outcome }: Machine): boolean {
+    return this.hasLooks && (outcome === undefined || hasEnded(outcome));
+  }
+
   /** The look to take back for the queued signals. */
   missedLook(): Look | undefined {
     return missedLook(this.#looks, this.#drafts);
@@ -88,21 +98,33 @@ export class DeliveryQueue {
   /** Everything up to here is in the store. */
   durable(seq: number): void {
     this.#looks = looksAfter(this.#looks, seq);
+    if (this.#looks.length === 0) this.#unheard = NONE;
   }
 
   takeBack(look: Look): void {
     this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
 
-  /** Empties the queue. Messages after the given number are taken in again. */
-  restart(consumed: number): void {
+  /**
+   * Empties the queue. Messages after the given number are taken in again, and timers fire again. Returns the rest: step results
+   * that the code has not seen.
+   */
+  restart(consumed: number): readonly QueuedDraft[] {
+    const unseen = [...this.#unheard, ...this.#drafts].filter(isStepResult);
     this.#drafts = [];
+    this.#unheard = NONE;
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
+    return unseen;
   }
 
   /** Messages after the given number did not become durable: they are still in the inbox. */
   unconsume(consumed: number): void {
     this.#consumed = consumed;
   }
+}
+
+/** What an attempt here has come to. A result message is in the inbox as well. */
+function isStepResult({ type, number }: QueuedDraft): boolean {
+  return number === undefined && type.startsWith("step_");
 }

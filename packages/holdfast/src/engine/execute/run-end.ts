@@ -13,6 +13,7 @@ import type { ExecutorHost } from "./executor-host.ts";
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
 
+type SuspendTransition = Extract<Transition, { readonly type: "suspend" }>;
 type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines">;
 
 /** The end of one run, from when its code has come to it until it is durable; or the next try of the whole run. */
@@ -20,7 +21,7 @@ export class RunEnd {
   readonly #code: WorkflowCode;
   readonly #host: EndHost;
   #end: Transition | undefined;
-  #retry: Transition | undefined;
+  #retry: SuspendTransition | undefined;
   #refused = 0;
 
   constructor(code: WorkflowCode, host: EndHost) {
@@ -37,7 +38,7 @@ export class RunEnd {
   transition(machine: Machine, outcome: Outcome, attributes: Attributes, looked: boolean): Transition {
     if (outcome.type === "retried") {
       this.#retry ??= retryTransition(machine, outcome, this.#code, this.#host);
-      return this.#retry;
+      return outcome.canceled ? { ...this.#retry, availableAt: this.#host.storeTime.now() } : this.#retry;
     }
     this.#end ??= endTransition(machine, outcome, attributes, this.#host);
     // Under a stream of messages that its code does not look for a run must still be able to end.
@@ -90,9 +91,8 @@ function endTransition(
   }
   if (outcome.type === "continued") return continueTransition(machine, outcome.input, attributes, host);
   const canceled = machine.cancelCause === "cancel" && isCancellation(outcome.error);
-  const { retryFrom } = outcome;
   const record = host.record(outcome.error);
-  const error: EndErrorRecord = canceled || retryFrom === undefined ? record : { ...record, retryFrom };
+  const error: EndErrorRecord = canceled ? record : { ...record, ...outcome.retry };
   return {
     type: "end",
     status: canceled ? "canceled" : "failed",
@@ -108,7 +108,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
   const { run } = machine;
   const { namespace, id, workflow, version, queue, priority } = run;
   const runId = newRunId(namespace, id, host.storeTime.now(), host.random.bytes(16));
-  const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
+  const timeoutMs = run.timeoutMs === null ? {} : { timeoutMs: run.timeoutMs };
   return {
     type: "continue",
     next: {
@@ -129,7 +129,12 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
 }
 
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */
-function retryTransition(machine: Machine, outcome: RetriedOutcome, code: WorkflowCode, host: EndHost): Transition {
+function retryTransition(
+  machine: Machine,
+  outcome: RetriedOutcome,
+  code: WorkflowCode,
+  host: EndHost,
+): SuspendTransition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
   const delayMs = code.retryDelayMs(outcome.error, attempt, () => host.random.next());

@@ -81,7 +81,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // A step that has begun may already have its result in the inbox, before the first commit.
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
-    this.#steps = new StepBoard(host, this.#machine, this);
+    this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
@@ -241,8 +241,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
-    // While the end can still be taken back, so can the reason to stop anything.
-    if (!hasEnded(machine.outcome) || !this.#queue.hasLooks) this.#steps.stopWithdrawn();
+    // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
+    if (!this.#queue.mayTakeBack(machine)) this.#steps.stopWithdrawn();
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
@@ -302,7 +302,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0) return hold;
+    if (this.#steps.running > 0 || this.#steps.hasClosing()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
@@ -345,7 +345,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
    */
   async #takeBack(look: Look): Promise<void> {
     this.#end?.takenBack();
-    this.#queue.restart(look.consumed);
+    const unseen = this.#queue.restart(look.consumed);
     this.#rewind ??= new Rewind(this.run, this.#host, (history) => this.machineFor(history));
     this.#phase.rewind();
     const resumption = await this.#rewind.read(look, this.#machine, this.#commits.durableSeq, () => !this.here);
@@ -356,7 +356,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#steps.rebase(this.#machine);
     this.#phase.stay();
     this.takeMessages(resumption.messages);
-    for (const result of resumption.results) this.push(result);
+    for (const result of [...resumption.results, ...unseen]) this.push(result);
     this.#host.loop.ready(this);
     // What is not taken back again can be written at once: it need not be sent with every end that is refused.
     if (this.#machine.fresh.length > 0 || this.#phase.parkedWith) this.#host.committer.request(this);

@@ -16,6 +16,7 @@ import type { Machine } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { StepWork, TransactionWork } from "../../replay/ops/step-work.ts";
 import { writeFailedAttempt } from "../../report/failure-lines.ts";
+import type { DeliveryQueue } from "../execute/delivery-queue.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta } from "../execute/message-draft.ts";
@@ -50,17 +51,19 @@ export class StepBoard implements AttemptOwner {
   readonly #host: ExecutorHost;
   #machine: Machine;
   readonly #run: StepOwner;
-  /** Attempts that ended after the code did. */
+  readonly #queue: Pick<DeliveryQueue, "mayTakeBack">;
+  /** Attempts that ended after the code had stopped waiting for them, while that can still be taken back. */
   #late: readonly { readonly attempt: Attempt; readonly result: AttemptResult }[] = NONE;
   /** Ops of the discarded machine whose attempts are about to start here; undefined once all are taken over. */
   #former: readonly DrivenOp[] | undefined;
   /** Those of them that had never begun, although the start of one of their attempts was recorded. */
   #unbegun: ReadonlySet<string> | undefined;
 
-  constructor(host: ExecutorHost, machine: Machine, run: StepOwner) {
+  constructor(host: ExecutorHost, machine: Machine, run: StepOwner, queue: Pick<DeliveryQueue, "mayTakeBack">) {
     this.#host = host;
     this.#machine = machine;
     this.#run = run;
+    this.#queue = queue;
   }
 
   get running(): number {
@@ -76,6 +79,12 @@ export class StepBoard implements AttemptOwner {
   /** Whether history says that an attempt has started which is about to start here. */
   hasPrepared(): boolean {
     for (const op of this.idle) if (op.pending && (op.step as StepWork).prepared) return true;
+    return false;
+  }
+
+  /** Whether a step that is not running is still to be wound up. */
+  hasClosing(): boolean {
+    for (const op of this.idle) if (op.pending && op.step?.closing) return true;
     return false;
   }
 
@@ -165,8 +174,10 @@ export class StepBoard implements AttemptOwner {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
 
+  /** Nothing that the code has done can be taken back now. */
   stopWithdrawn(): void {
     const machine = this.#machine;
+    this.#late = NONE;
     const withdrawn = machine.takeWithdrawn();
     const closing = machine.takeClosing();
     if (withdrawn.length === 0 && closing.length === 0) return;
@@ -231,11 +242,10 @@ export class StepBoard implements AttemptOwner {
     const { op } = attempt;
     this.#forget(attempt);
     if (result.ok && result.value === LOST) return this.#run.drop();
+    if (!op.pending && (this.#former || this.#queue.mayTakeBack(this.#machine)))
+      this.#late = appended(this.#late, { attempt, result });
     if (result.ok && result.value instanceof RecordedOutcome) return this.#recorded(attempt, result.value.message);
-    if (!op.pending) {
-      if (this.#machine.outcome || this.#former) this.#late = appended(this.#late, { attempt, result });
-      return;
-    }
+    if (!op.pending) return;
     if (!result.ok) return this.#failAttempt(attempt, result.error);
     try {
       this.#complete(attempt, this.#host.codec.encode(result.value, `result of step "${op.id}"`));

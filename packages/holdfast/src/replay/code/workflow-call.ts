@@ -37,8 +37,8 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
       return;
     }
     const compensation = await machine.compensations.run();
-    const retryFrom = failures.retryFrom(error, machine.askedSeq);
-    finish(machine, { type: "failed", error: endError(machine, error), compensation, retryFrom });
+    const retry = failures.retryByHand(error, machine.askedSeq);
+    finish(machine, { type: "failed", error: endError(machine, error), compensation, retry });
   }
 }
 

@@ -9,6 +9,8 @@ import type { Scope } from "./scope.ts";
 
 const DEPTH_MAX = 5;
 
+export type Withdrawing = Pick<MachineInside, "root" | "ops" | "compensations" | "release">;
+
 /** Cancels a part of the run, or all of it. */
 export function cancelScope(machine: MachineInside, scope: Scope, error: Error): void {
   scope.cancel(error);
@@ -18,12 +20,19 @@ export function cancelScope(machine: MachineInside, scope: Scope, error: Error):
 
 /** The code stops waiting for the op; the driver aborts an attempt in flight, and its outcome is dropped. */
 export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
-  if (op.step && machine.compensations.mustLearn(op)) machine.ops.close(op);
-  else {
-    machine.release(op);
-    machine.ops.withdraw(op);
-  }
+  letGo(machine, op);
   rejectOp(op, error);
+}
+
+function letGo(machine: Withdrawing, op: Op): void {
+  if (op.step && machine.compensations.mustLearn(op)) return machine.ops.close(op);
+  machine.release(op);
+  machine.ops.withdraw(op);
+}
+
+/** The code has ended, and the run attempt that waits for what is in progress will be canceled. */
+export function withdrawSilently(machine: Withdrawing): void {
+  for (const op of machine.ops.pending()) if (op.scope.isReachedFrom(machine.root)) letGo(machine, op);
 }
 
 /** Why the code of a failed or canceled run may ask for nothing more. */

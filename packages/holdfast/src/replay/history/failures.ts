@@ -11,6 +11,7 @@ import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import { membersOf, readProperty } from "../../errors/safe-read.ts";
 import { type HistoryEvent, isCrash } from "../../model/event.ts";
 import { appended, NONE } from "../../model/short-list.ts";
+import type { RetryByHand } from "../machine.ts";
 import type { Op } from "../op.ts";
 
 /** How deep the causes of an error are looked into. */
@@ -53,19 +54,28 @@ export class Failures {
    */
   isTakenBack({ step }: Op, event: HistoryEvent): boolean {
     const { meta } = event;
-    if (isCrash(event) || (meta?.unknown && step?.options.onCrash === "fail")) return false;
+    if (mayHaveHappened(step, event)) return false;
     return step?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
   }
 
-  /** The seq of the first failure that `handle.retry()` takes back; undefined if it is not known. */
-  retryFrom(error: unknown, askedSeq: number): number | undefined {
-    return this.#told.find(isFirst(new Set(this.#blamed(error)), askedSeq))?.event.seq;
+  /** What `handle.retry()` goes by after this error: all that the error names is executed again, whatever became of it. */
+  retryByHand(error: unknown, askedSeq: number): RetryByHand | undefined {
+    if (this.#told.length === 0) return undefined;
+    const blamed = new Set(this.#blamed(error));
+    const retryFrom = this.#told.find(isFirst(blamed, askedSeq))?.event.seq;
+    const kept = this.#told.filter((one) => !blamed.has(one) && mayHaveHappened(one.op.step, one.event));
+    return { retryFrom, retryKeeps: kept.map(({ op }) => op.id) };
   }
 
   #blamed(error: unknown): Failure[] {
     const ops = new Set(blamedOps(error));
     return this.#told.filter(({ op }) => ops.has(op.id));
   }
+}
+
+/** Whether the step must run at most once and may have taken effect. */
+function mayHaveHappened(step: Op["step"], event: HistoryEvent): boolean {
+  return isCrash(event) || (event.meta?.unknown === true && step?.options.onCrash === "fail");
 }
 
 /** For a search in the order in which the code saw the failures. The code does not wait for a step that was given up. */

@@ -1,18 +1,15 @@
 import { eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
-import type { MachineInside } from "../machine-inside.ts";
 import type { Cursor } from "./cursor.ts";
-import { endForRetry, forgetFailure } from "./retries.ts";
-
-type Replayed = Pick<MachineInside, "ops" | "outcome" | "conclude" | "failures">;
+import { type BeforeRetry, forgetFailure, happenBeforeRetry } from "./retries.ts";
 
 /** Passes over a recorded event that this code need not account for; false when it must. Notes what the event leaves behind. */
-export function passOver(event: HistoryEvent, machine: Replayed, cursor: Cursor): boolean {
+export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Cursor): boolean {
   const { ops, outcome } = machine;
   if (cursor.isForgotten(event)) return forgetFailure(ops, event);
   if (cursor.isTaken(event)) return true;
-  // Steps that were under way when the run was to be tried again: their records are for the next try.
+  // Messages, and steps that were under way when the run was to be tried again: their records are for the next try.
   const underWay = outcome?.type === "retried" ? ops.get(event.op) : undefined;
-  if (underWay) return endForRetry(machine, underWay, event);
+  if (underWay || (outcome?.type === "retried" && isMessage(event))) return happenBeforeRetry(machine, underWay, event);
   const looseSince = cursor.looseSince(event);
   // What was recorded for this try may also have ended it: the rest was recorded without it.
   if (outcome && looseSince !== undefined) return true;

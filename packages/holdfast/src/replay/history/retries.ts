@@ -1,8 +1,11 @@
 /** A run that is tried again as a whole: what it is to forget, and what that means for the ops of its next try. */
 import type { HistoryEvent } from "../../model/event.ts";
+import { type Withdrawing, withdrawSilently } from "../context/cancellation.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { Op } from "../op.ts";
 import type { OpTable } from "../op-table.ts";
+
+export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclude" | "failures">;
 
 /** The ops that failed get their attempts back. */
 export function applyRetry(ops: OpTable, event: HistoryEvent): void {
@@ -22,17 +25,19 @@ export function forgetFailure(ops: OpTable, { op: id, meta }: HistoryEvent): tru
 }
 
 /**
- * What was under way when the run was to be tried again has come to an end. A step that has failed is to be tried again as well:
- * otherwise its failure would end the next try.
+ * Something has happened to a run that is to be tried again.
+ *  - What was under way has come to an end. A step that has failed is to be tried again as well: otherwise its failure would end
+ *    the next try.
+ *  - The run is canceled. The next try begins at once, to be wound up, and waits for nothing that is under way. Failures stay from
+ *    here on: they are how steps that are wound up have ended.
  */
-export function endForRetry(
-  machine: Pick<MachineInside, "outcome" | "conclude" | "failures">,
-  op: Op,
-  event: HistoryEvent,
-): true {
+export function happenBeforeRetry(machine: BeforeRetry, op: Op | undefined, event: HistoryEvent): true {
   const { outcome } = machine;
-  const retried = outcome?.type === "retried" && event.type === "step_failed";
-  if (retried && machine.failures.isTakenBack(op, event))
+  if (outcome?.type !== "retried" || outcome.canceled) return true;
+  if (event.type === "cancel_requested") {
+    machine.conclude({ ...outcome, canceled: true });
+    withdrawSilently(machine);
+  } else if (op && event.type === "step_failed" && machine.failures.isTakenBack(op, event))
     machine.conclude({ ...outcome, forgets: [...outcome.forgets, op.id] });
   return true;
 }
