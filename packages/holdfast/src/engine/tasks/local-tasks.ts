@@ -37,6 +37,6 @@ export interface LocalRun {
 export interface LocalTasks {
   /** Undefined if none of them can do the task, or not now. */
   reserve(task: Pick<NewTask, "name" | "queue" | "requires">): TaskReservation | undefined;
-  /** The store has no such task any more. */
-  lost(task: TaskKey): void;
+  /** The run has taken it back: the store has no such task any more. */
+  takenBack(task: TaskKey): void;
 }

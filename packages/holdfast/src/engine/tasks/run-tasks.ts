@@ -31,7 +31,7 @@ interface Scheduled {
   readonly reservation: TaskReservation | undefined;
 }
 
-const NONE_RUNNING = new Map<number, number>();
+const NONE_RUNNING = new Set<number>();
 const NO_RESULTS = new Map<number, LocalTask>();
 const NONE_RESERVED = new Map<number, TaskReservation>();
 
@@ -41,8 +41,9 @@ export class RunTasks implements LocalRun {
   /** Created by the commit in flight. */
   #scheduling: readonly Scheduled[] = NONE;
   // Most runs have no tasks, and these stay empty: a shared one until something is put in.
-  /** Tasks of this run that are executed in this process, by seq, and since when. */
-  #running: Map<number, number> = NONE_RUNNING;
+  /** Tasks of this run that are executed in this process, by seq, and when the newest of them began. */
+  #running: Set<number> = NONE_RUNNING;
+  #newestStart = 0;
   /** Results that are not durable yet, by seq. */
   #results: Map<number, LocalTask> = NO_RESULTS;
   /** Slots for tasks that the next commit creates, by seq; all up to that one have been considered. */
@@ -129,15 +130,16 @@ export class RunTasks implements LocalRun {
     const scheduling = this.#scheduling;
     this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
-    for (const seq of dropTasks ? [...this.#running.keys(), ...this.#results.keys()] : NONE) this.#settled(seq);
+    for (const seq of dropTasks ? [...this.#running, ...this.#results.keys()] : NONE) this.#settled(seq);
     for (const { task, work, reservation } of scheduling) {
       if (!reservation) continue;
       if (!tasksHeld.includes(task.seq)) {
         reservation.cancel();
         continue;
       }
-      if (this.#running === NONE_RUNNING) this.#running = new Map();
-      this.#running.set(task.seq, this.#host.clock.monotonic());
+      if (this.#running === NONE_RUNNING) this.#running = new Set();
+      this.#running.add(task.seq);
+      this.#newestStart = this.#host.clock.monotonic();
       reservation.start(this.#heldTask(task, work), this);
     }
   }
@@ -148,7 +150,7 @@ export class RunTasks implements LocalRun {
     this.#closing?.forget(seq);
     // One without a result was taken back: it must stop.
     if (result) result.settled();
-    else if (this.#running.has(seq)) this.#host.localTasks?.lost({ runId: this.#run.runId, seq });
+    else if (this.#running.has(seq)) this.#host.localTasks?.takenBack({ runId: this.#run.runId, seq });
     this.#running.delete(seq);
   }
 
@@ -265,11 +267,10 @@ export class RunTasks implements LocalRun {
     if (this.#results.size > 0 || this.#closing?.asking || this.#reserved.size > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
-    const oldest = clock.monotonic() - taskHoldMs;
-    const newest = Math.max(...this.#running.values());
-    if (newest <= oldest) return false;
+    const remainingMs = this.#newestStart + taskHoldMs - clock.monotonic();
+    if (remainingMs <= 0) return false;
     this.#holdTimer?.cancel();
-    this.#holdTimer = clock.setTimer(newest - oldest, () => this.#run.poke());
+    this.#holdTimer = clock.setTimer(remainingMs, () => this.#run.poke());
     return true;
   }
 

@@ -41,6 +41,8 @@ export interface TaskRunnerParams {
   readonly claimer: () => TaskClaimer;
   /** The worker takes nothing new, or keeps itself empty. */
   readonly closed: () => boolean;
+  /** A limit of a task passes at this store time, and no worker watches over it. */
+  readonly noteLimit: (storeAt: number) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
 }
@@ -78,7 +80,6 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       random,
       store,
       stopped,
-      workerId: () => params.lease.workerId,
       onHeard: (attempt, { outcome, canceled }) => {
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
@@ -147,8 +148,8 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     this.#begin(held, fn as TaskFunction<never, unknown>);
   }
 
-  #giveBack({ namespace, runId, seq, epoch }: Task): void {
-    const by = { type: "holder", workerId: this.#params.lease.workerId } as const;
+  #giveBack({ namespace, runId, seq, epoch, heldBy }: Task): void {
+    const by = { type: "holder", workerId: heldBy as string } as const;
     void this.#finisher.finish({ namespace, runId, seq, epoch, by, result: { type: "release" } }).catch(() => "lost");
   }
 
@@ -215,6 +216,12 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     if (held) this.#drop(held);
   }
 
+  /** A run of this process has taken the task back. */
+  takenBack(key: TaskKey): void {
+    const held = this.#held.get(keyOf(key));
+    if (held) this.#drop(held, canceledError(held.task));
+  }
+
   /** Every held task has been returned to the store. */
   dropAll(): void {
     for (const held of [...this.#held.values()]) this.#drop(held);
@@ -226,8 +233,8 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     this.dropAll();
   }
 
-  #drop(held: Held): void {
-    held.attempt.discard(leftWorker(this.#params.workerName));
+  #drop(held: Held, reason = leftWorker(this.#params.workerName)): void {
+    held.attempt.discard(reason);
     this.#leave(held);
     held.run?.released(held.task);
   }
@@ -298,8 +305,10 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     const { task, attempt } = held;
     const { namespace, runId, seq, epoch } = task;
     const { log } = this.#params.ports;
-    const { workerId } = this.#params.lease;
-    const finish: FinishTask = { namespace, runId, seq, epoch, by: { type: "holder", workerId }, result };
+    // Not the worker's current id: a worker that was declared dead registers under a new one.
+    const by = { type: "holder", workerId: task.heldBy as string } as const;
+    const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
+    this.#noteLimits(task, result);
     try {
       await this.#finisher.finish(finish);
     } catch (error) {
@@ -309,6 +318,19 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       }
     }
     if (this.#held.get(keyOf(task))?.attempt === attempt) this.#leave(held);
+  }
+
+  /** Limits that this worker no longer watches over. */
+  #noteLimits({ spec }: Task, result: TaskResult): void {
+    const { storeTime, noteLimit } = this.#params;
+    const now = storeTime.now();
+    const later = (ms: number | undefined): void => {
+      if (ms !== undefined) noteLimit(now + ms);
+    };
+    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
+    if (result.type !== "external") return;
+    later(spec?.timeoutMs);
+    later(spec?.heartbeatMs);
   }
 
   /** The store refuses what the task has returned: the run learns that instead. */

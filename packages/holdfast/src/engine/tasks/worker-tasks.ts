@@ -54,6 +54,7 @@ export class WorkerTasks {
       lease,
       claimer: () => this.#claimer,
       closed: () => solo.exclusive || params.draining(),
+      noteLimit: (storeAt) => this.noteLimit(storeAt),
       onLeft: (task) => this.#left(task),
     });
     this.#claimer = new TaskClaimer({
@@ -111,9 +112,9 @@ export class WorkerTasks {
     return this.names.length === 0 || this.#params.draining() ? undefined : this.#runner.reserve(...wanted);
   }
 
-  /** The store has no such task any more. */
-  lost(task: TaskKey): void {
-    this.#runner.lost(task);
+  /** A run of this process has taken the task back. */
+  takenBack(task: TaskKey): void {
+    this.#runner.takenBack(task);
   }
 
   start(): void {

@@ -51,8 +51,8 @@ export class Worker {
       onDead: () => void this.#onDead(),
       localTasks: {
         reserve: (task) => this.#reserveTask(task),
-        lost: (task) => {
-          for (const worker of this.#siblings()) worker.loseTask(task);
+        takenBack: (task) => {
+          for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
     });
@@ -263,8 +263,8 @@ export class Worker {
   }
 
   /** @internal A run of this process has taken the task back. */
-  loseTask(task: Parameters<LocalTasks["lost"]>[0]): void {
-    this.#parts.tasks.lost(task);
+  takeTaskBack(task: Parameters<LocalTasks["takenBack"]>[0]): void {
+    this.#parts.tasks.takenBack(task);
   }
 
   #siblings(): readonly Worker[] {
