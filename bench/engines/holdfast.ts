@@ -41,7 +41,7 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
     const withTasks = serves !== "runs" && (workload === "tasks" || workload === "backlog");
     const worker = hf.worker({
       workflows: serves === "tasks" ? [] : Object.values(workflows),
-      ...(withTasks ? { tasks: [work], taskConcurrency: concurrency } : {}),
+      ...(withTasks ? { tasks: [work], taskConcurrency: size["slots"] ?? concurrency } : {}),
       concurrency,
       ...lease,
     });
