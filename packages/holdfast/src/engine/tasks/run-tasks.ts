@@ -121,7 +121,7 @@ export class RunTasks implements LocalRun {
   }
 
   /** The commit was written: its tasks exist, and local ones start. */
-  written({ settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
+  written({ events, settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
     const scheduling = this.#scheduling;
     this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
@@ -138,6 +138,7 @@ export class RunTasks implements LocalRun {
       this.#newestStart = this.#host.clock.monotonic();
       reservation.start(this.#heldTask(task, work), this);
     }
+    this.#closing?.decide(events.at(-1)?.seq ?? 0);
   }
 
   #settled(seq: number): void {
@@ -290,7 +291,7 @@ export class RunTasks implements LocalRun {
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
     const closing = ops.filter(({ task }) => task?.closing);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
   }
 
   /** The code's last turns are taken back. */
@@ -303,8 +304,10 @@ export class RunTasks implements LocalRun {
   stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
     if (!this.#run.machine.hasTasks) return;
     this.#withdraw(withdrawn);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
   }
+
+  readonly #inFlight = (seq: number): boolean => this.#scheduling.some(({ task }) => task.seq === seq);
 
   /** The next commit deletes them. */
   #withdraw(ops: readonly DrivenOp[]): void {
