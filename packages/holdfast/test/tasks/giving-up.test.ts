@@ -104,7 +104,14 @@ test("a task that is given up before its run knows that it exists, and that a wo
   const main = workflow("main", async (ctx) => {
     const compensate = (result: string | undefined): void => void undone.push(result);
     await ctx.race({
-      go: (c) => c.step("go", () => new Promise<void>((resolve) => void (go = resolve))),
+      go: (c) =>
+        c.step(
+          "go",
+          () =>
+            new Promise<void>((resolve) => {
+              go = resolve;
+            }),
+        ),
       charge: (c) => c.task(charge, undefined, { compensate }),
     });
     throw new Error("too late");

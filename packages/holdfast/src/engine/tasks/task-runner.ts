@@ -25,7 +25,7 @@ import type { Lease } from "../lease/lease.ts";
 import { Beats } from "./beats.ts";
 import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
-import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
+import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
 import { LATER, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
@@ -374,29 +374,4 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
 
 function canceledError({ op }: Task): HoldfastError {
   return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
-}
-
-/** A slot is kept until the task that it is for starts, or is not created after all. */
-class Reservation implements TaskReservation {
-  readonly workerId: string;
-  readonly claimId: string;
-  #use: ((task?: Task, run?: LocalRun) => void) | undefined;
-
-  constructor(workerId: string, claimId: string, use: (task?: Task, run?: LocalRun) => void) {
-    this.workerId = workerId;
-    this.claimId = claimId;
-    this.#use = use;
-  }
-
-  start(task: Task, run: LocalRun): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.(task, run);
-  }
-
-  cancel(): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.();
-  }
 }
