@@ -3,6 +3,7 @@
  * writes it, once per call.
  */
 import {
+  afterTaskHolder,
   type Expiry,
   expiryWhenDue,
   expiryWhenHeld,
@@ -249,6 +250,27 @@ export function returnTask(call: Call, task: TaskState, availableAt: number): vo
   task.availableAt = availableAt;
   setExpiry(task, expiryWhenDue(timesOf(task), availableAt));
   announceInQueue(call, call.catalog.taskLane(task.laneId), availableAt, "task_due");
+}
+
+/** A task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  call: Call,
+  task: TaskState,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+): void {
+  const { deaths, aloneDeaths } = task;
+  const marks = { deaths, aloneDeaths, alone: task.alone === 1, suspect: task.suspect === 1 };
+  const after = afterTaskHolder(marks, died, task.failOnCrash === 1, limits);
+  returnTask(call, task, call.now);
+  task.deaths = after.deaths;
+  task.aloneDeaths = after.aloneDeaths;
+  task.suspect = Number(after.suspect);
+  if (after.crashed) {
+    task.availableAt = null;
+    setExpiry(task, { expiresAt: call.now, expires: "crash" });
+  }
+  saveTask(call, task);
 }
 
 /** The limits of an attempt begin to run. */

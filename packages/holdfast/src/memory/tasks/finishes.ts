@@ -1,5 +1,5 @@
 import { wakes, wakeTime } from "../../model/decisions/delivery.ts";
-import { judgeFinish } from "../../model/decisions/task.ts";
+import { afterTaskHolder, judgeFinish } from "../../model/decisions/task.ts";
 import { taskMessageId } from "../../model/ids.ts";
 import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -50,6 +50,23 @@ export function returnTask(state: MemoryState, task: TaskRecord, availableAt: nu
   task.finishId = null;
   if (task.external) open(task, now);
   else makeDue(state, task, availableAt, now);
+}
+
+/** The task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  state: MemoryState,
+  task: TaskRecord,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+  now: number,
+): void {
+  const { crashed, ...marks } = afterTaskHolder(task, died, task.failOnCrash, limits);
+  returnTask(state, task, now, now);
+  Object.assign(task, marks);
+  if (!crashed) return;
+  task.availableAt = null;
+  state.dueTasks.delete(taskKey(task));
+  setExpiry(task, { expiresAt: now, expires: "crash" });
 }
 
 /** To the very run that scheduled the task. */
