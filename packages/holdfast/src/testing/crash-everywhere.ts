@@ -125,11 +125,13 @@ export async function crashEverywhere<D extends AnyWorkflow>(
     // How often the worker that does everything calls the store, the run without a crash has shown.
     const callsMax = who === "worker" ? undisturbed.calls : Number.POSITIVE_INFINITY;
     for (let call = 1, more = true; more && call <= callsMax; call++) {
+      // Of calls that are in flight together, one may have no moment of its own.
+      more = who === "worker";
       for (const moment of ["before", "after"] as const) {
         const point = { who, call, moment };
         const crashed = await runOnce(workflow, input, options, point);
-        more = crashed.died;
-        if (!more) break;
+        if (!crashed.died) continue;
+        more = true;
         crashes += 1;
         repeatedSteps += crashed.repeated.length;
         compare(undisturbed, crashed, point);
