@@ -47,6 +47,8 @@ export interface TaskRunnerParams {
   readonly noteLimit: (storeAt: number) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
+  /** An attempt has failed that somebody waits for. */
+  readonly onFailed: (task: Task, result: TaskResult) => void;
 }
 
 export class TaskRunner implements LocalTasks, HeldTaskOwner {
@@ -329,7 +331,9 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   #failed({ task, attempt, canceled }: HeldTask, end: Extract<TaskEnd, { ok: false }>, final = false): TaskResult {
     const { retryIf } = this.#byName.get(task.name) as AnyTask;
     const facts = { error: end.error, unknown: end.unknown ?? false, ms: attempt.ms, retryIf };
-    return judgeFailure({ ...task, canceled }, { ...facts, final: final || canceled }, this.#judge);
+    const result = judgeFailure({ ...task, canceled }, { ...facts, final: final || canceled }, this.#judge);
+    if (!canceled) this.#params.onFailed(task, result);
+    return result;
   }
 
   async #finish(held: HeldTask, result: TaskResult): Promise<void> {
