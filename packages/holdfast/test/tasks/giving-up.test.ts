@@ -1,6 +1,7 @@
 import { task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
+import { Gate, openWorld } from "../lab/world.ts";
 
 const NEVER = new Promise<never>(() => {});
 
@@ -177,3 +178,44 @@ test("the end of a run takes its tasks with it", async () => {
   await fleet.clock.settle();
   expect({ active: worker.activeTasks, rows: fleet.store.state.tasks.size }).toEqual({ active: 0, rows: 0 });
 });
+
+for (const where of ["the process of the run", "another process"]) {
+  test(`a run that is canceled while its task is being written undoes what ${where} has begun`, async () => {
+    const world = openWorld();
+    const [sent, arrived] = [new Gate(), new Gate()];
+    const happened: string[] = [];
+    const charge = task("charge", () => {
+      happened.push("charged");
+      return "receipt";
+    });
+    const main = workflow("main", async (ctx) => {
+      await ctx.task(charge, undefined, { compensate: (result) => void happened.push(`undone ${result}`) });
+      await ctx.sleep("a day", "1 day");
+    });
+    let first = true;
+    const here = world.client({
+      hooks: {
+        "runs.commit": async ({ commits }, call) => {
+          const schedules = commits.some(({ events }) => events.some(({ type }) => type === "task_scheduled"));
+          if (!schedules || !first) return call();
+          first = false;
+          sent.open();
+          const answer = await call();
+          await arrived.opened;
+          return answer;
+        },
+      },
+    });
+    const local = where === "the process of the run";
+    await world.worker(here, { workflows: [main], ...(local ? { tasks: [charge] } : {}) });
+    if (!local) await world.worker(world.client(), { tasks: [charge] });
+    const run = await here.start(main);
+    await world.clock.until(sent.opened);
+    await run.cancel();
+    await world.clock.settle();
+    arrived.open();
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_canceled" });
+    expect(happened).toEqual(["charged", "undone receipt"]);
+    expect(world.store.state.tasks.size).toBe(0);
+  });
+}
