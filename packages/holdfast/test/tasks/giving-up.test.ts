@@ -100,11 +100,11 @@ test("a task that is given up before its run knows that it exists, and that a wo
     await new Promise<void>((resolve) => t.signal.addEventListener("abort", () => resolve()));
     return "charged all the same";
   });
-  let go = (): void => {};
+  const going: (() => void)[] = [];
   const main = workflow("main", async (ctx) => {
     const compensate = (result: string | undefined): void => void undone.push(result);
     await ctx.race({
-      go: (c) => c.step("go", () => new Promise<void>((resolve) => void (go = resolve))),
+      go: (c) => c.step("go", () => new Promise<void>((resolve) => void going.push(resolve))),
       charge: (c) => c.task(charge, undefined, { compensate }),
     });
     throw new Error("too late");
@@ -113,7 +113,7 @@ test("a task that is given up before its run knows that it exists, and that a wo
   fleet.store.fault = (moment, method) => {
     if (moment !== "after" || method !== "runs.commit") return undefined;
     fleet.store.fault = undefined;
-    go();
+    for (const go of going) go();
     return Object.assign(new Error("cut off"), { code: "store_outcome_unknown" });
   };
   await fleet.worker({ workflows: [main] });

@@ -87,7 +87,9 @@ export class RunCommits {
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
       transition,
     };
-    const flight = machine.hasTasks
+    // A machine that is still to repeat what is put back does not know its tasks yet.
+    const mayHaveTasks = machine.hasTasks || machine.replaying;
+    const flight = mayHaveTasks
       ? { ...commit, ...tasks.gather(events, transition, queue.takeResults(consumed)) }
       : commit;
     this.#inFlight = flight;

@@ -23,6 +23,8 @@ export class GivenUpTasks {
   readonly #asked = new Set<number>();
   /** Given up while the commit that creates them was in flight. */
   #undecided: readonly DrivenOp[] = [];
+  /** Answers to earlier questions do not count. */
+  #generation = 0;
   /** Questions that are not answered yet. */
   #asking = 0;
 
@@ -47,7 +49,9 @@ export class GivenUpTasks {
     this.#asked.delete(seq);
   }
 
+  /** All of them are asked about again, if the code still gives them up. */
   clear(): void {
+    this.#generation += 1;
     this.#asked.clear();
     this.#undecided = [];
   }
@@ -69,8 +73,8 @@ export class GivenUpTasks {
 
   /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
   async #ask(ops: readonly DrivenOp[]): Promise<void> {
-    const { epoch } = this.#run.run;
-    const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
+    const generation = this.#generation;
+    const gone = (): boolean => !this.#run.here || this.#generation !== generation;
     for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
     this.#asking += 1;
     for (let open = ops; open.length > 0 && !gone(); ) {
