@@ -28,18 +28,20 @@ export interface FailedAttemptFacts {
   readonly neverBegan?: boolean;
   /** No other attempt may follow, whatever the rule says. */
   readonly final?: boolean;
+  /** The attempt that was due has not begun. */
+  readonly unbegun?: boolean;
   /** The rule of the definition, if this process has it and the run has not named another. */
   readonly retryIf?: RetryIf | undefined;
 }
 
 export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeHost): TaskResult {
-  const { error, ms = 0, unknown = false, neverBegan = false, final = task.canceled } = facts;
+  const { error, ms = 0, unknown = false, neverBegan = false, unbegun = false, final = task.canceled } = facts;
   const { attempt } = task;
   const spec: TaskSpec = task.spec ?? { name: task.name };
   const at = host.now();
   const { kind, retryAfterMs } = classifyError(error, { nowMs: at });
   const record: ErrorRecord = {
-    ...host.record(error, { kind, attempts: attempt, op: task.op }),
+    ...host.record(error, { kind, attempts: attempt - Number(unbegun), op: task.op }),
     task: task.name,
   };
   const failures = withFailure(task.failures, shortFailure(record, attempt, at));
@@ -65,7 +67,7 @@ export function judgeExpiry(task: Task, host: JudgeHost): TaskResult {
   // While nobody holds it, nothing of it is in progress.
   const unknown = task.status !== "due" || expires === "crash" || expires === "cancel";
   const neverBegan = task.status === "due" && task.epoch === 0;
-  return judgeFailure(task, { error, unknown, neverBegan, final: FINAL.has(expires) }, host);
+  return judgeFailure(task, { error, unknown, neverBegan, unbegun: !unknown, final: FINAL.has(expires) }, host);
 }
 
 const FINAL: ReadonlySet<TaskExpiry> = new Set(["start_timeout", "total_timeout", "cancel", "crash"]);

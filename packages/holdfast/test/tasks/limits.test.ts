@@ -78,3 +78,20 @@ test("all attempts together are limited by the total timeout", async () => {
   expect(await fleet.clock.until(run.result())).toBe("task_total_timeout");
   expect(calls).toBe(5);
 });
+
+test("an attempt that was due and never began is not counted", async () => {
+  const fleet = openFleet();
+  const lonely = task({ name: "lonely", startTimeout: "1m" }, () => 1);
+  const stubborn = task({ name: "stubborn", totalTimeout: "150s", retry: { attempts: 1000, fixed: "1m" } }, () => {
+    throw new Error("again");
+  });
+  const attemptsOf = ({ attempts }: Failure): number | undefined => attempts;
+  const main = workflow("main", async (ctx) => [
+    await ctx.task(lonely).catch(attemptsOf),
+    await ctx.task(stubborn).catch(attemptsOf),
+  ]);
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [stubborn] });
+  const run = await fleet.client().start(main);
+  expect(await fleet.clock.until(run.result())).toEqual([0, 3]);
+});

@@ -35,7 +35,9 @@ export class TaskAttempt implements TaskInfo {
   readonly startedAt: number;
   readonly #host: TaskAttemptHost;
   readonly #owner: TaskAttemptOwner;
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
+  #abortReason: unknown;
+  #aborted = false;
   #timer: Timer | undefined;
   #silence: Timer | undefined;
   #over = false;
@@ -55,12 +57,17 @@ export class TaskAttempt implements TaskInfo {
     return this.task.runId;
   }
 
+  /** Created on demand: most tasks never use it. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#abortReason);
+    }
     return this.#controller.signal;
   }
 
   get abortSignal(): AbortSignal {
-    return this.#controller.signal;
+    return this.signal;
   }
 
   get idempotencyKey(): string {
@@ -99,7 +106,11 @@ export class TaskAttempt implements TaskInfo {
   }
 
   /** May be taken off the object. */
-  readonly heartbeat = async (details?: unknown): Promise<void> => {
+  get heartbeat(): (details?: unknown) => Promise<void> {
+    return (details) => this.#beat(details);
+  }
+
+  async #beat(details: unknown): Promise<void> {
     if (this.#over) return;
     this.#restartSilence();
     let payload: Payload | null = null;
@@ -109,12 +120,17 @@ export class TaskAttempt implements TaskInfo {
       this.log.warn({ error: String(error) }, "the details of a heartbeat cannot be stored; they are left out");
     }
     await this.#owner.heard(this, payload);
-  };
+  }
 
-  readonly completeLater = (): never => LATER as never;
+  completeLater(): never {
+    return LATER as never;
+  }
 
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
   }
 
   /** Reports the end, unless one was reported before. */

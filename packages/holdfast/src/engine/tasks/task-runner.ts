@@ -5,7 +5,8 @@
  * Invariants
  *  T3. An attempt starts only when its task is durable, and while the lease of the worker is active.
  *  T4. A result is kept until the run's commit with it is written, or until the store has answered a report.
- *  T5. A slot is taken from the claim or the reservation until the task is gone from the store, or from this worker.
+ *  T5. A slot is taken from the claim or the reservation until the task is gone from the store, or from this worker, or until
+ *      a run of this process has its result: what waits for that run's commit executes nothing.
  */
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
@@ -23,8 +24,9 @@ import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
 import { Beats } from "./beats.ts";
 import { Finisher } from "./finisher.ts";
-import type { LocalRun, LocalTask, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import { LATER, leftWorker, TaskAttempt, type TaskAttemptOwner, type TaskEnd } from "./task-attempt.ts";
+import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
+import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
+import { LATER, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
 export interface TaskRunnerParams {
@@ -47,31 +49,32 @@ export interface TaskRunnerParams {
   readonly onLeft: (task: TaskKey) => void;
 }
 
-interface Held {
-  readonly task: Task;
-  readonly attempt: TaskAttempt;
-  /** The run that waits for it here. */
-  readonly run: LocalRun | undefined;
-  canceled: boolean;
-}
-
-export class TaskRunner implements LocalTasks, TaskAttemptOwner {
+export class TaskRunner implements LocalTasks, HeldTaskOwner {
+  /** Of the tasks that it executes. */
+  readonly names: readonly string[];
   readonly #params: TaskRunnerParams;
   readonly #byName: ReadonlyMap<string, AnyTask>;
-  readonly #held = new Map<string, Held>();
+  readonly #fit: Parameters<typeof fitsTask>[1];
+  readonly #held = new Map<string, HeldTask>();
+  readonly #attemptHost: TaskAttemptHost;
   readonly #finisher: Finisher;
   readonly #beats: Beats;
   readonly #judge: JudgeHost;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
   #reserved = 0;
+  /** How many of the held tasks need no slot. */
+  #taken = 0;
   #stopped = true;
   #emptyWaiters: (() => void)[] = [];
 
   constructor(params: TaskRunnerParams) {
-    const { clock, random, store, redact } = params.ports;
+    const { clock, random, store, redact, codec, log } = params.ports;
     this.#params = params;
+    this.#attemptHost = { clock, codec, log };
     this.#byName = new Map(params.tasks.map((task) => [task.name, task]));
+    this.names = [...this.#byName.keys()];
+    this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
     this.#claimId = uuidV7(clock.now(), random.bytes(16));
     const stopped = (): boolean => this.#stopped;
     this.#finisher = new Finisher({ clock, random, store, stopped });
@@ -82,7 +85,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       stopped,
       onHeard: (attempt, { outcome, canceled }) => {
         // The answer to an earlier attempt says nothing about this one.
-        if (this.#held.get(keyOf(attempt.task))?.attempt !== attempt) return;
+        if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
@@ -94,10 +97,6 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     };
   }
 
-  get names(): readonly string[] {
-    return [...this.#byName.keys()];
-  }
-
   get count(): number {
     return this.#held.size;
   }
@@ -107,7 +106,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   get free(): number {
-    return this.#params.closed() ? 0 : this.#params.concurrency - this.#held.size - this.#reserved;
+    return this.#params.closed() ? 0 : this.#params.concurrency - this.#held.size + this.#taken - this.#reserved;
   }
 
   start(): void {
@@ -115,7 +114,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   has(key: TaskKey): boolean {
-    return this.#held.has(keyOf(key));
+    return this.#held.has(taskKey(key));
   }
 
   all(): readonly Task[] {
@@ -133,7 +132,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   /** Starts the attempt of a task that the store says we hold. */
   hold(task: Task, run?: LocalRun): void {
-    const key = keyOf(task);
+    const key = taskKey(task);
     const known = this.#held.get(key);
     if (known && known.task.epoch >= task.epoch) return;
     if (known) this.#drop(known);
@@ -142,9 +141,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       run?.released(task);
       return this.#giveBack(task);
     }
-    const { clock, codec, log } = this.#params.ports;
-    const attempt = new TaskAttempt(task, { clock, codec, log }, this);
-    const held: Held = { task, attempt, run, canceled: task.canceled };
+    const held = new HeldTask(task, run, this.#attemptHost, this);
     this.#held.set(key, held);
     const { fn } = this.#byName.get(task.name) as AnyTask;
     this.#begin(held, fn as TaskFunction<never, unknown>);
@@ -156,7 +153,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */
-  #begin({ attempt, task }: Held, fn: TaskFunction<never, unknown>): void {
+  #begin({ attempt, task }: HeldTask, fn: TaskFunction<never, unknown>): void {
     const { tasks } = this.#params.ports;
     attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
     if (task.canceled) attempt.abort(canceledError(task));
@@ -164,37 +161,29 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   /** A slot for a task that is about to be created by a run of this process; undefined if it cannot start here now. */
   reserve(wanted: Pick<NewTask, "name" | "queue" | "requires">): TaskReservation | undefined {
-    const { lease, queues, labels, claimer } = this.#params;
+    const { lease, claimer } = this.#params;
     const { workerId } = lease;
     if (workerId === "" || this.#stopped || !lease.active()) return undefined;
     // A new task must not overtake those that wait.
-    if (claimer().hasBacklog || this.free <= claimer().asking) return undefined;
-    if (!fitsTask(wanted, { names: this.names, queues, labels })) return undefined;
+    if (claimer().hasBacklog || this.free <= claimer().keepsFree) return undefined;
+    if (!fitsTask(wanted, this.#fit)) return undefined;
     this.#reserved += 1;
-    let open = true;
-    const close = (): void => {
-      if (open) this.#reserved -= 1;
-      open = false;
-    };
-    return {
-      workerId,
-      claimId: this.#claimId,
-      start: (task, run) => {
-        close();
-        // It has registered under another id since: the store has returned the task.
-        if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
-        else run.released(task);
-      },
-      cancel: () => {
-        close();
-        claimer().slotFreed();
-      },
-    };
+    return new Reservation(workerId, this.#claimId, (task, run) => this.#startReserved(workerId, task, run));
+  }
+
+  /** The slot is free; without a task, it was not needed. */
+  #startReserved(workerId: string, task: Task | undefined, run: LocalRun | undefined): void {
+    const { lease, claimer } = this.#params;
+    this.#reserved -= 1;
+    if (!task) claimer().slotFreed();
+    // It has registered under another id since: the store has returned the task.
+    else if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
+    else run?.released(task);
   }
 
   /** The run no longer wants the result: the function should stop, and what it says is reported. */
   cancel(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (!held || held.canceled) return;
     held.canceled = true;
     held.attempt.abort(canceledError(held.task));
@@ -202,25 +191,25 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   /** Something has happened to a held task: a beat tells what. */
   ask(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (held && !held.attempt.over) void this.#beats.ask(held.attempt);
   }
 
   /** The store does not list that hold, which was here before it was asked. A report in flight may explain it. */
   lostIf(task: Task): void {
-    const held = this.#held.get(keyOf(task));
+    const held = this.#held.get(taskKey(task));
     if (held?.task.epoch === task.epoch && !held.attempt.over) this.#drop(held);
   }
 
   /** The store says that this worker no longer holds the task. */
   lost(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (held) this.#drop(held);
   }
 
   /** A run of this process has taken the task back. */
   takenBack(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (held) this.#drop(held, canceledError(held.task));
   }
 
@@ -235,15 +224,17 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     this.dropAll();
   }
 
-  #drop(held: Held, reason = leftWorker(this.#params.workerName)): void {
+  #drop(held: HeldTask, reason = leftWorker(this.#params.workerName)): void {
     held.attempt.discard(reason);
     this.#leave(held);
     held.run?.released(held.task);
   }
 
-  #leave({ task, attempt }: Held): void {
-    if (this.#held.get(keyOf(task))?.attempt !== attempt) return;
-    this.#held.delete(keyOf(task));
+  #leave(held: HeldTask): void {
+    const { task, attempt } = held;
+    if (this.#held.get(held.key) !== held) return;
+    this.#held.delete(held.key);
+    this.#takeSlot(held);
     this.#beats.forget(attempt);
     if (this.#held.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
     this.#params.onLeft(task);
@@ -256,30 +247,70 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   ended(attempt: TaskAttempt, end: TaskEnd): void {
-    const held = this.#held.get(keyOf(attempt.task));
-    if (held?.attempt === attempt) void this.#report(held, end);
+    const held = this.#held.get(taskKey(attempt.task));
+    if (held?.attempt !== attempt) return;
+    if (end.ok && this.#definition(held).outputSchema) void this.#checkAndReport(held, end.value);
+    else this.#report(held, end);
   }
 
-  async #report(held: Held, end: TaskEnd): Promise<void> {
-    const { task, attempt, run } = held;
-    const definition = this.#byName.get(task.name) as AnyTask;
-    let result: TaskResult;
+  async #checkAndReport(held: HeldTask, value: unknown): Promise<void> {
+    let end: TaskEnd;
     try {
-      result = end.ok ? this.#completed(task, await this.#checked(definition, end.value)) : this.#failed(held, end);
+      end = { ok: true, value: await this.#checked(this.#definition(held), value) };
+    } catch (error) {
+      end = { ok: false, error };
+      held.result = this.#failed(held, end, true);
+    }
+    if (this.#held.get(held.key) === held) this.#report(held, end);
+  }
+
+  #report(held: HeldTask, end: TaskEnd): void {
+    const { task, attempt, run } = held;
+    const result = held.result ?? this.#resultOf(held, end);
+    held.result = result;
+    if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
+    run?.released(task);
+    void this.#send(held, result);
+  }
+
+  async #send(held: HeldTask, result: TaskResult): Promise<void> {
+    if (result.type !== "completed") await this.#beats.flush(held.attempt);
+    await this.#finish(held, result);
+  }
+
+  #resultOf(held: HeldTask, end: TaskEnd): TaskResult {
+    try {
+      return end.ok ? this.#completed(held.task, end.value) : this.#failed(held, end);
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not retried.
-      result = this.#failed(held, { ok: false, error }, true);
+      return this.#failed(held, { ok: false, error }, true);
     }
-    if (this.#held.get(keyOf(task)) !== held) return;
-    const local: LocalTask = {
-      task,
-      settled: () => this.#leave(held),
-      handBack: () => void this.#finish(held, result),
-    };
-    if (result.type === "completed" && run?.take(local, result.payload, attempt.ms)) return;
-    run?.released(task);
-    if (result.type !== "completed") await this.#beats.flush(attempt);
-    await this.#finish(held, result);
+  }
+
+  #definition({ task }: HeldTask): AnyTask {
+    return this.#byName.get(task.name) as AnyTask;
+  }
+
+  settled(held: HeldTask): void {
+    this.#leave(held);
+  }
+
+  handedBack(held: HeldTask): void {
+    this.#takeSlot(held);
+    if (held.result) void this.#finish(held, held.result);
+  }
+
+  #freeSlot(held: HeldTask): void {
+    // Unless it has been handed back already.
+    if (this.#held.get(held.key) !== held) return;
+    held.taken = true;
+    this.#taken += 1;
+    this.#params.claimer().slotFreed();
+  }
+
+  #takeSlot(held: HeldTask): void {
+    if (held.taken) this.#taken -= 1;
+    held.taken = false;
   }
 
   #checked({ outputSchema, name }: AnyTask, value: unknown): unknown {
@@ -297,14 +328,14 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     return { type: "completed", payload: this.#params.ports.codec.encode(value, `result of task "${task.op}"`) };
   }
 
-  #failed({ task, attempt, canceled }: Held, end: Extract<TaskEnd, { ok: false }>, final = false): TaskResult {
+  #failed({ task, attempt, canceled }: HeldTask, end: Extract<TaskEnd, { ok: false }>, final = false): TaskResult {
     const { retryIf } = this.#byName.get(task.name) as AnyTask;
     const facts = { error: end.error, unknown: end.unknown ?? false, ms: attempt.ms, retryIf };
     return judgeFailure({ ...task, canceled }, { ...facts, final: final || canceled }, this.#judge);
   }
 
-  async #finish(held: Held, result: TaskResult): Promise<void> {
-    const { task, attempt } = held;
+  async #finish(held: HeldTask, result: TaskResult): Promise<void> {
+    const { task } = held;
     const { namespace, runId, seq, epoch } = task;
     const { log } = this.#params.ports;
     // Not the worker's current id: a worker that was declared dead registers under a new one.
@@ -319,7 +350,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
         await this.#refused(held, finish, error);
       }
     }
-    if (this.#held.get(keyOf(task))?.attempt === attempt) this.#leave(held);
+    this.#leave(held);
   }
 
   /** Limits that this worker no longer watches over. */
@@ -336,17 +367,38 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   /** The store refuses what the task has returned: the run learns that instead. */
-  async #refused(held: Held, finish: FinishTask, error: unknown): Promise<void> {
+  async #refused(held: HeldTask, finish: FinishTask, error: unknown): Promise<void> {
     if (finish.result.type === "failed") return;
     const result = this.#failed(held, { ok: false, error }, true);
     await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
 }
 
-function keyOf({ runId, seq }: TaskKey): string {
-  return `${runId}/${seq}`;
-}
-
 function canceledError({ op }: Task): HoldfastError {
   return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
+}
+
+/** A slot is kept until the task that it is for starts, or is not created after all. */
+class Reservation implements TaskReservation {
+  readonly workerId: string;
+  readonly claimId: string;
+  #use: ((task?: Task, run?: LocalRun) => void) | undefined;
+
+  constructor(workerId: string, claimId: string, use: (task?: Task, run?: LocalRun) => void) {
+    this.workerId = workerId;
+    this.claimId = claimId;
+    this.#use = use;
+  }
+
+  start(task: Task, run: LocalRun): void {
+    const use = this.#use;
+    this.#use = undefined;
+    use?.(task, run);
+  }
+
+  cancel(): void {
+    const use = this.#use;
+    this.#use = undefined;
+    use?.();
+  }
 }
