@@ -1,4 +1,4 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
 
@@ -146,7 +146,7 @@ test("a late answer to an earlier attempt does not stop the next one", async () 
   // The first report reaches the store only when the second attempt runs.
   fleet.store.fault = (moment, method) =>
     moment === "before" && method === "tasks.beat" && calls < 2
-      ? Object.assign(new Error("not now"), { code: "store_unavailable" })
+      ? new HoldfastError("store_unavailable", "not now")
       : undefined;
   await fleet.worker({ workflows: [main] });
   await fleet.worker({ tasks: [job] });

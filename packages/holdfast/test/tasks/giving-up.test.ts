@@ -1,4 +1,4 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
 
@@ -114,7 +114,7 @@ test("a task that is given up before its run knows that it exists, and that a wo
     if (moment !== "after" || method !== "runs.commit") return undefined;
     fleet.store.fault = undefined;
     for (const go of going) go();
-    return Object.assign(new Error("cut off"), { code: "store_outcome_unknown" });
+    return new HoldfastError("store_outcome_unknown", "cut off");
   };
   await fleet.worker({ workflows: [main] });
   await fleet.worker({ tasks: [charge] });

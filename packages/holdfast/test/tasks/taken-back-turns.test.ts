@@ -1,4 +1,4 @@
-import { signal, task, workflow } from "holdfast";
+import { HoldfastError, signal, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
 
@@ -8,6 +8,7 @@ test("a task whose result is written while turns are repeated no longer exists",
   const fleet = openFleet();
   const echo = task("echo", (text: string) => text);
   const main = workflow("main", async (ctx) => {
+    for (let i = 0; i < 50; i++) await ctx.step("before", () => i);
     const result = await ctx.task(echo, "hello");
     const heard = await ctx.receive(word, { timeout: "0ms" });
     if (heard !== undefined) await ctx.sleep("on", "1 day");
@@ -21,7 +22,7 @@ test("a task whose result is written while turns are repeated no longer exists",
     if (moment !== "before" || method !== "runs.commit" || !JSON.stringify(params).includes('"end"')) return undefined;
     fleet.store.fault = undefined;
     void run.signal(word, "wait");
-    return Object.assign(new Error("not now"), { code: "store_unavailable" });
+    return new HoldfastError("store_unavailable", "not now");
   };
   await fleet.clock.advance("1h");
   expect(await run.status()).toBe("sleeping");
@@ -53,7 +54,7 @@ test("a task that was given up before turns were taken back is asked about again
       told = true;
       void run.signal(word, "stop");
     }
-    return Object.assign(new Error("not now"), { code: "store_unavailable" });
+    return new HoldfastError("store_unavailable", "not now");
   };
   await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_failed" });
   expect(undone).toEqual([]);
