@@ -1,4 +1,4 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
 import { Gate, openWorld } from "../lab/world.ts";
@@ -101,18 +101,11 @@ test("a task that is given up before its run knows that it exists, and that a wo
     await new Promise<void>((resolve) => t.signal.addEventListener("abort", () => resolve()));
     return "charged all the same";
   });
-  let go = (): void => {};
+  const going: (() => void)[] = [];
   const main = workflow("main", async (ctx) => {
     const compensate = (result: string | undefined): void => void undone.push(result);
     await ctx.race({
-      go: (c) =>
-        c.step(
-          "go",
-          () =>
-            new Promise<void>((resolve) => {
-              go = resolve;
-            }),
-        ),
+      go: (c) => c.step("go", () => new Promise<void>((resolve) => void going.push(resolve))),
       charge: (c) => c.task(charge, undefined, { compensate }),
     });
     throw new Error("too late");
@@ -121,8 +114,8 @@ test("a task that is given up before its run knows that it exists, and that a wo
   fleet.store.fault = (moment, method) => {
     if (moment !== "after" || method !== "runs.commit") return undefined;
     fleet.store.fault = undefined;
-    go();
-    return Object.assign(new Error("cut off"), { code: "store_outcome_unknown" });
+    for (const go of going) go();
+    return new HoldfastError("store_outcome_unknown", "cut off");
   };
   await fleet.worker({ workflows: [main] });
   await fleet.worker({ tasks: [charge] });

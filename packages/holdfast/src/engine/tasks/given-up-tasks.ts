@@ -30,6 +30,8 @@ export class GivenUpTasks {
   readonly #asked = new Set<number>();
   /** The commit in flight creates them: nobody knows yet whether they exist, and somebody may take them at once. */
   #unborn: readonly DrivenOp[] = NONE;
+  /** Answers to earlier questions do not count. */
+  #generation = 0;
   /** Questions that are not answered yet. */
   #asking = 0;
 
@@ -47,13 +49,10 @@ export class GivenUpTasks {
     this.#asked.delete(seq);
   }
 
+  /** All of them are asked about again, if the code still gives them up. */
   clear(): void {
+    this.#generation += 1;
     this.#asked.clear();
-    this.#unborn = NONE;
-  }
-
-  /** The code's last turns are taken back: what it had given up then, it gives up again. */
-  rebase(): void {
     this.#unborn = NONE;
   }
 
@@ -82,8 +81,8 @@ export class GivenUpTasks {
 
   /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
   async #ask(ops: readonly DrivenOp[]): Promise<void> {
-    const { epoch } = this.#run.run;
-    const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
+    const generation = this.#generation;
+    const gone = (): boolean => !this.#run.here || this.#generation !== generation;
     for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
     this.#asking += 1;
     for (let open = ops; open.length > 0 && !gone(); ) {

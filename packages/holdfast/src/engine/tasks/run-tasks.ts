@@ -9,13 +9,13 @@
  */
 import { DEFAULT_QUEUE } from "../../define/definitions.ts";
 import type { EventDraft, EventMeta, HistoryEvent } from "../../model/event.ts";
-import type { Payload } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
-import type { TaskWork } from "../../replay/ops/task-work.ts";
+import { TaskWork } from "../../replay/ops/task-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
@@ -69,7 +69,8 @@ export class RunTasks implements LocalRun {
     let created: readonly Scheduled[] = NONE;
     let settled: readonly number[] = NONE;
     for (const event of events) {
-      const work = machine.task(event.op);
+      // Until it has repeated what is put back, a machine does not know all of it.
+      const work = machine.replaying ? recordedTask(machine.recorded, event.op, event.seq) : machine.task(event.op);
       if (!work) continue;
       if (event.type === "task_scheduled" || event.type === "op_rescheduled")
         created = appended(created, this.#scheduled(work, event.seq, event.op as string));
@@ -297,7 +298,7 @@ export class RunTasks implements LocalRun {
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
-    this.#closing?.rebase();
+    this.#closing?.clear();
     this.#releaseReserved();
   }
 
@@ -325,6 +326,20 @@ function placeOf({
   requires = NONE,
 }: TaskSpec): Pick<NewTask, "name" | "queue" | "requires"> {
   return { name, queue, requires };
+}
+
+/** The task of the op as history has it up to that event. */
+function recordedTask(recorded: readonly HistoryEvent[], op: string | null, seq: number): TaskWork | undefined {
+  let work: TaskWork | undefined;
+  for (const event of recorded) {
+    if (event.op !== op || event.seq > seq) continue;
+    const { type, meta, payload = EMPTY_PAYLOAD } = event;
+    if (type === "task_scheduled" && meta?.task) {
+      work = new TaskWork(meta.task, () => payload);
+      work.scheduled(event);
+    } else if (type === "op_rescheduled") work?.rescheduled(event.seq);
+  }
+  return work;
 }
 
 /** Whether history says that it was taken back. */

@@ -86,6 +86,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
       store,
       stopped,
       onHeard: (attempt, { outcome, canceled }) => {
+        // The answer to an earlier attempt says nothing about this one.
+        if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
