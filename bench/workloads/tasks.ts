@@ -33,7 +33,7 @@ export const tasks: Workload = {
   },
   peerSizes: {
     tiny: { runs: 5, tasks: 5, warm: 3, times: 3, idleMs: 20 },
-    normal: { runs: 100, tasks: 10, warm: 20, times: 20, idleMs: 500 },
+    normal: { runs: 300, tasks: 10, warm: 50, times: 20, idleMs: 500 },
     full: { runs: 500, tasks: 10, warm: 50, times: 50, idleMs: 500 },
   },
   measure: async (bench) => (bench.definition.kind === "own" ? ours(bench) : bench.one()),
