@@ -9,8 +9,7 @@
  */
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
-import { type JudgeHost, judgeFailure } from "../../calls/task-judgment.ts";
-import { invalidValue, validateWith } from "../../define/standard-schema.ts";
+import { type JudgeHost, judgeFailure, PROCESS_DIED } from "../../calls/task-judgment.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
@@ -18,13 +17,24 @@ import { fitsTask } from "../../model/decisions/task.ts";
 import { uuidV7 } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { NewTask, Task, TaskKey } from "../../model/task.ts";
+import { withFailure } from "../../model/task-failure.ts";
 import type { FinishTask, TaskResult } from "../../ports/store.ts";
 import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
+import type { TaskPool } from "../pool/task-pool.ts";
 import { Beats } from "./beats.ts";
+import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
 import type { LocalRun, LocalTask, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import { LATER, leftWorker, TaskAttempt, type TaskAttemptOwner, type TaskEnd } from "./task-attempt.ts";
+import {
+  type DeathInPool,
+  type FailedEnd,
+  LATER,
+  leftWorker,
+  TaskAttempt,
+  type TaskAttemptOwner,
+  type TaskEnd,
+} from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
 export interface TaskRunnerParams {
@@ -36,6 +46,12 @@ export interface TaskRunnerParams {
   /** As in `requires`. */
   readonly labels: readonly string[];
   readonly concurrency: number;
+  /** The processes that call the functions; undefined: this one does. */
+  readonly pool: TaskPool | undefined;
+  /** What deaths in the pool mean. */
+  readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
+  /** The store has been told of a death. */
+  readonly onDied: () => void;
   readonly storeTime: StoreTime;
   readonly lease: Lease;
   readonly claimer: () => TaskClaimer;
@@ -104,7 +120,10 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   get free(): number {
-    return this.#params.closed() ? 0 : this.#params.concurrency - this.#held.size - this.#reserved;
+    const { closed, concurrency, pool } = this.#params;
+    if (closed()) return 0;
+    const slots = concurrency - this.#held.size;
+    return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
   }
 
   start(): void {
@@ -143,8 +162,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     const attempt = new TaskAttempt(task, { clock, codec, log }, this);
     const held: Held = { task, attempt, run, canceled: task.canceled };
     this.#held.set(key, held);
-    const { fn } = this.#byName.get(task.name) as AnyTask;
-    this.#begin(held, fn as TaskFunction<never, unknown>);
+    this.#begin(held);
   }
 
   #giveBack({ namespace, runId, seq, epoch }: Task): void {
@@ -153,9 +171,14 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */
-  #begin({ attempt, task }: Held, fn: TaskFunction<never, unknown>): void {
-    const { tasks } = this.#params.ports;
-    attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
+  #begin({ attempt, task }: Held): void {
+    const { pool, ports } = this.#params;
+    const { tasks } = ports;
+    const fn = (this.#byName.get(task.name) as AnyTask).fn as TaskFunction<never, unknown>;
+    if (pool) {
+      attempt.begin();
+      pool.run(attempt);
+    } else attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
     if (task.canceled) attempt.abort(canceledError(task));
   }
 
@@ -253,10 +276,11 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   async #report(held: Held, end: TaskEnd): Promise<void> {
     const { task, attempt, run } = held;
-    const definition = this.#byName.get(task.name) as AnyTask;
+    // A process that still executes it would do so beside the next attempt.
+    if (this.#params.pool) await this.#params.pool.untilOver(attempt);
     let result: TaskResult;
     try {
-      result = end.ok ? this.#completed(task, await this.#checked(definition, end.value)) : this.#failed(held, end);
+      result = await this.#resultOf(held, end);
     } catch (error) {
       // The work is done and would be done again: only new code can help, so it is not retried.
       result = this.#failed(held, { ok: false, error }, true);
@@ -273,14 +297,21 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     await this.#finish(held, result);
   }
 
-  #checked({ outputSchema, name }: AnyTask, value: unknown): unknown {
-    if (!outputSchema || value === LATER) return value;
-    const judge = (outcome: Awaited<ReturnType<typeof validateWith>>): unknown => {
-      if (outcome.ok) return outcome.value;
-      throw invalidValue("invalid_output", `result of task "${name}"`, outcome.issues);
-    };
-    const outcome = validateWith(outputSchema, value);
-    return outcome instanceof Promise ? outcome.then(judge) : judge(outcome);
+  async #resultOf(held: Held, end: TaskEnd): Promise<TaskResult> {
+    const { task } = held;
+    if ("died" in end) return this.#died(task, end.died);
+    if (!end.ok) return this.#failed(held, end);
+    if ("payload" in end) return { type: "completed", payload: end.payload };
+    const definition = this.#byName.get(task.name) as AnyTask;
+    return this.#completed(task, end.checked ? end.value : await checkedOutput(definition, end.value));
+  }
+
+  /** Whoever was killed because of another task is only returned, unless it must not begin twice. */
+  #died(task: Task, { alone, innocent, message }: DeathInPool): TaskResult {
+    if (innocent && !task.failOnCrash) return { type: "release" };
+    const failure = { attempt: task.attempt, at: this.#judge.now(), name: PROCESS_DIED, message };
+    const { suspectAfter, parkAfter } = this.#params.deaths;
+    return { type: "died", alone, suspectAfter, parkAfter, failures: withFailure(task.failures, failure) };
   }
 
   #completed(task: Task, value: unknown): TaskResult {
@@ -288,10 +319,14 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     return { type: "completed", payload: this.#params.ports.codec.encode(value, `result of task "${task.op}"`) };
   }
 
-  #failed({ task, attempt, canceled }: Held, end: Extract<TaskEnd, { ok: false }>, final = false): TaskResult {
-    const { retryIf } = this.#byName.get(task.name) as AnyTask;
-    const facts = { error: end.error, unknown: end.unknown ?? false, ms: attempt.ms, retryIf };
-    return judgeFailure({ ...task, canceled }, { ...facts, final: final || canceled }, this.#judge);
+  #failed({ task, attempt, canceled }: Held, end: FailedEnd, final = false): TaskResult {
+    const { error, unknown = false, verdict } = end;
+    const { retryIf: rule } = this.#byName.get(task.name) as AnyTask;
+    // A function has been asked where the error was thrown.
+    const retryIf = verdict && typeof rule === "function" ? verdict.retryIf : rule;
+    const facts = { error, unknown, ms: attempt.ms, retryIf, retryAfterMs: verdict?.retryAfterMs };
+    const isFinal = final || canceled || verdict?.final === true;
+    return judgeFailure({ ...task, canceled }, { ...facts, final: isFinal }, this.#judge);
   }
 
   async #finish(held: Held, result: TaskResult): Promise<void> {
@@ -302,6 +337,8 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     const finish: FinishTask = { namespace, runId, seq, epoch, by: { type: "holder", workerId }, result };
     try {
       await this.#finisher.finish(finish);
+      // The store may have decided that this death fails it; the sweeper judges that.
+      if (result.type === "died") this.#params.onDied();
     } catch (error) {
       if (!this.#stopped) {
         log.error({ runId, op: task.op, error: describeValue(error) }, "the store refuses the result of a task");
