@@ -38,6 +38,15 @@ export function poolProcess(): PoolProcess | undefined {
   return marked[MARK];
 }
 
+/** The code of tasks may use the channel too: what is ours is marked. */
+export function wrapped(message: PoolOrder | PoolReport): object {
+  return { holdfast: message };
+}
+
+export function readWrapped<T>(message: unknown): T | undefined {
+  return (message as { readonly holdfast?: T } | null | undefined)?.holdfast;
+}
+
 export interface ParentChannel {
   /** Throws if something in the report cannot be sent. */
   send(report: PoolReport): void;
@@ -48,9 +57,9 @@ export interface ParentChannel {
 /** The channel to the parent. From here on this process ends when the parent is gone, and ignores the signals that are for it. */
 export function openParent(onOrder: (order: PoolOrder) => void): ParentChannel {
   process.on("message", (message) => {
-    const order = message as PoolOrder;
-    if (order.type === "leave") process.exit();
-    onOrder(order);
+    const order = readWrapped<PoolOrder>(message);
+    if (order?.type === "leave") process.exit();
+    if (order) onOrder(order);
   });
   process.on("disconnect", () => process.exit());
   // A terminal sends them to all processes at once, a service manager too: the parent decides what becomes of tasks.
@@ -58,8 +67,8 @@ export function openParent(onOrder: (order: PoolOrder) => void): ParentChannel {
   const options = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 };
   new Worker(WATCHER, { eval: true, execArgv: [], env: {}, resourceLimits: options }).unref();
   return {
-    send: (report) => void process.send?.(report, undefined, {}, () => {}),
-    last: (report) => void process.send?.(report, undefined, {}, () => process.exit(1)),
+    send: (report) => void process.send?.(wrapped(report), undefined, {}, () => {}),
+    last: (report) => void process.send?.(wrapped(report), undefined, {}, () => process.exit(1)),
   };
 }
 

@@ -11,7 +11,7 @@ import type {
   TaskProcess,
   TaskProcesses,
 } from "../ports/task-processes.ts";
-import { POOL_VARIABLE, SIZE_FD } from "./pool-process.ts";
+import { POOL_VARIABLE, readWrapped, SIZE_FD, wrapped } from "./pool-process.ts";
 
 /** Node's heap gets this share of the limit, so that it collects garbage in time, and says so when it cannot. */
 const HEAP_SHARE = 0.75;
@@ -52,11 +52,14 @@ function watched(child: ChildProcess, events: ProcessEvents): TaskProcess {
     events.ended(how);
   };
   child.on("message", (message) => {
-    if (!over) events.said(message as PoolReport);
+    const report = readWrapped<PoolReport>(message);
+    if (report && !over) events.said(report);
   });
-  child.once("error", (error) => {
+  // Also when it could not be killed, because it has just ended.
+  child.on("error", (error) => {
     if (child.pid === undefined) end(`could not be started: ${error.message}`);
   });
+  child.stdio[SIZE_FD]?.on("error", () => {});
   // "close", not "exit": what it said last has arrived by then.
   child.once("close", (code, signal) => end(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
   child.stdio[SIZE_FD]?.on("data", (chunk: Buffer) => {
@@ -65,7 +68,7 @@ function watched(child: ChildProcess, events: ProcessEvents): TaskProcess {
   });
   // One that has gone is heard of through its end.
   const send = (order: PoolOrder): void => {
-    if (child.connected) child.send(order as unknown as Serializable, () => {});
+    if (child.connected) child.send(wrapped(order) as Serializable, () => {});
   };
   return {
     pid: child.pid,

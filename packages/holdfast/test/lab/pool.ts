@@ -17,10 +17,17 @@ import { EXEC_ARGV, MODULE } from "./pool-module.ts";
 
 export { EXEC_ARGV, MODULE };
 
+interface Call {
+  readonly name: string;
+  readonly input: unknown;
+  /** The run has something to undo, so it must learn how the task has ended. */
+  readonly undone: boolean;
+}
+
 /** Calls one task, whichever it is, and says what it got. */
 const call = (tasks: readonly AnyTask[]) =>
-  workflow("call", async (ctx, { name, input }: { readonly name: string; readonly input: unknown }) =>
-    ctx.task(tasks.find((task) => task.name === name) as AnyTask, input),
+  workflow("call", async (ctx, { name, input, undone }: Call) =>
+    ctx.task(tasks.find((task) => task.name === name) as AnyTask, input, undone ? { compensate: () => {} } : {}),
   );
 
 export interface PoolLab {
@@ -28,7 +35,7 @@ export interface PoolLab {
   readonly worker: Worker;
   readonly lines: readonly LogLine[];
   /** Starts a run that calls the task. */
-  start(task: AnyTask, input?: unknown): Promise<RunHandle>;
+  start(task: AnyTask, input?: unknown, undone?: boolean): Promise<RunHandle>;
   /** The result of such a run. */
   run(task: AnyTask, input?: unknown): Promise<unknown>;
 }
@@ -73,7 +80,7 @@ async function open(
     pool: { module: MODULE, execArgv: EXEC_ARGV, processes: 1, ...pool } as TaskPoolOptions,
   });
   await worker.start();
-  const start = (task: AnyTask, input?: unknown) => client.start(calls, { name: task.name, input });
+  const start: PoolLab["start"] = ({ name }, input, undone = false) => client.start(calls, { name, input, undone });
   return { client, worker, lines, start, run: async (task, input) => (await start(task, input)).result() };
 }
 

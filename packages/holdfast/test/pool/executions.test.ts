@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { linesOf, makeFile, openFolder, openPool, openSharedPool, type PoolLab, until } from "../lab/pool.ts";
 import * as tasks from "./tasks.ts";
 
-const { about, chatty, deaf, echo, final, hold, huge, late, later, patient, picky, polite, refuse, resumed, silent } =
+const { about, chatty, deaf, echo, final, hold, huge, late, later, limited, picky, polite, refuse, resumed, silent } =
   tasks;
 const ALL = Object.values(tasks).filter((value): value is AnyTask => "kind" in value);
 
@@ -64,7 +64,11 @@ describe("errors", () => {
   test("are judged where they were thrown: by class, and by what they ask for", async () => {
     expect(await failureOf(picky)).toMatchObject({ message: "attempt 2", attempts: 2 });
     expect(await failureOf(final)).toMatchObject({ message: "never again", attempts: 1 });
-    expect(await pool.run(patient)).toBe(2);
+    const run = await pool.start(limited);
+    await until(async () => (await pool.client.tasks.list({ name: "limited" })).tasks[0]?.attempt === 2);
+    const { causes } = await pool.client.why(run.id);
+    await run.terminate();
+    expect(causes[0]?.at?.getTime()).toBeGreaterThan((await run.describe()).createdAt.getTime() + 80_000_000);
   });
 });
 
@@ -94,25 +98,31 @@ test("a task may be completed later, by someone with its token", async () => {
 });
 
 describe("a cancel", () => {
-  test("aborts the signal of the function, whose process lives on", async () => {
+  test.each([
+    ["that the run must hear of", true, "task_canceled"],
+    ["that nobody waits for", false, "lease_lost"],
+  ])("aborts the signal of a function %s, whose process lives on", async (_which, undone, code) => {
     const says = openFolder().file("says");
-    const run = await pool.start(polite, says);
+    const run = await pool.start(polite, says, undone);
     const [pid] = await linesOf(says, 1);
     await run.cancel();
     await expect(run.result()).rejects.toBeInstanceOf(RunCanceledError);
-    expect(await linesOf(says, 2)).toEqual([pid, "task_canceled"]);
+    expect(await linesOf(says, 2)).toEqual([pid, code]);
     expect(pool.worker.pool?.processes.map((process) => String(process.pid))).toContain(pid);
   });
 
-  test("that is ignored ends the process after the grace", async () => {
-    const says = openFolder().file("says");
-    const run = await pool.start(deaf, says);
-    const [pid] = await linesOf(says, 1);
-    await run.cancel();
-    await expect(run.result()).rejects.toBeInstanceOf(RunCanceledError);
-    await until(() => !pool.worker.pool?.processes.some((process) => String(process.pid) === pid));
-    expect(pool.worker.pool?.restarts.killed).toBeGreaterThan(0);
-  });
+  test.each([true, false])(
+    "that is ignored ends the process after the grace (the run must hear of it: %s)",
+    async (undone) => {
+      const says = openFolder().file("says");
+      const run = await pool.start(deaf, says, undone);
+      const [pid] = await linesOf(says, 1);
+      await run.cancel();
+      await expect(run.result()).rejects.toBeInstanceOf(RunCanceledError);
+      await until(() => !pool.worker.pool?.processes.some((process) => String(process.pid) === pid));
+      expect(pool.worker.pool?.restarts.killed).toBeGreaterThan(0);
+    },
+  );
 });
 
 test("a function that stops at its timeout keeps its process", async () => {

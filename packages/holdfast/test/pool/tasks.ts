@@ -1,7 +1,7 @@
 // The module of the pools under test: every process loads it.
 import { appendFileSync, existsSync, watch } from "node:fs";
 import path from "node:path";
-import { NonRetryableError, RetryableError, type TaskInfo, task } from "holdfast";
+import { NonRetryableError, type TaskInfo, task } from "holdfast";
 
 export const echo = task("echo", (input: unknown) => input);
 
@@ -93,9 +93,9 @@ export const final = task("final", (): never => {
   throw new NonRetryableError("never again");
 });
 
-export const patient = task({ name: "patient", retry: { attempts: 2, fixed: "1h" } }, (_: undefined, t) => {
-  if (t.attempt === 1) throw new RetryableError("soon", { after: "1ms" });
-  return t.attempt;
+/** The header of the answer is not in what the worker gets of the error. */
+export const limited = task({ name: "limited", retry: { attempts: 2, fixed: "1ms" } }, (): never => {
+  throw Object.assign(new Error("slow down"), { status: 429, headers: new Headers({ "retry-after": "86400" }) });
 });
 
 export const chatty = task("chatty", (_: undefined, t) => {

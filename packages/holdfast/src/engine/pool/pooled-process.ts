@@ -15,8 +15,9 @@ import type { Logger } from "../../ports/logger.ts";
 import type { PoolReport, ProcessEvents, TaskProcess } from "../../ports/task-processes.ts";
 import { LATER, type TaskAttempt, type TaskEnd } from "../tasks/task-attempt.ts";
 
-/** How long an attempt whose end is decided (a timeout, a lost task) may take to stop. Shorter than what a store waits. */
+/** How long an attempt may take to stop at its timeout. The next one begins after it: sooner than the store would end it. */
 const STOP_MS = 500;
+const LIMITS: ReadonlySet<unknown> = new Set(["task_timeout", "task_heartbeat_timeout"]);
 /** A process that was asked to end, and has not. */
 const LEAVE_MS = 2_000;
 
@@ -203,17 +204,17 @@ export class PooledProcess {
     if (this.#state === "retiring") this.retire();
   }
 
-  /** A canceled attempt may take longer to stop than one that nobody waits for. */
+  /** It may take some time to stop. */
   #abort(execution: Execution): void {
     const { id, attempt } = execution;
     if (!this.#running.has(id)) return;
     const { clock, cancelGraceMs } = this.#params;
-    this.#process.send({ type: "abort", id, reason: toErrorRecord(attempt.signal.reason) });
-    const kill = (): void => this.kill(`task "${attempt.task.op}" was aborted and did not stop`, attempt);
-    execution.timer = clock.setTimer(STOP_MS, () => {
-      if (attempt.over || cancelGraceMs <= STOP_MS) return kill();
-      execution.timer = clock.setTimer(cancelGraceMs - STOP_MS, kill);
-    });
+    const { reason } = attempt.signal;
+    this.#process.send({ type: "abort", id, reason: toErrorRecord(reason) });
+    const graceMs = LIMITS.has(reason?.code) ? STOP_MS : cancelGraceMs;
+    execution.timer = clock.setTimer(graceMs, () =>
+      this.kill(`task "${attempt.task.op}" was aborted and did not stop`, attempt),
+    );
   }
 
   #end(how: string): void {

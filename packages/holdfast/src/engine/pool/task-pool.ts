@@ -47,6 +47,7 @@ export class TaskPool {
   readonly #executions = new Map<TaskAttempt, Promise<void>>();
   readonly #waiting: Waiting[] = [];
   #open = false;
+  #starts = 0;
   /** Deaths since a process has last finished a task. */
   #deaths = 0;
   #started: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
@@ -71,6 +72,7 @@ export class TaskPool {
   /** Resolves when the first process is ready. Rejects if the module cannot be used. */
   start(): Promise<void> {
     this.#open = true;
+    this.#starts += 1;
     this.#deaths = 0;
     return new Promise<void>((resolve, reject) => {
       this.#started = { resolve, reject };
@@ -233,8 +235,9 @@ export class TaskPool {
     this.#deaths += 1;
     const delay = BACKOFF_MS * 2 ** Math.min(this.#deaths - 2, 20);
     const waitMs = this.#deaths <= this.#params.options.processes ? 0 : Math.min(BACKOFF_MS_MAX, delay);
+    const starts = this.#starts;
     this.#params.ports.clock.setTimer(waitMs, () => {
-      if (this.#open) this.#spawn(replaces?.state === "ready" ? replaces : undefined);
+      if (this.#open && this.#starts === starts) this.#spawn(replaces?.state === "ready" ? replaces : undefined);
     });
   }
 

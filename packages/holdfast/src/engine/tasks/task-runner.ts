@@ -286,6 +286,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       result = this.#failed(held, { ok: false, error }, true);
     }
     if (this.#held.get(keyOf(task)) !== held) return;
+    this.#count(attempt, result);
     const local: LocalTask = {
       task,
       settled: () => this.#leave(held),
@@ -295,6 +296,14 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     run?.released(task);
     if (result.type !== "completed") await this.#beats.flush(attempt);
     await this.#finish(held, result);
+  }
+
+  #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
+    const { telemetry } = this.#params.ports;
+    if (!telemetry) return;
+    const outcome = type === "completed" || type === "external" ? "completed" : "failed";
+    telemetry.count("task_attempts", 1, { task: task.name, outcome });
+    telemetry.duration("task_attempt", ms, { task: task.name, outcome });
   }
 
   async #resultOf(held: Held, end: TaskEnd): Promise<TaskResult> {
