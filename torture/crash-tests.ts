@@ -12,7 +12,8 @@ import type { Point } from "./named-points.ts";
 import type { Stage } from "./stage.ts";
 import { openTortureClient, type TortureClient } from "./torture-client.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
-import { gated, poison, type Workload, workloadNamed } from "./workflows.ts";
+import { gated, poison, workloadNamed } from "./workflows.ts";
+import type { Workload } from "./workload.ts";
 
 const LEASE_MS = 1_000;
 /** Generous: a busy machine is not the engine's fault. */

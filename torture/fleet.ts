@@ -1,7 +1,7 @@
 /** The worker processes of a campaign. A process that dies is replaced if the fleet is asked to keep its size. */
 import { TorturedWorker } from "./tortured-worker.ts";
 import { Warden } from "./warden.ts";
-import type { WorkerSetup } from "./worker-messages.ts";
+import type { WorkerRole, WorkerSetup } from "./worker-messages.ts";
 
 export class Fleet {
   readonly #setup: WorkerSetup;
@@ -9,7 +9,7 @@ export class Fleet {
   readonly #workers = new Set<TorturedWorker>();
   #effectsFile: string;
   #closed = false;
-  #size = 0;
+  #roles: readonly WorkerRole[] = [];
   /** Unexpected deaths, with the last output of the process. */
   readonly accidents: string[] = [];
   deaths = 0;
@@ -41,9 +41,9 @@ export class Fleet {
     return worker;
   }
 
-  /** From now on keeps this many; resolves when the first of them work. */
-  async keep(size: number): Promise<void> {
-    this.#size = size;
+  /** From now on keeps a worker of each of these roles, or this many that do everything; resolves when the first of them work. */
+  async keep(workers: number | readonly WorkerRole[]): Promise<void> {
+    this.#roles = typeof workers === "number" ? Array.from({ length: workers }, () => "both") : workers;
     this.#fill();
     await Promise.all(this.live.map(({ ready }) => ready));
   }
@@ -66,6 +66,12 @@ export class Fleet {
   }
 
   #fill(): void {
-    while (!this.#closed && this.#workers.size < this.#size) this.spawn();
+    if (this.#closed) return;
+    const present = this.live.map(({ role }) => role);
+    for (const role of this.#roles) {
+      const at = present.indexOf(role);
+      if (at >= 0) present.splice(at, 1);
+      else this.spawn({ role });
+    }
   }
 }

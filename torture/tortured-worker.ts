@@ -4,7 +4,16 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Point } from "./named-points.ts";
 import type { Warden } from "./warden.ts";
-import type { FromWorker, PointAction, StartOrder, ToWorker, WorkerFacts, WorkerSetup } from "./worker-messages.ts";
+import type {
+  FinishOrder,
+  FromWorker,
+  PointAction,
+  StartOrder,
+  ToWorker,
+  WorkerFacts,
+  WorkerRole,
+  WorkerSetup,
+} from "./worker-messages.ts";
 import { POINT_FD } from "./worker-messages.ts";
 
 const ENTRY = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
@@ -17,6 +26,7 @@ interface Waiting {
 
 export class TorturedWorker {
   readonly pid: number;
+  readonly role: WorkerRole;
   /** Settles when the process is gone, with the signal that ended it. */
   readonly exited: Promise<NodeJS.Signals | null>;
   readonly ready: Promise<void>;
@@ -35,6 +45,7 @@ export class TorturedWorker {
     const stdio = ["ignore", "ignore", "pipe", "ipc", "pipe"] as const;
     const execArgv = ["--conditions=holdfast-source", "--import", "tsx"];
     this.#child = fork(ENTRY, [JSON.stringify(setup)], { stdio: [...stdio], execArgv, env: workerEnv() });
+    this.role = setup.role ?? "both";
     this.pid = this.#child.pid ?? 0;
     warden.watch(this.pid);
     this.#child.stderr?.on("data", (data) => {
@@ -72,7 +83,7 @@ export class TorturedWorker {
       else if (message.type === "drained") isDrained();
       else if (message.type === "answer") this.#settle(message.request)?.resolve(message.facts);
       else if (message.request === null) isBroken(new Error(message.error));
-      else this.#settle(message.request)?.reject(new Error(message.error));
+      else this.#settle(message.request)?.reject(Object.assign(new Error(message.error), { code: message.code }));
     });
   }
 
@@ -100,6 +111,11 @@ export class TorturedWorker {
   /** Starts runs in this very process, which then holds them from the first moment. */
   start(runs: readonly StartOrder[]): Promise<WorkerFacts> {
     return this.#request((request) => ({ type: "start", request, runs }));
+  }
+
+  /** Finishes a task with its token, from that process. */
+  finish(order: FinishOrder): Promise<WorkerFacts> {
+    return this.#request((request) => ({ type: "finish", request, order }));
   }
 
   useEffectsFile(path: string): Promise<WorkerFacts> {

@@ -1,4 +1,4 @@
-import { connect, signal, silentLogger, workflow } from "holdfast";
+import { connect, signal, silentLogger, type TaskDefinition, task, workflow } from "holdfast";
 import { OPEN_STATUSES } from "holdfast/adapter";
 import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.ts";
 import type { Hooks } from "../lab/hooks.ts";
@@ -8,6 +8,11 @@ const CONCURRENCY = 500;
 interface Input {
   readonly id: string;
   readonly arg: number;
+}
+
+interface Work {
+  readonly id: string;
+  readonly i: number;
 }
 
 const go = signal<{ ok: boolean }>("go");
@@ -26,14 +31,18 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
   };
 }
 
-async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engine> {
+async function open({ url, hooks, workload, size, clientOnly, serves }: OpenParams): Promise<Engine> {
   const hf = await connect(url, { logger: silentLogger });
-  const workflows = workflowsFor(hooks);
+  const work = task("work", async ({ id, i }: Work) => hooks.step(id, i));
+  const workflows = workflowsFor(hooks, work);
   if (!clientOnly) {
     const lease = size["leaseMs"] === undefined ? {} : { lease: { milliseconds: size["leaseMs"] } };
+    const concurrency = size["concurrency"] ?? CONCURRENCY;
+    const withTasks = serves !== "runs" && (workload === "tasks" || workload === "backlog");
     const worker = hf.worker({
-      workflows: Object.values(workflows),
-      concurrency: size["concurrency"] ?? CONCURRENCY,
+      workflows: serves === "tasks" ? [] : Object.values(workflows),
+      ...(withTasks ? { tasks: [work], taskConcurrency: size["slots"] ?? concurrency } : {}),
+      concurrency,
       ...lease,
     });
     await worker.start();
@@ -52,10 +61,15 @@ async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engin
   };
 }
 
-function workflowsFor(hooks: Hooks) {
+function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
   return {
     seq: workflow("seq", async (ctx, { id, arg }: Input) => {
       for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
+      hooks.finished(id);
+      return arg;
+    }),
+    tasks: workflow("tasks", async (ctx, { id, arg }: Input) => {
+      for (let i = 1; i <= arg; i++) await ctx.task(work, { id, i });
       hooks.finished(id);
       return arg;
     }),

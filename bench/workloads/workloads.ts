@@ -11,6 +11,7 @@ import { bulk, short } from "./short.ts";
 import { signals } from "./signals.ts";
 import { sleepers } from "./sleepers.ts";
 import { starts } from "./starts.ts";
+import { tasks } from "./tasks.ts";
 import { ten } from "./ten.ts";
 
 /** In the order in which they are measured and shown. */
@@ -19,6 +20,7 @@ export const WORKLOADS: readonly Workload[] = [
   short,
   bulk,
   parallel,
+  tasks,
   latency,
   long,
   recover,

@@ -24,8 +24,12 @@ export interface FailedAttemptFacts {
   readonly ms?: number;
   /** Whether it took effect is not known. */
   readonly unknown?: boolean;
+  /** No worker has ever taken it. */
+  readonly neverBegan?: boolean;
   /** No other attempt may follow, whatever the rule says. */
   readonly final?: boolean;
+  /** The attempt that was due has not begun. */
+  readonly unbegun?: boolean;
   /** The rule of the definition, if this process has it and the run has not named another. */
   readonly retryIf?: RetryIf | undefined;
   /** What the other side asked for, if the error no longer tells. */
@@ -33,13 +37,13 @@ export interface FailedAttemptFacts {
 }
 
 export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeHost): TaskResult {
-  const { error, ms = 0, unknown = false, final = task.canceled } = facts;
+  const { error, ms = 0, unknown = false, neverBegan = false, unbegun = false, final = task.canceled } = facts;
   const { attempt } = task;
   const spec: TaskSpec = task.spec ?? { name: task.name };
   const at = host.now();
   const { kind, retryAfterMs = facts.retryAfterMs } = classifyError(error, { nowMs: at });
   const record: ErrorRecord = {
-    ...host.record(error, { kind, attempts: attempt, op: task.op }),
+    ...host.record(error, { kind, attempts: attempt - Number(unbegun), op: task.op }),
     task: task.name,
   };
   const failures = withFailure(task.failures, shortFailure(record, attempt, at));
@@ -48,7 +52,13 @@ export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeH
   const rule = spec.retryIf ?? facts.retryIf ?? "default";
   if (!final && mayTryAgain(retry, failed, () => shouldRetry(rule, error, { kind, attempt })))
     return { type: "retry", delayMs: tryAgainInMs(retry, failed, host.random), failures };
-  const about = { error: record, failures, ...(ms < 1 ? {} : { ms }), ...(unknown ? { unknown: true as const } : {}) };
+  const about = {
+    error: record,
+    failures,
+    ...(ms < 1 ? {} : { ms }),
+    ...(unknown ? { unknown: true as const } : {}),
+    ...(neverBegan ? { neverBegan: true as const } : {}),
+  };
   return { type: "failed", payload: encodeFailedTask(about), failures, keep: !task.canceled };
 }
 
@@ -58,7 +68,8 @@ export function judgeExpiry(task: Task, host: JudgeHost): TaskResult {
   const error = expiryError(task, expires);
   // While nobody holds it, nothing of it is in progress.
   const unknown = task.status !== "due" || expires === "crash" || expires === "cancel";
-  return judgeFailure(task, { error, unknown, final: FINAL.has(expires) }, host);
+  const neverBegan = task.status === "due" && task.epoch === 0;
+  return judgeFailure(task, { error, unknown, neverBegan, unbegun: !unknown, final: FINAL.has(expires) }, host);
 }
 
 const FINAL: ReadonlySet<TaskExpiry> = new Set(["start_timeout", "total_timeout", "cancel", "crash"]);

@@ -1,9 +1,8 @@
 import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
-import { afterTaskHolder } from "../model/decisions/task.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
-import { returnDead } from "./tasks/finishes.ts";
+import { takeTaskBack } from "./tasks/finishes.ts";
 import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
 
@@ -36,7 +35,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     }
     for (const task of tasksHeldBy(state, worker.workerId)) {
       if (isFull(result, params)) return { ...result, more: true };
-      returnDead(state, task, afterTaskHolder(task, worker.died, task.failOnCrash, params), now);
+      takeTaskBack(state, task, worker.died, params, now);
       result.tasksReturned += 1;
     }
   }

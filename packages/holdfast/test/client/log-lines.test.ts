@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import { logLine } from "../../src/client/console-logger.ts";
 import { jsonCodec } from "../../src/codec/json-codec.ts";
-import { connect, type Logger, workflow } from "../../src/index.ts";
+import { connect, type Logger, task, workflow } from "../../src/index.ts";
 import { MemoryNotifier, MemoryStore, SeededSource, testEngine, VirtualClock } from "../../src/testing/index.ts";
 
 interface Line {
@@ -93,6 +93,21 @@ describe("a worker says", () => {
       },
       { level: "info", message: "worker draining", fields: { worker: "w", runs: 0 } },
       { level: "info", message: "worker stopped", fields: { worker: "w" } },
+    ]);
+  });
+
+  test("which tasks it executes, and how many are in progress when it drains", async () => {
+    const { lines, logger } = recording();
+    const mail = task({ name: "mail", queue: "mails" }, () => {});
+    const hf = await connect("memory:", { logger });
+    const worker = hf.worker({ tasks: [mail], name: "w" });
+    await worker.start();
+    await worker.drain();
+    await hf.close();
+    expect(lines.map(({ message, fields }) => ({ message, fields }))).toEqual([
+      { message: "worker started", fields: { worker: "w", queues: ["mails"], tasks: ["mail"], store: "memory" } },
+      { message: "worker draining", fields: { worker: "w", runs: 0, tasks: 0 } },
+      { message: "worker stopped", fields: { worker: "w" } },
     ]);
   });
 

@@ -1,8 +1,8 @@
 // Real processes: what happens to them happens to nobody else.
 import { RunFailedError } from "holdfast";
 import { describe, expect, test } from "vitest";
-import { isAlive, linesOf, openFolder, openPool } from "../lab/pool.ts";
-import { about, block, die, dieOnce, echo } from "./tasks.ts";
+import { isAlive, linesOf, makeFile, openFolder, openPool } from "../lab/pool.ts";
+import { about, block, die, dieOnce, echo, hold } from "./tasks.ts";
 
 describe.each(["exit", "abort", "throw"] as const)("a task that ends its process (%s)", (how) => {
   test("is executed again, which is not another attempt, and its neighbors notice nothing", async () => {
@@ -52,6 +52,24 @@ test.each(["oom", "grow"] as const)(
     if (how === "grow") expect(why[0]).toMatch(/it used \d+ MiB, more than its limit of 320 MiB/);
   },
 );
+
+test("a neighbor in the same process is executed again, without a death of its own", async () => {
+  const pool = await openPool([block, hold], { perProcess: 2 });
+  const folder = openFolder();
+  const input = { says: folder.file("holding"), until: folder.file("go") };
+  const held = await pool.start(hold, input);
+  const [pid] = await linesOf(input.says, 1);
+  const says = folder.file("blocking");
+  const run = await pool.start(block, says);
+  expect(await linesOf(says, 1)).toEqual([pid]);
+  await expect(run.result()).rejects.toMatchObject({ cause: { code: "task_timeout" } });
+  const [, next] = await linesOf(input.says, 2);
+  expect(next).not.toBe(pid);
+  const [task] = (await pool.client.tasks.list({ name: "hold" })).tasks;
+  expect(task).toMatchObject({ attempt: 1, status: "held" });
+  makeFile(input.until);
+  expect(String(await held.result())).toBe(next);
+});
 
 test("a timeout ends a function that blocks its process", async () => {
   const pool = await openPool([block, echo], { processes: 2 });

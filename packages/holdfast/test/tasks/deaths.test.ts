@@ -51,6 +51,24 @@ test("a task that may be executed at most once fails when its worker dies", asyn
   expect(calls).toBe(1);
 });
 
+test("a task that may be executed at most once fails when its worker is stopped", async () => {
+  const fleet = openFleet();
+  let calls = 0;
+  const once = task({ name: "once", onCrash: "fail" }, () => {
+    calls += 1;
+    return NEVER;
+  });
+  const main = workflow("main", async (ctx) => ctx.task(once).catch((error: { code: string }) => error.code));
+  await fleet.worker({ workflows: [main], ...LEASED });
+  const worker = await fleet.worker({ tasks: [once], ...LEASED });
+  const run = await fleet.client().start(main);
+  await fleet.clock.settle();
+  await fleet.clock.until(worker.stop());
+  await fleet.worker({ tasks: [once], ...LEASED });
+  expect(await fleet.clock.until(run.result())).toBe("task_crashed");
+  expect(calls).toBe(1);
+});
+
 test("a worker that drains lets its tasks finish and takes no new ones", async () => {
   const fleet = openFleet();
   const release: (() => void)[] = [];

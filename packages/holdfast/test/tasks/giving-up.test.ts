@@ -93,6 +93,43 @@ for (const began of [true, false]) {
   });
 }
 
+test("a task that is given up before its run knows that it exists, and that a worker has taken, is undone", async () => {
+  const fleet = openFleet();
+  const undone: unknown[] = [];
+  const charge = task<undefined, string>("charge", async (_, t) => {
+    await new Promise<void>((resolve) => t.signal.addEventListener("abort", () => resolve()));
+    return "charged all the same";
+  });
+  let go = (): void => {};
+  const main = workflow("main", async (ctx) => {
+    const compensate = (result: string | undefined): void => void undone.push(result);
+    await ctx.race({
+      go: (c) =>
+        c.step(
+          "go",
+          () =>
+            new Promise<void>((resolve) => {
+              go = resolve;
+            }),
+        ),
+      charge: (c) => c.task(charge, undefined, { compensate }),
+    });
+    throw new Error("too late");
+  });
+  // The answer to the commit that creates the task is lost, and the race is over before it is repeated.
+  fleet.store.fault = (moment, method) => {
+    if (moment !== "after" || method !== "runs.commit") return undefined;
+    fleet.store.fault = undefined;
+    go();
+    return Object.assign(new Error("cut off"), { code: "store_outcome_unknown" });
+  };
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [charge] });
+  const run = await fleet.client().start(main);
+  await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_failed" });
+  expect(undone).toEqual(["charged all the same"]);
+});
+
 test("a task that does not stop within half a minute is undone with an unknown outcome", async () => {
   const fleet = openFleet();
   const undone: unknown[] = [];

@@ -3,6 +3,7 @@
  * writes it, once per call.
  */
 import {
+  afterTaskHolder,
   type afterTaskProcess,
   type Expiry,
   expiryWhenDue,
@@ -252,7 +253,18 @@ export function returnTask(call: Call, task: TaskState, availableAt: number): vo
   announceInQueue(call, call.catalog.taskLane(task.laneId), availableAt, "task_due");
 }
 
-/** The same after a death: due again, or expired at once if the death fails it. */
+/** A task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  call: Call,
+  task: TaskState,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+): void {
+  returnDead(call, task, afterTaskHolder(marksOf(task), died, task.failOnCrash === 1, limits));
+  saveTask(call, task);
+}
+
+/** The same with what follows from it. */
 export function returnDead(call: Call, task: TaskState, after: ReturnType<typeof afterTaskProcess>): void {
   returnTask(call, task, call.now);
   task.deaths = after.deaths;

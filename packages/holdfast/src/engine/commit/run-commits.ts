@@ -17,8 +17,10 @@ interface GatheredTasks {
     events: readonly HistoryEvent[],
     transition: Transition,
     results: readonly number[],
-  ): Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+  ): Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">>;
 }
+
+const NO_TASKS = { tasks: NONE, settled: NONE, dropTasks: false, results: NONE };
 
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
@@ -74,6 +76,7 @@ export class RunCommits {
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
     // Messages whose events are not written are still in the inbox.
     const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
+    const gathered = machine.hasTasks ? tasks.gather(events, transition, queue.takeResults(consumed)) : NO_TASKS;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -85,14 +88,15 @@ export class RunCommits {
       consumed,
       attributes,
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
+      tasks: gathered.tasks,
+      settled: gathered.settled,
+      dropTasks: gathered.dropTasks,
+      results: gathered.results,
       transition,
     };
-    const flight = machine.hasTasks
-      ? { ...commit, ...tasks.gather(events, transition, queue.takeResults(consumed)) }
-      : commit;
-    this.#inFlight = flight;
+    this.#inFlight = commit;
     this.#eventsThisHold += events.length;
-    return flight;
+    return commit;
   }
 
   /** The store has answered: returns the commit that was in flight, if any. */

@@ -82,6 +82,7 @@ export class TaskPool {
 
   /** Executes the attempt in a process, as soon as one is free. */
   run(attempt: TaskAttempt): void {
+    attempt.begin();
     const over = new Promise<void>((resolve) => {
       this.#waiting.push({ attempt, over: resolve });
     });
@@ -99,9 +100,9 @@ export class TaskPool {
     this.#waiting.splice(at, 1)[0]?.over();
   }
 
-  /** Resolves when no process executes the attempt any longer. */
-  untilOver(attempt: TaskAttempt): Promise<void> | undefined {
-    return this.#executions.get(attempt);
+  /** Calls back when no process executes the attempt any longer. */
+  whenOver(attempt: TaskAttempt, callback: () => void): void {
+    void Promise.resolve(this.#executions.get(attempt)).then(callback);
   }
 
   /** All processes end; those that still execute something are killed soon. Resolves when none is left. */

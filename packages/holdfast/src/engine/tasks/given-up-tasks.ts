@@ -21,6 +21,8 @@ export class GivenUpTasks {
   readonly #run: TaskOwner;
   /** The store has been asked what became of them, by seq. */
   readonly #asked = new Set<number>();
+  /** Given up while the commit that creates them was in flight. */
+  #undecided: readonly DrivenOp[] = [];
   /** Questions that are not answered yet. */
   #asking = 0;
 
@@ -34,17 +36,28 @@ export class GivenUpTasks {
     return this.#asking > 0;
   }
 
+  /** The commit in flight was answered: those that it was to create exist now, or do not. */
+  decide(durableSeq: number): void {
+    const ops = this.#undecided;
+    this.#undecided = [];
+    if (ops.length > 0) this.close(ops, durableSeq, () => false);
+  }
+
   forget(seq: number): void {
     this.#asked.delete(seq);
   }
 
   clear(): void {
     this.#asked.clear();
+    this.#undecided = [];
   }
 
-  /** The code has given these up. */
-  close(ops: readonly DrivenOp[], durableSeq: number): void {
-    const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
+  /** The code has given these up. `inFlight`: whether the commit that creates a task is on its way to the store. */
+  close(ops: readonly DrivenOp[], durableSeq: number, inFlight: (seq: number) => boolean): void {
+    const given = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
+    const undecided = given.filter(({ task }) => inFlight((task as TaskWork).seq));
+    this.#undecided = [...this.#undecided, ...undecided];
+    const closing = given.filter((op) => !undecided.includes(op));
     const unborn = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > durableSeq);
     for (const op of unborn) {
       this.#asked.add((op.task as TaskWork).seq);

@@ -8,9 +8,9 @@
  *  P6. A result names the event that it answers. If that is not the newest of its op, the result is dropped.
  */
 import { DEFAULT_QUEUE } from "../../define/definitions.ts";
-import type { EventDraft, HistoryEvent } from "../../model/event.ts";
+import type { EventDraft, EventMeta, HistoryEvent } from "../../model/event.ts";
 import type { Payload } from "../../model/payload.ts";
-import { NONE } from "../../model/short-list.ts";
+import { appended, NONE } from "../../model/short-list.ts";
 import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
@@ -23,7 +23,7 @@ import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
 
 /** What a commit does about tasks. */
-export type CommitTasks = Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">;
+export type CommitTasks = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">>;
 
 interface Scheduled {
   readonly task: NewTask;
@@ -31,7 +31,10 @@ interface Scheduled {
   readonly reservation: TaskReservation | undefined;
 }
 
-const NONE_RUNNING = new Map<number, number>();
+/** Longer lists are searched in a set. */
+const FEW = 8;
+
+const NONE_RUNNING = new Set<number>();
 const NO_RESULTS = new Map<number, LocalTask>();
 const NONE_RESERVED = new Map<number, TaskReservation>();
 
@@ -41,8 +44,9 @@ export class RunTasks implements LocalRun {
   /** Created by the commit in flight. */
   #scheduling: readonly Scheduled[] = NONE;
   // Most runs have no tasks, and these stay empty: a shared one until something is put in.
-  /** Tasks of this run that are executed in this process, by seq, and since when. */
-  #running: Map<number, number> = NONE_RUNNING;
+  /** Tasks of this run that are executed in this process, by seq, and when the newest of them began. */
+  #running: Set<number> = NONE_RUNNING;
+  #newestStart = 0;
   /** Results that are not durable yet, by seq. */
   #results: Map<number, LocalTask> = NO_RESULTS;
   /** Slots for tasks that the next commit creates, by seq; all up to that one have been considered. */
@@ -61,49 +65,41 @@ export class RunTasks implements LocalRun {
   /** What the events of a commit mean for the tasks of the run. */
   gather(events: readonly HistoryEvent[], transition: Transition, results: readonly number[]): CommitTasks {
     const { machine } = this.#run;
-    const created = new Map<number, Scheduled>();
-    const settled: number[] = [];
-    const settle = (seq: number): void => {
-      const own = created.get(seq);
-      if (own) {
-        own.reservation?.cancel();
-        created.delete(seq);
-      } else settled.push(seq);
-    };
-    for (const { type, op, seq, meta } of events) {
-      const work = machine.task(op);
+    const firstSeq = events[0]?.seq ?? 0;
+    let created: readonly Scheduled[] = NONE;
+    let settled: readonly number[] = NONE;
+    for (const event of events) {
+      const work = machine.task(event.op);
       if (!work) continue;
-      if (type === "task_scheduled" || type === "op_rescheduled")
-        created.set(seq, this.#scheduled(work, seq, op as string));
-      if (type === "op_rescheduled") settle(work.formerSeq);
-      if (type === "task_completed" || type === "op_canceled" || (type === "task_failed" && meta?.withdrawn))
-        settle(work.seq);
+      if (event.type === "task_scheduled" || event.type === "op_rescheduled")
+        created = appended(created, this.#scheduled(work, event.seq, event.op as string));
+      const seq = settledBy(event, work);
+      if (seq === undefined) continue;
+      if (seq < firstSeq) settled = appended(settled, seq);
+      else created = withoutTask(created, seq);
     }
     const ends = transition.type === "end" || transition.type === "continue";
-    if (ends) for (const { reservation } of created.values()) reservation?.cancel();
-    this.#scheduling = ends ? [] : [...created.values()];
-    const tasks = this.#scheduling.map(({ task }) => task);
-    this.#noteLimits(tasks);
-    return {
-      ...(tasks.length === 0 ? {} : { tasks }),
-      ...(settled.length === 0 ? {} : { settled }),
-      ...(ends ? { dropTasks: true } : {}),
-      ...(results.length === 0 ? {} : { results }),
-    };
+    if (ends) for (const { reservation } of created) reservation?.cancel();
+    this.#scheduling = ends ? NONE : created;
+    const tasks = this.#scheduling.length === 0 ? NONE : this.#scheduling.map(({ task }) => task);
+    if (tasks.length > 0) this.#noteLimits(tasks);
+    return { tasks, settled, dropTasks: ends, results };
   }
 
   #scheduled(work: TaskWork, seq: number, op: string): Scheduled {
     const { spec, inputSeq } = work;
-    const external = spec.external ?? false;
+    const { name, queue, requires } = placeOf(spec);
     const reservation = this.#reserved.get(seq);
     this.#reserved.delete(seq);
     const task: NewTask = {
-      ...placeOf(spec),
       seq,
       inputSeq,
       op,
+      name,
+      queue,
+      requires,
       priority: spec.priority ?? this.#run.run.priority,
-      external,
+      external: spec.external ?? false,
       failOnCrash: spec.onCrash === "fail",
       secret: hex(this.#host.random.bytes(16)),
       timeoutMs: spec.timeoutMs ?? null,
@@ -125,21 +121,24 @@ export class RunTasks implements LocalRun {
   }
 
   /** The commit was written: its tasks exist, and local ones start. */
-  written({ settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
+  written({ events, settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
     const scheduling = this.#scheduling;
     this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
-    for (const seq of dropTasks ? [...this.#running.keys(), ...this.#results.keys()] : NONE) this.#settled(seq);
+    for (const seq of dropTasks ? [...this.#running, ...this.#results.keys()] : NONE) this.#settled(seq);
+    const held = tasksHeld.length > FEW ? new Set(tasksHeld) : undefined;
     for (const { task, work, reservation } of scheduling) {
       if (!reservation) continue;
-      if (!tasksHeld.includes(task.seq)) {
+      if (!(held?.has(task.seq) ?? tasksHeld.includes(task.seq))) {
         reservation.cancel();
         continue;
       }
-      if (this.#running === NONE_RUNNING) this.#running = new Map();
-      this.#running.set(task.seq, this.#host.clock.monotonic());
+      if (this.#running === NONE_RUNNING) this.#running = new Set();
+      this.#running.add(task.seq);
+      this.#newestStart = this.#host.clock.monotonic();
       reservation.start(this.#heldTask(task, work), this);
     }
+    this.#closing?.decide(events.at(-1)?.seq ?? 0);
   }
 
   #settled(seq: number): void {
@@ -148,14 +147,14 @@ export class RunTasks implements LocalRun {
     this.#closing?.forget(seq);
     // One without a result was taken back: it must stop.
     if (result) result.settled();
-    else if (this.#running.has(seq)) this.#host.localTasks?.lost({ runId: this.#run.runId, seq });
+    else if (this.#running.has(seq)) this.#host.localTasks?.takenBack({ runId: this.#run.runId, seq });
     this.#running.delete(seq);
   }
 
   /** Nothing of the commit was written. */
   unwritten(): void {
     for (const { reservation } of this.#scheduling) reservation?.cancel();
-    this.#scheduling = [];
+    this.#scheduling = NONE;
   }
 
   /** As a claim would have returned it. */
@@ -209,8 +208,9 @@ export class RunTasks implements LocalRun {
     this.#results.set(seq, local);
     const meta = attemptMeta(attempt, ms);
     const type = "task_completed";
-    const about = { type, op, taskSeq: seq, ...(meta === undefined ? {} : { meta }) } as const;
-    this.#run.push(payload.length === 0 ? about : { ...about, payload });
+    this.#run.push(
+      withMeta(payload.length === 0 ? { type, op, taskSeq: seq } : { type, op, taskSeq: seq, payload }, meta),
+    );
     return true;
   }
 
@@ -230,6 +230,7 @@ export class RunTasks implements LocalRun {
     this.unwritten();
     this.#releaseReserved();
     this.#holdTimer?.cancel();
+    this.#holdTimer = undefined;
     for (const local of this.#results.values()) local.handBack();
     this.#results.clear();
     this.#running.clear();
@@ -265,11 +266,13 @@ export class RunTasks implements LocalRun {
     if (this.#results.size > 0 || this.#closing?.asking || this.#reserved.size > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
-    const oldest = clock.monotonic() - taskHoldMs;
-    const newest = Math.max(...this.#running.values());
-    if (newest <= oldest) return false;
-    this.#holdTimer?.cancel();
-    this.#holdTimer = clock.setTimer(newest - oldest, () => this.#run.poke());
+    const leftMs = this.#newestStart + taskHoldMs - clock.monotonic();
+    if (leftMs <= 0) return false;
+    // One that rings for an earlier task leads here again.
+    this.#holdTimer ??= clock.setTimer(leftMs, () => {
+      this.#holdTimer = undefined;
+      this.#run.poke();
+    });
     return true;
   }
 
@@ -288,7 +291,7 @@ export class RunTasks implements LocalRun {
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
     const closing = ops.filter(({ task }) => task?.closing);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
   }
 
   /** The code's last turns are taken back. */
@@ -301,8 +304,10 @@ export class RunTasks implements LocalRun {
   stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
     if (!this.#run.machine.hasTasks) return;
     this.#withdraw(withdrawn);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
   }
+
+  readonly #inFlight = (seq: number): boolean => this.#scheduling.some(({ task }) => task.seq === seq);
 
   /** The next commit deletes them. */
   #withdraw(ops: readonly DrivenOp[]): void {
@@ -328,8 +333,29 @@ function wasCanceled(recorded: readonly HistoryEvent[], op: string, { seq }: Tas
   return recorded.some((event) => event.type === "op_canceled" && event.op === op && event.seq > seq);
 }
 
+function withMeta(draft: QueuedDraft, meta: EventMeta | undefined): QueuedDraft {
+  return meta === undefined ? draft : { ...draft, meta };
+}
+
+/** Which task goes with this event, if any. */
+function settledBy({ type, meta }: HistoryEvent, { seq, formerSeq }: TaskWork): number | undefined {
+  if (type === "op_rescheduled") return formerSeq;
+  const ends = type === "task_completed" || type === "op_canceled" || (type === "task_failed" && meta?.withdrawn);
+  return ends ? seq : undefined;
+}
+
+/** A task that was scheduled and given up in the same commit is never created. */
+function withoutTask(created: readonly Scheduled[], seq: number): readonly Scheduled[] {
+  for (const { task, reservation } of created) if (task.seq === seq) reservation?.cancel();
+  return created.filter(({ task }) => task.seq !== seq);
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (const byte of bytes) text += HEX[byte];
+  return text;
 }
 
 /** A result is dropped unless its op still waits for it (P6). */

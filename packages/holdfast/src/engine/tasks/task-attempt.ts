@@ -61,7 +61,9 @@ export class TaskAttempt implements TaskInfo {
   readonly startedAt: number;
   readonly #host: TaskAttemptHost;
   readonly #owner: TaskAttemptOwner;
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
+  #abortReason: unknown;
+  #aborted = false;
   #timer: Timer | undefined;
   #silence: Timer | undefined;
   #over = false;
@@ -81,12 +83,17 @@ export class TaskAttempt implements TaskInfo {
     return this.task.runId;
   }
 
+  /** Created on demand: most tasks never use it. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#abortReason);
+    }
     return this.#controller.signal;
   }
 
   get abortSignal(): AbortSignal {
-    return this.#controller.signal;
+    return this.signal;
   }
 
   get idempotencyKey(): string {
@@ -130,7 +137,12 @@ export class TaskAttempt implements TaskInfo {
   }
 
   /** May be taken off the object. */
-  readonly heartbeat = async (details?: unknown): Promise<void> => {
+  get heartbeat(): (details?: unknown) => Promise<void> {
+    return (details) => this.#encodeAndBeat(details);
+  }
+
+  async #encodeAndBeat(details: unknown): Promise<void> {
+    if (this.#over) return;
     let payload: Payload | null = null;
     try {
       payload = details === undefined ? null : this.#host.codec.encode(details, `details of task "${this.task.op}"`);
@@ -138,7 +150,7 @@ export class TaskAttempt implements TaskInfo {
       this.log.warn({ error: String(error) }, "the details of a heartbeat cannot be stored; they are left out");
     }
     await this.beat(payload);
-  };
+  }
 
   /** A heartbeat whose details are encoded. */
   async beat(details: Payload | null): Promise<void> {
@@ -147,10 +159,15 @@ export class TaskAttempt implements TaskInfo {
     await this.#owner.heard(this, details);
   }
 
-  readonly completeLater = (): never => LATER as never;
+  completeLater(): never {
+    return LATER as never;
+  }
 
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
   }
 
   /** Reports the end, unless one was reported before. */

@@ -42,6 +42,8 @@ export class TaskClaimer {
   #running = false;
   #flight: { readonly since: number } | undefined;
   #wanted = false;
+  /** Something may be due that was not asked for, because no slot was free. */
+  #starved = false;
   #asking = 0;
   #contended = 0;
   /** Whether the last answer left due tasks in the store. */
@@ -62,9 +64,14 @@ export class TaskClaimer {
     return this.#asking;
   }
 
+  /** How many slots new tasks must leave free: for the claim in flight, or so that the next one can be made at all. */
+  get keepsFree(): number {
+    return this.#asking + (this.#starved ? 1 : 0);
+  }
+
   /** Whether others wait that a new task must not overtake. */
   get hasBacklog(): boolean {
-    return this.#backlog || this.#wanted;
+    return this.#backlog;
   }
 
   start(): void {
@@ -75,6 +82,7 @@ export class TaskClaimer {
   stop(): void {
     this.#running = false;
     this.#wanted = false;
+    this.#starved = false;
     this.#timer.cancel();
   }
 
@@ -89,7 +97,10 @@ export class TaskClaimer {
     this.#wanted = true;
     const { clock, fallbackMs } = this.#params;
     if (!this.#running || this.#flight) return;
-    if (!this.#hasRoom()) return this.#timer.ringIn(fallbackMs);
+    if (!this.#hasRoom()) {
+      this.#starved = true;
+      return this.#timer.ringIn(fallbackMs);
+    }
     const flight = { since: clock.monotonic() };
     this.#flight = flight;
     clock.immediate(() => void this.#claim(flight));
@@ -111,17 +122,24 @@ export class TaskClaimer {
     return this.#params.freeSlots() > 0 || this.#params.mayTakeSuspect();
   }
 
+  /** Without a backlog, half of the free slots: runs of this process can schedule tasks meanwhile. */
+  #limit(): number {
+    const free = this.#params.freeSlots();
+    return this.#backlog ? free : Math.ceil(free / 2);
+  }
+
   async #claim(flight: object): Promise<void> {
     if (this.#flight !== flight) return;
     const { clock, random, store, storeTime, log, telemetry } = this.#params;
     const base = this.#params.base();
     const outdated = (): boolean => this.#flight !== flight || this.#params.base().workerId !== base.workerId;
     const solo = this.#params.mayTakeSuspect();
-    const limit = solo ? 1 : this.#params.freeSlots();
+    const limit = solo ? 1 : this.#limit();
     if (limit > 0 && this.#running && base.workerId !== "") {
       const claimId = uuidV7(clock.now(), random.bytes(16));
       let sentAt = clock.monotonic();
       this.#wanted = false;
+      this.#starved = false;
       this.#asking = limit;
       this.#notedAt = Number.POSITIVE_INFINITY;
       try {
@@ -155,7 +173,7 @@ export class TaskClaimer {
     for (const task of result.tasks) this.#params.onClaimed(task);
     if (result.suspectDue) this.#params.onSuspectDue();
     if (this.#params.mayTakeSuspect()) this.#wanted = true;
-    this.#backlog = result.moreDue || result.tasks.length >= limit;
+    this.#backlog = result.moreDue;
     if (!this.#running) return;
     this.#timer.cancel();
     // The store did not know of these yet when it answered.

@@ -5,11 +5,11 @@
  * Invariants
  *  T3. An attempt starts only when its task is durable, and while the lease of the worker is active.
  *  T4. A result is kept until the run's commit with it is written, or until the store has answered a report.
- *  T5. A slot is taken from the claim or the reservation until the task is gone from the store, or from this worker.
+ *  T5. A slot is taken from the claim or the reservation until the task is gone from the store, or from this worker, or until
+ *      a run of this process has its result: what waits for that run's commit executes nothing.
  */
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
-import { type JudgeHost, judgeFailure, PROCESS_DIED } from "../../calls/task-judgment.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
@@ -17,24 +17,17 @@ import { fitsTask } from "../../model/decisions/task.ts";
 import { uuidV7 } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { NewTask, Task, TaskKey } from "../../model/task.ts";
-import { withFailure } from "../../model/task-failure.ts";
 import type { FinishTask, TaskResult } from "../../ports/store.ts";
 import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { TaskPool } from "../pool/task-pool.ts";
+import { AttemptResults } from "./attempt-results.ts";
 import { Beats } from "./beats.ts";
 import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
-import type { LocalRun, LocalTask, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import {
-  type DeathInPool,
-  type FailedEnd,
-  LATER,
-  leftWorker,
-  TaskAttempt,
-  type TaskAttemptOwner,
-  type TaskEnd,
-} from "./task-attempt.ts";
+import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
+import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
+import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
 export interface TaskRunnerParams {
@@ -48,44 +41,45 @@ export interface TaskRunnerParams {
   readonly concurrency: number;
   /** The processes that call the functions; undefined: this one does. */
   readonly pool: TaskPool | undefined;
-  /** What deaths in the pool mean. */
+  /** What the deaths of those processes mean. */
   readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
-  /** The store has been told of a death. */
-  readonly onDied: () => void;
   readonly storeTime: StoreTime;
   readonly lease: Lease;
   readonly claimer: () => TaskClaimer;
   /** The worker takes nothing new, or keeps itself empty. */
   readonly closed: () => boolean;
+  /** A limit of a task passes at this store time, and no worker watches over it. */
+  readonly noteLimit: (storeAt: number) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
 }
 
-interface Held {
-  readonly task: Task;
-  readonly attempt: TaskAttempt;
-  /** The run that waits for it here. */
-  readonly run: LocalRun | undefined;
-  canceled: boolean;
-}
-
-export class TaskRunner implements LocalTasks, TaskAttemptOwner {
+export class TaskRunner implements LocalTasks, HeldTaskOwner {
+  /** Of the tasks that it executes. */
+  readonly names: readonly string[];
   readonly #params: TaskRunnerParams;
   readonly #byName: ReadonlyMap<string, AnyTask>;
-  readonly #held = new Map<string, Held>();
+  readonly #fit: Parameters<typeof fitsTask>[1];
+  readonly #held = new Map<string, HeldTask>();
+  readonly #attemptHost: TaskAttemptHost;
   readonly #finisher: Finisher;
   readonly #beats: Beats;
-  readonly #judge: JudgeHost;
+  readonly #results: AttemptResults;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
   #reserved = 0;
+  /** How many of the held tasks need no slot. */
+  #taken = 0;
   #stopped = true;
   #emptyWaiters: (() => void)[] = [];
 
   constructor(params: TaskRunnerParams) {
-    const { clock, random, store, redact } = params.ports;
+    const { clock, random, store, redact, codec, log } = params.ports;
     this.#params = params;
+    this.#attemptHost = { clock, codec, log };
     this.#byName = new Map(params.tasks.map((task) => [task.name, task]));
+    this.names = [...this.#byName.keys()];
+    this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
     this.#claimId = uuidV7(clock.now(), random.bytes(16));
     const stopped = (): boolean => this.#stopped;
     this.#finisher = new Finisher({ clock, random, store, stopped });
@@ -94,21 +88,21 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       random,
       store,
       stopped,
-      workerId: () => params.lease.workerId,
       onHeard: (attempt, { outcome, canceled }) => {
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
     });
-    this.#judge = {
-      record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
-      now: () => params.storeTime.now(),
-      random: () => random.next(),
-    };
-  }
-
-  get names(): readonly string[] {
-    return [...this.#byName.keys()];
+    this.#results = new AttemptResults({
+      codec,
+      deaths: params.deaths,
+      judge: {
+        record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+        now: () => params.storeTime.now(),
+        random: () => random.next(),
+      },
+      definition: (name) => this.#byName.get(name) as AnyTask,
+    });
   }
 
   get count(): number {
@@ -122,7 +116,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   get free(): number {
     const { closed, concurrency, pool } = this.#params;
     if (closed()) return 0;
-    const slots = concurrency - this.#held.size;
+    const slots = concurrency - this.#held.size + this.#taken;
     return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
   }
 
@@ -131,7 +125,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   has(key: TaskKey): boolean {
-    return this.#held.has(keyOf(key));
+    return this.#held.has(taskKey(key));
   }
 
   all(): readonly Task[] {
@@ -149,7 +143,7 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   /** Starts the attempt of a task that the store says we hold. */
   hold(task: Task, run?: LocalRun): void {
-    const key = keyOf(task);
+    const key = taskKey(task);
     const known = this.#held.get(key);
     if (known && known.task.epoch >= task.epoch) return;
     if (known) this.#drop(known);
@@ -158,63 +152,52 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
       run?.released(task);
       return this.#giveBack(task);
     }
-    const { clock, codec, log } = this.#params.ports;
-    const attempt = new TaskAttempt(task, { clock, codec, log }, this);
-    const held: Held = { task, attempt, run, canceled: task.canceled };
+    const held = new HeldTask(task, run, this.#attemptHost, this);
     this.#held.set(key, held);
     this.#begin(held);
   }
 
-  #giveBack({ namespace, runId, seq, epoch }: Task): void {
-    const by = { type: "holder", workerId: this.#params.lease.workerId } as const;
+  #giveBack({ namespace, runId, seq, epoch, heldBy }: Task): void {
+    const by = { type: "holder", workerId: heldBy as string } as const;
     void this.#finisher.finish({ namespace, runId, seq, epoch, by, result: { type: "release" } }).catch(() => "lost");
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */
-  #begin({ attempt, task }: Held): void {
+  #begin(held: HeldTask): void {
+    const { attempt, task } = held;
     const { pool, ports } = this.#params;
     const { tasks } = ports;
-    const fn = (this.#byName.get(task.name) as AnyTask).fn as TaskFunction<never, unknown>;
-    if (pool) {
-      attempt.begin();
-      pool.run(attempt);
-    } else attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
+    const fn = this.#definition(held).fn as TaskFunction<never, unknown>;
+    if (pool) pool.run(attempt);
+    else attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
     if (task.canceled) attempt.abort(canceledError(task));
   }
 
   /** A slot for a task that is about to be created by a run of this process; undefined if it cannot start here now. */
   reserve(wanted: Pick<NewTask, "name" | "queue" | "requires">): TaskReservation | undefined {
-    const { lease, queues, labels, claimer } = this.#params;
+    const { lease, claimer } = this.#params;
     const { workerId } = lease;
     if (workerId === "" || this.#stopped || !lease.active()) return undefined;
     // A new task must not overtake those that wait.
-    if (claimer().hasBacklog || this.free <= claimer().asking) return undefined;
-    if (!fitsTask(wanted, { names: this.names, queues, labels })) return undefined;
+    if (claimer().hasBacklog || this.free <= claimer().keepsFree) return undefined;
+    if (!fitsTask(wanted, this.#fit)) return undefined;
     this.#reserved += 1;
-    let open = true;
-    const close = (): void => {
-      if (open) this.#reserved -= 1;
-      open = false;
-    };
-    return {
-      workerId,
-      claimId: this.#claimId,
-      start: (task, run) => {
-        close();
-        // It has registered under another id since: the store has returned the task.
-        if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
-        else run.released(task);
-      },
-      cancel: () => {
-        close();
-        claimer().slotFreed();
-      },
-    };
+    return new Reservation(workerId, this.#claimId, (task, run) => this.#startReserved(workerId, task, run));
+  }
+
+  /** The slot is free; without a task, it was not needed. */
+  #startReserved(workerId: string, task: Task | undefined, run: LocalRun | undefined): void {
+    const { lease, claimer } = this.#params;
+    this.#reserved -= 1;
+    if (!task) claimer().slotFreed();
+    // It has registered under another id since: the store has returned the task.
+    else if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
+    else run?.released(task);
   }
 
   /** The run no longer wants the result: the function should stop, and what it says is reported. */
   cancel(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (!held || held.canceled) return;
     held.canceled = true;
     held.attempt.abort(canceledError(held.task));
@@ -222,20 +205,26 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
 
   /** Something has happened to a held task: a beat tells what. */
   ask(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (held && !held.attempt.over) void this.#beats.ask(held.attempt);
   }
 
   /** The store does not list that hold, which was here before it was asked. A report in flight may explain it. */
   lostIf(task: Task): void {
-    const held = this.#held.get(keyOf(task));
+    const held = this.#held.get(taskKey(task));
     if (held?.task.epoch === task.epoch && !held.attempt.over) this.#drop(held);
   }
 
   /** The store says that this worker no longer holds the task. */
   lost(key: TaskKey): void {
-    const held = this.#held.get(keyOf(key));
+    const held = this.#held.get(taskKey(key));
     if (held) this.#drop(held);
+  }
+
+  /** A run of this process has taken the task back. */
+  takenBack(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (held) this.#drop(held, canceledError(held.task));
   }
 
   /** Every held task has been returned to the store. */
@@ -249,15 +238,17 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     this.dropAll();
   }
 
-  #drop(held: Held): void {
-    held.attempt.discard(leftWorker(this.#params.workerName));
+  #drop(held: HeldTask, reason = leftWorker(this.#params.workerName)): void {
+    held.attempt.discard(reason);
     this.#leave(held);
     held.run?.released(held.task);
   }
 
-  #leave({ task, attempt }: Held): void {
-    if (this.#held.get(keyOf(task))?.attempt !== attempt) return;
-    this.#held.delete(keyOf(task));
+  #leave(held: HeldTask): void {
+    const { task, attempt } = held;
+    if (this.#held.get(held.key) !== held) return;
+    this.#held.delete(held.key);
+    this.#takeSlot(held);
     this.#beats.forget(attempt);
     if (this.#held.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
     this.#params.onLeft(task);
@@ -270,31 +261,44 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
   }
 
   ended(attempt: TaskAttempt, end: TaskEnd): void {
-    const held = this.#held.get(keyOf(attempt.task));
-    if (held?.attempt === attempt) void this.#report(held, end);
+    const held = this.#held.get(taskKey(attempt.task));
+    if (held?.attempt !== attempt) return;
+    const { pool } = this.#params;
+    // A process that still executes it would do so beside the next attempt.
+    if (pool) pool.whenOver(attempt, () => this.#receive(held, end));
+    else this.#receive(held, end);
   }
 
-  async #report(held: Held, end: TaskEnd): Promise<void> {
-    const { task, attempt, run } = held;
-    // A process that still executes it would do so beside the next attempt.
-    if (this.#params.pool) await this.#params.pool.untilOver(attempt);
-    let result: TaskResult;
+  #receive(held: HeldTask, end: TaskEnd): void {
+    if (this.#held.get(held.key) !== held) return;
+    const unchecked = "value" in end && !end.checked && this.#definition(held).outputSchema;
+    if (unchecked) void this.#checkAndReport(held, end.value);
+    else this.#report(held, end);
+  }
+
+  async #checkAndReport(held: HeldTask, value: unknown): Promise<void> {
+    let end: TaskEnd;
     try {
-      result = await this.#resultOf(held, end);
+      end = { ok: true, value: await checkedOutput(this.#definition(held), value) };
     } catch (error) {
-      // The work is done and would be done again: only new code can help, so it is not retried.
-      result = this.#failed(held, { ok: false, error }, true);
+      end = { ok: false, error };
+      held.result = this.#results.failed(held, end, true);
     }
-    if (this.#held.get(keyOf(task)) !== held) return;
+    if (this.#held.get(held.key) === held) this.#report(held, end);
+  }
+
+  #report(held: HeldTask, end: TaskEnd): void {
+    const { task, attempt, run } = held;
+    const result = held.result ?? this.#results.resultOf(held, end);
+    held.result = result;
     this.#count(attempt, result);
-    const local: LocalTask = {
-      task,
-      settled: () => this.#leave(held),
-      handBack: () => void this.#finish(held, result),
-    };
-    if (result.type === "completed" && run?.take(local, result.payload, attempt.ms)) return;
+    if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
-    if (result.type !== "completed") await this.#beats.flush(attempt);
+    void this.#send(held, result);
+  }
+
+  async #send(held: HeldTask, result: TaskResult): Promise<void> {
+    if (result.type !== "completed") await this.#beats.flush(held.attempt);
     await this.#finish(held, result);
   }
 
@@ -306,67 +310,72 @@ export class TaskRunner implements LocalTasks, TaskAttemptOwner {
     telemetry.duration("task_attempt", ms, { task: task.name, outcome });
   }
 
-  async #resultOf(held: Held, end: TaskEnd): Promise<TaskResult> {
+  #definition({ task }: HeldTask): AnyTask {
+    return this.#byName.get(task.name) as AnyTask;
+  }
+
+  settled(held: HeldTask): void {
+    this.#leave(held);
+  }
+
+  handedBack(held: HeldTask): void {
+    this.#takeSlot(held);
+    if (held.result) void this.#finish(held, held.result);
+  }
+
+  #freeSlot(held: HeldTask): void {
+    // Unless it has been handed back already.
+    if (this.#held.get(held.key) !== held) return;
+    held.taken = true;
+    this.#taken += 1;
+    this.#params.claimer().slotFreed();
+  }
+
+  #takeSlot(held: HeldTask): void {
+    if (held.taken) this.#taken -= 1;
+    held.taken = false;
+  }
+
+  async #finish(held: HeldTask, result: TaskResult): Promise<void> {
     const { task } = held;
-    if ("died" in end) return this.#died(task, end.died);
-    if (!end.ok) return this.#failed(held, end);
-    if ("payload" in end) return { type: "completed", payload: end.payload };
-    const definition = this.#byName.get(task.name) as AnyTask;
-    return this.#completed(task, end.checked ? end.value : await checkedOutput(definition, end.value));
-  }
-
-  /** Whoever was killed because of another task is only returned, unless it must not begin twice. */
-  #died(task: Task, { alone, innocent, message }: DeathInPool): TaskResult {
-    if (innocent && !task.failOnCrash) return { type: "release" };
-    const failure = { attempt: task.attempt, at: this.#judge.now(), name: PROCESS_DIED, message };
-    const { suspectAfter, parkAfter } = this.#params.deaths;
-    return { type: "died", alone, suspectAfter, parkAfter, failures: withFailure(task.failures, failure) };
-  }
-
-  #completed(task: Task, value: unknown): TaskResult {
-    if (value === LATER) return { type: "external" };
-    return { type: "completed", payload: this.#params.ports.codec.encode(value, `result of task "${task.op}"`) };
-  }
-
-  #failed({ task, attempt, canceled }: Held, end: FailedEnd, final = false): TaskResult {
-    const { error, unknown = false, verdict } = end;
-    const { retryIf: rule } = this.#byName.get(task.name) as AnyTask;
-    // A function has been asked where the error was thrown.
-    const retryIf = verdict && typeof rule === "function" ? verdict.retryIf : rule;
-    const facts = { error, unknown, ms: attempt.ms, retryIf, retryAfterMs: verdict?.retryAfterMs };
-    const isFinal = final || canceled || verdict?.final === true;
-    return judgeFailure({ ...task, canceled }, { ...facts, final: isFinal }, this.#judge);
-  }
-
-  async #finish(held: Held, result: TaskResult): Promise<void> {
-    const { task, attempt } = held;
     const { namespace, runId, seq, epoch } = task;
     const { log } = this.#params.ports;
-    const { workerId } = this.#params.lease;
-    const finish: FinishTask = { namespace, runId, seq, epoch, by: { type: "holder", workerId }, result };
+    // Not the worker's current id: a worker that was declared dead registers under a new one.
+    const by = { type: "holder", workerId: task.heldBy as string } as const;
+    const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
+    this.#noteLimits(task, result);
     try {
       await this.#finisher.finish(finish);
-      // The store may have decided that this death fails it; the sweeper judges that.
-      if (result.type === "died") this.#params.onDied();
+      // The store may have decided that this death fails the task: it has expired by now.
+      if (result.type === "died") this.#params.noteLimit(this.#params.storeTime.now());
     } catch (error) {
       if (!this.#stopped) {
         log.error({ runId, op: task.op, error: describeValue(error) }, "the store refuses the result of a task");
         await this.#refused(held, finish, error);
       }
     }
-    if (this.#held.get(keyOf(task))?.attempt === attempt) this.#leave(held);
+    this.#leave(held);
+  }
+
+  /** Limits that this worker no longer watches over. */
+  #noteLimits({ spec }: Task, result: TaskResult): void {
+    const { storeTime, noteLimit } = this.#params;
+    const now = storeTime.now();
+    const later = (ms: number | undefined): void => {
+      if (ms !== undefined) noteLimit(now + ms);
+    };
+    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
+    if (result.type !== "external") return;
+    later(spec?.timeoutMs);
+    later(spec?.heartbeatMs);
   }
 
   /** The store refuses what the task has returned: the run learns that instead. */
-  async #refused(held: Held, finish: FinishTask, error: unknown): Promise<void> {
+  async #refused(held: HeldTask, finish: FinishTask, error: unknown): Promise<void> {
     if (finish.result.type === "failed") return;
-    const result = this.#failed(held, { ok: false, error }, true);
+    const result = this.#results.failed(held, { ok: false, error }, true);
     await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
-}
-
-function keyOf({ runId, seq }: TaskKey): string {
-  return `${runId}/${seq}`;
 }
 
 function canceledError({ op }: Task): HoldfastError {

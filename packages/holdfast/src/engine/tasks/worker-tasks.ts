@@ -56,11 +56,11 @@ export class WorkerTasks {
       concurrency: options.taskConcurrency,
       pool: this.#pool,
       deaths: options.tuning,
-      onDied: () => this.#sweeper.note(storeTime.now()),
       storeTime,
       lease,
       claimer: () => this.#claimer,
       closed: () => solo.exclusive || params.draining(),
+      noteLimit: (storeAt) => this.noteLimit(storeAt),
       onLeft: (task) => this.#left(task),
     });
     this.#claimer = new TaskClaimer({
@@ -145,9 +145,9 @@ export class WorkerTasks {
     return this.names.length === 0 || this.#params.draining() ? undefined : this.#runner.reserve(...wanted);
   }
 
-  /** The store has no such task any more. */
-  lost(task: TaskKey): void {
-    this.#runner.lost(task);
+  /** A run of this process has taken the task back. */
+  takenBack(task: TaskKey): void {
+    this.#runner.takenBack(task);
   }
 
   start(): void {

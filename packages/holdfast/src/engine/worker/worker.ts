@@ -53,8 +53,8 @@ export class Worker {
       onDead: () => void this.#onDead(),
       localTasks: {
         reserve: (task) => this.#reserveTask(task),
-        lost: (task) => {
-          for (const worker of this.#siblings()) worker.loseTask(task);
+        takenBack: (task) => {
+          for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
     });
@@ -149,8 +149,10 @@ export class Worker {
     const claiming = this.#parts.claimer.start();
     this.#parts.tasks.start();
     await claiming;
-    const { names } = this.#parts.tasks;
-    const offers = { workflows: this.#parts.offers(), ...(names.length > 0 ? { tasks: names } : {}) };
+    const tasks = this.#parts.tasks.names;
+    const workflows = this.#parts.offers();
+    // One that only executes tasks says nothing about workflows, and the other way round.
+    const offers = tasks.length === 0 ? { workflows } : workflows.length === 0 ? { tasks } : { workflows, tasks };
     this.#tell("worker started", { queues: options.queues, ...offers, store: ports.place });
   }
 
@@ -164,7 +166,9 @@ export class Worker {
 
   async #drain(waitMs: number): Promise<void> {
     this.#state = "draining";
-    this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", { runs: this.#parts.held.count });
+    const { names, count } = this.#parts.tasks;
+    const inProgress = { runs: this.#parts.held.count, ...(names.length > 0 ? { tasks: count } : {}) };
+    this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", inProgress);
     this.#parts.claimer.stop();
     this.#parts.sweeper.stop();
     this.#parts.tasks.close();
@@ -269,8 +273,8 @@ export class Worker {
   }
 
   /** @internal A run of this process has taken the task back. */
-  loseTask(task: Parameters<LocalTasks["lost"]>[0]): void {
-    this.#parts.tasks.lost(task);
+  takeTaskBack(task: Parameters<LocalTasks["takenBack"]>[0]): void {
+    this.#parts.tasks.takenBack(task);
   }
 
   #siblings(): readonly Worker[] {

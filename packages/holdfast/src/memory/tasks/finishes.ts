@@ -1,5 +1,5 @@
 import { wakes, wakeTime } from "../../model/decisions/delivery.ts";
-import { afterTaskProcess, judgeFinish } from "../../model/decisions/task.ts";
+import { afterTaskHolder, afterTaskProcess, judgeFinish } from "../../model/decisions/task.ts";
 import { taskMessageId } from "../../model/ids.ts";
 import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -56,8 +56,19 @@ export function returnTask(state: MemoryState, task: TaskRecord, availableAt: nu
   else makeDue(state, task, availableAt, now);
 }
 
-/** The same after a death: due again, or expired at once if the death fails it. */
-export function returnDead(
+/** The task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  state: MemoryState,
+  task: TaskRecord,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+  now: number,
+): void {
+  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);
+}
+
+/** The same with what follows from it. */
+function returnDead(
   state: MemoryState,
   task: TaskRecord,
   { crashed, ...marks }: ReturnType<typeof afterTaskProcess>,

@@ -27,10 +27,11 @@ export const TASK: OpModule = {
 
   asked(op, name, { undo }, host) {
     const work = op.task as TaskWork;
-    const draft: EventDraft = { type: "task_scheduled", op: op.id };
+    const type = "task_scheduled";
+    const draft: EventDraft = { type, op: op.id };
     try {
-      const { spec } = work;
-      const event = host.command(draft, true, () => ({ ...draft, payload: work.input(), meta: { task: spec } }));
+      const meta = { task: work.spec };
+      const event = host.command(draft, true, () => ({ type, op: op.id, payload: work.input(), meta }));
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);
     } catch (error) {
@@ -48,6 +49,7 @@ export const TASK: OpModule = {
     if (type === "task_completed") {
       const result = payload === undefined ? undefined : host.codec.decode(payload);
       host.learned(op, "completed", result);
+      op.task?.done();
       op.resolve(result);
       return;
     }
