@@ -93,7 +93,7 @@ export class SimProcess {
   #environment({ role, pid, isGone }: ProcessParams): Environment {
     const workerIds = new Set<string>();
     const programDigest = (): undefined => undefined;
-    return { host: "sim", pid, workerIds, workerName: () => role, isGone, programDigest };
+    return { host: "sim", pid, inPool: false, workerIds, workerName: () => role, isGone, programDigest };
   }
 
   get dead(): boolean {

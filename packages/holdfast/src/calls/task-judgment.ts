@@ -32,6 +32,8 @@ export interface FailedAttemptFacts {
   readonly unbegun?: boolean;
   /** The rule of the definition, if this process has it and the run has not named another. */
   readonly retryIf?: RetryIf | undefined;
+  /** What the other side asked for, if the error no longer tells. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeHost): TaskResult {
@@ -39,7 +41,7 @@ export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeH
   const { attempt } = task;
   const spec: TaskSpec = task.spec ?? { name: task.name };
   const at = host.now();
-  const { kind, retryAfterMs } = classifyError(error, { nowMs: at });
+  const { kind, retryAfterMs = facts.retryAfterMs } = classifyError(error, { nowMs: at });
   const record: ErrorRecord = {
     ...host.record(error, { kind, attempts: attempt - Number(unbegun), op: task.op }),
     task: task.name,
@@ -72,7 +74,10 @@ export function judgeExpiry(task: Task, host: JudgeHost): TaskResult {
 
 const FINAL: ReadonlySet<TaskExpiry> = new Set(["start_timeout", "total_timeout", "cancel", "crash"]);
 
-export function expiryError({ op, attempt, queue, spec }: Task, expires: TaskExpiry): HoldfastError {
+/** The name of the failure that the death of a process leaves with its task. */
+export const PROCESS_DIED = "ProcessDied";
+
+export function expiryError({ op, attempt, queue, spec, failures }: Task, expires: TaskExpiry): HoldfastError {
   const about = `task "${op}"`;
   const limit = (ms: number | undefined): string => formatDuration(ms ?? 0);
   switch (expires) {
@@ -98,11 +103,14 @@ export function expiryError({ op, attempt, queue, spec }: Task, expires: TaskExp
       );
     case "cancel":
       return new HoldfastError("task_canceled", `${cap(about)} was canceled, and did not say in time how far it came.`);
-    case "crash":
+    case "crash": {
+      const last = failures.at(-1);
+      const how = last?.name === PROCESS_DIED ? `: ${last.message}` : "";
       return new HoldfastError(
         "task_crashed",
-        `The worker died during attempt ${attempt} of ${about}; whether it took effect is unknown.`,
+        `The ${how === "" ? "worker" : "process"} died during attempt ${attempt} of ${about}; whether it took effect is unknown${how}.`,
       );
+    }
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import {
   afterTaskHolder,
+  type afterTaskProcess,
   type Expiry,
   expiryWhenDue,
   expiryWhenHeld,
@@ -259,18 +260,23 @@ export function takeTaskBack(
   died: boolean,
   limits: { readonly suspectAfter: number; readonly parkAfter: number },
 ): void {
-  const { deaths, aloneDeaths } = task;
-  const marks = { deaths, aloneDeaths, alone: task.alone === 1, suspect: task.suspect === 1 };
-  const after = afterTaskHolder(marks, died, task.failOnCrash === 1, limits);
+  returnDead(call, task, afterTaskHolder(marksOf(task), died, task.failOnCrash === 1, limits));
+  saveTask(call, task);
+}
+
+/** The same with what follows from it. */
+export function returnDead(call: Call, task: TaskState, after: ReturnType<typeof afterTaskProcess>): void {
   returnTask(call, task, call.now);
   task.deaths = after.deaths;
   task.aloneDeaths = after.aloneDeaths;
   task.suspect = Number(after.suspect);
-  if (after.crashed) {
-    task.availableAt = null;
-    setExpiry(task, { expiresAt: call.now, expires: "crash" });
-  }
-  saveTask(call, task);
+  if (!after.crashed) return;
+  task.availableAt = null;
+  setExpiry(task, { expiresAt: call.now, expires: "crash" });
+}
+
+export function marksOf({ deaths, aloneDeaths, alone, suspect }: TaskState): Parameters<typeof afterTaskProcess>[0] {
+  return { deaths, aloneDeaths, alone: alone === 1, suspect: suspect === 1 };
 }
 
 /** The limits of an attempt begin to run. */

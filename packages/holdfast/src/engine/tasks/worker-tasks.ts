@@ -10,6 +10,8 @@ import { writeFailedTask } from "../../report/failure-lines.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { SoloRule } from "../claim/solo-rule.ts";
 import type { Lease } from "../lease/lease.ts";
+import type { TaskPoolStatus } from "../pool/pool-stats.ts";
+import { TaskPool } from "../pool/task-pool.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { LocalTasks, TaskReservation } from "./local-tasks.ts";
 import { TaskClaimer } from "./task-claimer.ts";
@@ -35,6 +37,7 @@ export interface WorkerTasksParams {
 
 export class WorkerTasks {
   readonly #params: WorkerTasksParams;
+  readonly #pool: TaskPool | undefined;
   readonly #claimer: TaskClaimer;
   readonly #runner: TaskRunner;
   readonly #sweeper: TaskSweeper;
@@ -45,6 +48,7 @@ export class WorkerTasks {
     const { clock, random, store, log, redact } = ports;
     this.#params = params;
     const labels = offeredLabels(options.labels);
+    this.#pool = this.#makePool();
     this.#runner = new TaskRunner({
       ports,
       namespace,
@@ -53,6 +57,8 @@ export class WorkerTasks {
       queues: options.queues,
       labels,
       concurrency: options.taskConcurrency,
+      pool: this.#pool,
+      deaths: options.tuning,
       storeTime,
       lease,
       claimer: () => this.#claimer,
@@ -101,6 +107,33 @@ export class WorkerTasks {
     this.#reconciler = new TaskReconciler({ clock, store, log, namespace, lease, runner: this.#runner, askingSince });
   }
 
+  #makePool(): TaskPool | undefined {
+    const { ports, options } = this.#params;
+    if (!options.pool || !ports.processes) return undefined;
+    return new TaskPool({
+      ports,
+      processes: ports.processes,
+      workerName: options.name,
+      options: options.pool,
+      tasks: options.tasks.map(({ name }) => name),
+      onFree: () => this.#claimer.slotFreed(),
+    });
+  }
+
+  /** The state of its task pool, if it has one. */
+  get pool(): TaskPoolStatus | undefined {
+    return this.#pool?.status();
+  }
+
+  /** Rejects if the processes of the pool cannot be started. */
+  async openPool(): Promise<void> {
+    await this.#pool?.start();
+  }
+
+  async closePool(): Promise<void> {
+    await this.#pool?.stop();
+  }
+
   /** The names of the tasks that it executes. */
   get names(): readonly string[] {
     return this.#runner.names;
@@ -147,6 +180,7 @@ export class WorkerTasks {
     await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
     this.#runner.stop();
     this.#claimer.abandon();
+    await this.closePool();
   }
 
   /** The store has returned all that this worker held. */

@@ -5,6 +5,7 @@
 
 import { type LimitedWait, limitedWait } from "../../calls/limited-wait.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
@@ -13,6 +14,7 @@ import { drainOnSignals } from "../../system/shutdown-signals.ts";
 
 import { stopWorker } from "../lease/sign-on.ts";
 
+import type { TaskPoolStatus } from "../pool/pool-stats.ts";
 import type { LocalTasks, TaskReservation } from "../tasks/local-tasks.ts";
 
 import { announceVersions } from "./announce-versions.ts";
@@ -61,6 +63,11 @@ export class Worker {
   /** Tasks that this worker holds right now. */
   get activeTasks(): number {
     return this.#parts.tasks.count;
+  }
+
+  /** The state of its task pool: throughput, latency, restarts, processes. Undefined if it has none. */
+  get pool(): TaskPoolStatus | undefined {
+    return this.#parts.tasks.pool;
   }
 
   /** Runs that this worker holds right now. */
@@ -119,10 +126,13 @@ export class Worker {
     this.#state = "starting";
     this.#starts += 1;
     try {
+      if (ports.environment?.inPool) throw workerInPool(this.name);
+      await this.#parts.tasks.openPool();
       await announceVersions({ ...ports, life }, namespace, this.#parts.registry.all, options.onChangedCode);
       await this.#register(false);
     } catch (error) {
       const unwanted = this.#isDraining();
+      await this.#parts.tasks.closePool();
       this.#state = "stopped";
       if (unwanted) return;
       throw error;
@@ -306,4 +316,11 @@ export class Worker {
     void this.#parts.reconciler.compare(result.heldCount);
     this.#parts.tasks.onHeartbeat(result);
   }
+}
+
+function workerInPool(name: string): HoldfastError {
+  return new HoldfastError(
+    "task_pool_failed",
+    `Worker "${name}" was started in a process of a task pool. The module of the pool must only define tasks: start workers elsewhere.`,
+  );
 }

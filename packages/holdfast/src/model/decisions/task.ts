@@ -117,6 +117,28 @@ export function afterTaskHolder(
   return { deaths, aloneDeaths, suspect, crashed: failOnCrash || (died && aloneDeaths >= limits.parkAfter) };
 }
 
+/** The death of a process that a worker has for its tasks. */
+export interface ProcessDeath {
+  /** The process executed no other task. */
+  readonly alone: boolean;
+  readonly suspectAfter: number;
+  readonly parkAfter: number;
+}
+
+/**
+ * What the death of its process does to a task whose worker lives on. A task that was alone in its process has harmed nobody
+ * else: that makes no suspect of it.
+ */
+export function afterTaskProcess(
+  task: Parameters<typeof afterTaskHolder>[0],
+  death: ProcessDeath,
+  failOnCrash: boolean,
+): ReturnType<typeof afterTaskHolder> {
+  const alone = task.alone || death.alone;
+  const { suspect, ...after } = afterTaskHolder({ ...task, alone }, true, failOnCrash, death);
+  return { ...after, suspect: task.suspect || (suspect && !death.alone) };
+}
+
 function earliest(times: readonly (readonly [at: number | null, expires: TaskExpiry])[]): Expiry {
   let first: Expiry = { expiresAt: null, expires: null };
   for (const [at, expires] of times) {
