@@ -92,7 +92,7 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("length of a name (workflow, op, signal, queue, version, namespace, attribute)", async () => {
+  test("length of a name (workflow, op, signal, patch, queue, version, namespace, attribute)", async () => {
     const long = "n".repeat(201);
     const refused = { code: "invalid_name", message: expect.stringMatching(/201 characters long; the limit is 200/) };
     for (const define of [
@@ -104,15 +104,20 @@ describe("docs/limits.md", () => {
       expect(define).toThrow(expect.objectContaining(refused));
     }
     await expect(connect("memory:", { namespace: long })).rejects.toMatchObject(refused);
-    const { t, limited } = await withRun((ctx) => ctx.step(long, () => 1));
-    expect((await failure(t.run(limited))).cause).toMatchObject({ cause: refused });
+    const { t, limited } = await withRun(async (ctx, op) => (op ? ctx.step(long, () => 1) : ctx.patched(long)));
+    for (const op of [true, false])
+      expect((await failure(t.run(limited, op))).cause).toMatchObject({ cause: refused });
     await expect(t.client.start(limited, undefined, { attributes: { [long]: 1 } })).rejects.toMatchObject(refused);
     await t.close();
   });
 
-  test("length of an id of a run or message", async () => {
-    const { t, limited } = await withRun((ctx) => ctx.receive(note));
+  test("length of an id of a run or message, and of a name for `ctx.uuid`", async () => {
+    const { t, limited } = await withRun((ctx, name) => {
+      if (name !== undefined) ctx.uuid(name as string);
+      return ctx.receive(note);
+    });
     const refused = { code: "invalid_name", message: expect.stringMatching(/the limit is 400/) };
+    expect((await failure(t.run(limited, "u".repeat(401)))).cause).toMatchObject({ cause: refused });
     await expect(t.client.start(limited, undefined, { id: "i".repeat(401) })).rejects.toMatchObject(refused);
     const run = await t.client.start(limited, undefined, { id: "i".repeat(400) });
     await expect(run.signal(note, "x", { id: "m".repeat(401) })).rejects.toMatchObject(refused);
