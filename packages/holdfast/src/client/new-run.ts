@@ -6,7 +6,7 @@ import {
   requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
-import { assertAttributes, storedAttributes } from "../errors/attribute-checks.ts";
+import { assertAttributes, limitAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -46,7 +46,10 @@ const START_OPTIONS: OptionChecks<StartOptions> = {
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
-  attributes: (value, where) => assertAttributes(value as Attributes, where),
+  attributes: (value, where) => {
+    assertAttributes(value as Attributes, where);
+    limitAttributes(value as Attributes, where);
+  },
   ifRunning: oneOf("return", "fail", "replace"),
   ifClosed: oneOf("return", "start", "fail"),
 };
