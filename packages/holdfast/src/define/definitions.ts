@@ -179,9 +179,10 @@ export function workflow(
 ): WorkflowDefinition {
   const given = typeof nameOrOptions === "object" && nameOrOptions !== null;
   const options: WorkflowOptions = given ? nameOrOptions : { name: nameOrOptions };
-  requireName(options.name, "workflow name");
-  const where = `workflow(${JSON.stringify(options.name)})`;
+  const where = `workflow(${typeof options.name === "string" ? JSON.stringify(options.name) : ""})`;
+  // First: a name that is missing may stand under a misspelled key.
   checkOptions(options, WORKFLOW_OPTIONS, where);
+  requireName(options.name, "workflow name");
   if (typeof fn !== "function")
     throw new HoldfastError("invalid_option", `${where}: the second argument is not a function.`);
   return {
