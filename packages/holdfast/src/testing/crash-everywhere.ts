@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
-import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
+import { type AnyWorkflow, type InputOf, requireWorkflow } from "../define/definitions.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -103,6 +103,7 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   input: InputOf<D>,
   options: CrashEverywhereOptions = {},
 ): Promise<CrashReport> {
+  requireWorkflow(workflow, "crashEverywhere: the first argument");
   checkOptions(options, CRASH_OPTIONS, "crashEverywhere");
   const undisturbed = await runOnce(workflow, input, options, undefined);
   requireEnd(undisturbed, options.expectFailure === true);
@@ -314,6 +315,11 @@ class StepLog {
   }
 }
 
+/** A result that differs while the outside world does not. */
+const ASK_CTX =
+  " Perhaps the workflow code itself does not give the same values when it is replayed (Date.now, Math.random, " +
+  "crypto.randomUUID, a variable outside of the function): use ctx.now, ctx.random, ctx.uuid, ctx.sideEffect or a step.";
+
 function compare(expected: Observed, actual: Observed, point: CrashPoint): void {
   const where =
     point.moment === "before"
@@ -323,18 +329,19 @@ function compare(expected: Observed, actual: Observed, point: CrashPoint): void 
     actual.repeated.length > 0
       ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
       : "";
-  const fault = (what: string, data: object): HoldfastError =>
-    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}`, {
+  const sameWorld = isDeepStrictEqual(expected.world, actual.world);
+  const fault = (what: string, data: object, advice = ""): HoldfastError =>
+    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}${advice}`, {
       data: { ...point, ...data },
     });
   if (actual.rerun.length > 0)
     throw fault(`recorded steps are executed again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
-  const differ = (what: string, wanted: unknown, found: unknown): void => {
+  const differ = (what: string, wanted: unknown, found: unknown, advice?: string): void => {
     if (isDeepStrictEqual(wanted, found)) return;
     const [a, b] = [shown(wanted), shown(found)];
-    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b });
+    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b }, advice);
   };
-  differ("the result is", endOf(expected), endOf(actual));
+  differ("the result is", endOf(expected), endOf(actual), sameWorld ? ASK_CTX : "");
   differ("the outside world ends up as", expected.world, actual.world);
 }
 
