@@ -19,6 +19,7 @@ import {
   oneOf,
   requireDuration,
   requireName,
+  requireTimeout,
 } from "../errors/option-checks.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
@@ -72,8 +73,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   const id = options.id ?? runId;
   const attributes = options.attributes === undefined ? {} : storedAttributes(options.attributes);
   const priority = options.priority ?? definition?.priority ?? 0;
-  const timeoutMs =
-    options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
+  const timeoutMs = options.timeout === undefined ? definition?.timeoutMs : requireTimeout(options.timeout, where);
   const { namespace } = core;
   const run: NewRunDraft = {
     namespace,

@@ -7,8 +7,8 @@ import {
   isSchema,
   type OptionChecks,
   oneOf,
-  requireDuration,
   requireName,
+  requireTimeout,
   wholeNumber,
 } from "../errors/option-checks.ts";
 import { isRetryIf, type RetryIf } from "../errors/retry-rule.ts";
@@ -191,7 +191,7 @@ export function workflow(
     version: options.version ?? DEFAULT_VERSION,
     queue: options.queue ?? DEFAULT_QUEUE,
     priority: options.priority ?? 0,
-    timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
+    timeoutMs: options.timeout === undefined ? undefined : requireTimeout(options.timeout, where),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
     onBug: options.onBug ?? "park",

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { requireDuration } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { type Duration, durationToMs } from "../model/duration.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
@@ -88,10 +89,8 @@ export class VirtualClock implements Clock {
    * Advances time by the duration. At every timer on the way it stops until everything that the timer caused has
    * happened.
    */
-  advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
-    const ms = durationToMs(duration);
-    if (ms === undefined)
-      throw new HoldfastError("invalid_duration", `clock.advance: ${JSON.stringify(duration)} is not a duration.`);
+  async advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
+    const ms = requireDuration(duration, "clock.advance", "the duration");
     return this.#drive(async () => {
       const target = this.#elapsedMs + ms;
       await this.settle();

@@ -107,10 +107,27 @@ describe("a duration that cannot be read", () => {
     const inside = await refusal(() => t.run(nap));
     expect(inside.cause).toMatchObject({ code: "workflow_bug", cause: { code: "invalid_duration" } });
     for (const part of ['sleep "nap": the duration is', shown, how]) expect(inside.message).toContain(part);
+    const advanced = t.clock.advance(duration as string);
+    await expect(advanced).rejects.toMatchObject({ code: "invalid_duration", message: expect.stringContaining(how) });
     for (const option of ["delay", "timeout"]) {
       const outside = await refusal(() => t.client.start(job, undefined, { [option]: duration }));
       expect(outside.code).toBe("invalid_duration");
       for (const part of [`start of workflow "job": ${option} is`, shown, how]) expect(outside.message).toContain(part);
+    }
+  });
+});
+
+describe("a timeout that leaves a run no time", () => {
+  test.each<[string | object]>([["0s"], [{ minutes: 0 }]])("is refused by workflow and start: %j", async (timeout) => {
+    const t = await openEngine(job);
+    for (const [where, call] of [
+      ['workflow("w")', () => workflow({ name: "w", timeout: timeout as string }, async () => {})],
+      ['start of workflow "job"', () => t.client.start(job, undefined, { timeout: timeout as string })],
+    ] as const) {
+      const error = await refusal(call);
+      expect(error.code).toBe("invalid_option");
+      expect(error.message).toMatch(/: timeout is .*0.*, which leaves the run no time at all\. Give it a longer one/);
+      expect(error.message).toContain(where);
     }
   });
 });
