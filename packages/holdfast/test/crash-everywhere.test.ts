@@ -84,7 +84,9 @@ test("a result that differs although the outside world does not points to workfl
   });
   await expect(crashEverywhere(counts, undefined)).rejects.toMatchObject({
     code: "crash_unsafe",
-    message: expect.stringMatching(/the result is .* instead of .* Perhaps the workflow code itself .*Date\.now.*ctx\.now/),
+    message: expect.stringMatching(
+      /the result is .* instead of .* Perhaps the workflow code itself .*Date\.now.*ctx\.now/,
+    ),
   });
 });
 
