@@ -22,7 +22,7 @@ import { silentLogger } from "../ports/logger.ts";
 import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
 export interface WorldModel {
@@ -89,8 +89,6 @@ const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
 };
 
 const RUN_ID = "crash-everywhere";
-/** Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps. */
-const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
 /**
  * Runs the workflow once without a crash, and then once for every point where its worker can die: before each commit,
@@ -183,7 +181,9 @@ async function runOnce(
   };
   await options.effects?.reset();
   const { onForgotten = "fail" } = options;
-  const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger, onForgotten };
+  const random = new SeededSource(options.seed ?? 1);
+  // Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps.
+  const base = { random, codec: jsonCodec, log: silentLogger, onForgotten, leaseMs: FOREVER_MS };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
   const doomed = new Client({ ...base, ...mortal, steps: steps.of(life) }, "default", async () => {}, FOREVER_MS);
   const heir = new Client(
@@ -228,7 +228,7 @@ async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<vo
 
 async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void> {
   const tuning = { claimFallbackMs: FOREVER_MS };
-  await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
+  await client.worker({ workflows: [workflow], tuning }).start();
 }
 
 /** A run that does not end without a crash, because it is parked or waits, is no reference for the others. */
