@@ -193,6 +193,15 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("timeout of a run", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    await expect(t.client.start(limited, undefined, { timeout: "0s" })).rejects.toMatchObject({
+      code: "invalid_option",
+    });
+    expect(await t.run(limited, undefined, { timeout: "1ms" })).toBe(1);
+    await t.close();
+  });
+
   test("priority", async () => {
     const { t, limited } = await withRun(async () => 1);
     for (const priority of [10, -10, 0.5]) {

@@ -52,7 +52,7 @@ export interface WorkerOptions<S extends string = string> {
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * The worker's name in `health()`, `why()` and the log.
-   * @defaultValue `worker-<pid>-<n>`
+   * @defaultValue the name of the program and a number: `server-1` for `server.ts`
    */
   readonly name?: string;
   /**
