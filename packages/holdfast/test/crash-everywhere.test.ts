@@ -78,7 +78,8 @@ test("a step that charges twice when it is repeated is found, and the fixed one 
 test("a result that differs although the outside world does not points to workflow code that is not deterministic", async () => {
   let calls = 0;
   const counts = workflow("counts", async (ctx) => {
-    const call = (calls += 1);
+    calls += 1;
+    const call = calls;
     await ctx.step("first", (s) => s.idempotencyKey);
     return call;
   });
