@@ -67,6 +67,8 @@ export interface MachineInside extends OpHost {
    */
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
+  /** All attributes that the run would have with these. */
+  attributesWith(added: Attributes): Attributes;
   /** The code no longer waits for the op. */
   release(op: Op): void;
   /** From here on, only compensations may be asked for, in the scope that this returns. */

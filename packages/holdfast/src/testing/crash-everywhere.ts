@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
-import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
+import { type AnyWorkflow, type InputOf, requireWorkflow } from "../define/definitions.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -22,7 +22,7 @@ import { silentLogger } from "../ports/logger.ts";
 import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
 export interface WorldModel {
@@ -89,8 +89,6 @@ const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
 };
 
 const RUN_ID = "crash-everywhere";
-/** Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps. */
-const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
 /**
  * Runs the workflow once without a crash, and then once for every point where its worker can die: before each commit,
@@ -103,6 +101,7 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   input: InputOf<D>,
   options: CrashEverywhereOptions = {},
 ): Promise<CrashReport> {
+  requireWorkflow(workflow, "crashEverywhere: the first argument");
   checkOptions(options, CRASH_OPTIONS, "crashEverywhere");
   const undisturbed = await runOnce(workflow, input, options, undefined);
   requireEnd(undisturbed, options.expectFailure === true);
@@ -182,7 +181,9 @@ async function runOnce(
   };
   await options.effects?.reset();
   const { onForgotten = "fail" } = options;
-  const base = { random: new SeededSource(options.seed ?? 1), codec: jsonCodec, log: silentLogger, onForgotten };
+  const random = new SeededSource(options.seed ?? 1);
+  // Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps.
+  const base = { random, codec: jsonCodec, log: silentLogger, onForgotten, leaseMs: FOREVER_MS };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
   const doomed = new Client({ ...base, ...mortal, steps: steps.of(life) }, "default", async () => {}, FOREVER_MS);
   const heir = new Client(
@@ -227,7 +228,7 @@ async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<vo
 
 async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void> {
   const tuning = { claimFallbackMs: FOREVER_MS };
-  await client.worker({ workflows: [workflow], lease: { milliseconds: 2 * FOREVER_MS }, tuning }).start();
+  await client.worker({ workflows: [workflow], tuning }).start();
 }
 
 /** A run that does not end without a crash, because it is parked or waits, is no reference for the others. */
@@ -314,6 +315,11 @@ class StepLog {
   }
 }
 
+/** A result that differs while the outside world does not. */
+const ASK_CTX =
+  " Perhaps the workflow code itself does not give the same values when it is replayed (Date.now, Math.random, " +
+  "crypto.randomUUID, a variable outside of the function): use ctx.now, ctx.random, ctx.uuid, ctx.sideEffect or a step.";
+
 function compare(expected: Observed, actual: Observed, point: CrashPoint): void {
   const where =
     point.moment === "before"
@@ -323,18 +329,19 @@ function compare(expected: Observed, actual: Observed, point: CrashPoint): void 
     actual.repeated.length > 0
       ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
       : "";
-  const fault = (what: string, data: object): HoldfastError =>
-    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}`, {
+  const sameWorld = isDeepStrictEqual(expected.world, actual.world);
+  const fault = (what: string, data: object, advice = ""): HoldfastError =>
+    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}${advice}`, {
       data: { ...point, ...data },
     });
   if (actual.rerun.length > 0)
     throw fault(`recorded steps are executed again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
-  const differ = (what: string, wanted: unknown, found: unknown): void => {
+  const differ = (what: string, wanted: unknown, found: unknown, advice?: string): void => {
     if (isDeepStrictEqual(wanted, found)) return;
     const [a, b] = [shown(wanted), shown(found)];
-    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b });
+    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b }, advice);
   };
-  differ("the result is", endOf(expected), endOf(actual));
+  differ("the result is", endOf(expected), endOf(actual), sameWorld ? ASK_CTX : "");
   differ("the outside world ends up as", expected.world, actual.world);
 }
 

@@ -32,9 +32,7 @@ import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
-import { VirtualClock } from "./virtual-clock.ts";
-
-const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
+import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** Options of `testEngine`. */
 export interface TestEngineOptions {
@@ -128,6 +126,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     store,
     notifier,
     onForgotten: options.onForgotten ?? "fail",
+    leaseMs: FOREVER_MS,
     steps: mockingSteps(clock, mocks),
     ...(telemetry ? { telemetry } : {}),
     ...(options.redact ? { redact: options.redact } : {}),
@@ -137,7 +136,6 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   // This is the only worker: without leases and polls, only the workflow's own timers advance time.
   const worker = client.worker({
     workflows: options.workflows,
-    lease: { weeks: 4600 },
     tuning: { claimFallbackMs: FOREVER_MS },
   });
   await worker.start();

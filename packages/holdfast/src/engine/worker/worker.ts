@@ -47,7 +47,7 @@ export interface WorkerParams {
 
 /** Runs workflows in this process. Made by `hf.worker`. */
 export class Worker {
-  /** Its given name, or `worker-<pid>-<n>`. */
+  /** Its given name, or the name of the program and a number: `server-1` for `server.ts`. */
   readonly name: string;
   readonly #params: WorkerParams;
   readonly #registry: WorkflowRegistry;
