@@ -177,6 +177,7 @@ export {
 } from "./ports/store-calls.ts";
 export { checkStoreOptions } from "./ports/store-options.ts";
 export { takenRunId } from "./ports/taken-run-id.ts";
+export { passOver } from "./replay/code/call-site.ts";
 export type { Context } from "./replay/context/context.ts";
 export { askTransaction } from "./replay/context/run-context.ts";
 export type { StepInfo, StepOptions } from "./replay/ops/step-options.ts";

@@ -75,6 +75,29 @@ test("a step that charges twice when it is repeated is found, and the fixed one 
   expect(report.crashes).toBeGreaterThan(0);
 });
 
+test("a result that differs although the outside world does not points to workflow code that is not deterministic", async () => {
+  let calls = 0;
+  const counts = workflow("counts", async (ctx) => {
+    calls += 1;
+    const call = calls;
+    await ctx.step("first", (s) => s.idempotencyKey);
+    return call;
+  });
+  await expect(crashEverywhere(counts, undefined)).rejects.toMatchObject({
+    code: "crash_unsafe",
+    message: expect.stringMatching(
+      /the result is .* instead of .* Perhaps the workflow code itself .*Date\.now.*ctx\.now/,
+    ),
+  });
+});
+
+test("crashEverywhere without a workflow says what is missing", async () => {
+  await expect((crashEverywhere as () => Promise<unknown>)()).rejects.toMatchObject({
+    code: "invalid_option",
+    message: expect.stringContaining("crashEverywhere: the first argument is undefined, not a workflow."),
+  });
+});
+
 describe("the model of the outside world", () => {
   let mails: string[] = [];
   const mailer = workflow("mailer", async (ctx) => {

@@ -53,7 +53,7 @@ export function stillBusy(file: string, waitedMs: number, cause: unknown): Holdf
   const seconds = Math.round(waitedMs / 1000);
   return new HoldfastError(
     "store_unavailable",
-    `SQLite: another process has kept ${file} locked for ${seconds} s. Find the program that has a transaction open on it (sqlite3, a backup, a migration) and end it.`,
+    `SQLite: another connection has kept ${file} locked for ${seconds} s. Find the program that has a transaction open on it and end it: sqlite3, a backup, a migration, or this program itself, with a transaction of its own (inTransaction) that it has neither committed nor rolled back.`,
     { data: { file }, cause },
   );
 }

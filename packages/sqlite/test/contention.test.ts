@@ -61,7 +61,9 @@ test("a lock that is never released makes calls fail after ten seconds, and none
       status: "rejected",
       reason: {
         code: "store_unavailable",
-        message: expect.stringMatching(/app\.db locked for 1\d s\. Find the program that has a transaction open/),
+        message: expect.stringMatching(
+          /another connection has kept \S+app\.db locked for 1\d s\. Find the program that has a transaction open.*this program itself.*inTransaction/,
+        ),
       },
     });
   }

@@ -49,6 +49,15 @@ describe("a transaction step", () => {
     ]);
   });
 
+  test("that is asked for wrongly parks its run with the line of the workflow code", async () => {
+    const wrong = workflow("wrong", (ctx) => transaction(ctx, "move", undefined as never));
+    await client.worker({ workflows: [wrong] }).start();
+    const run = await client.start(wrong);
+    await expect(run.result()).rejects.toMatchObject({ cause: { code: "workflow_bug" } });
+    const { error } = await run.describe();
+    expect(error?.message).toMatch(/third argument is not a function\. At \S+\/transaction\.test\.ts:\d+:\d+\. /);
+  });
+
   test("leaves nothing behind when its function throws, and is tried again", async () => {
     let calls = 0;
     const flaky = workflow("flaky", (ctx) =>

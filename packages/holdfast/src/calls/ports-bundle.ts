@@ -33,6 +33,8 @@ export interface PortsBundle {
   readonly limits?: Limits;
   /** What happens when a run's function returns while ops are pending: a warning, unless a test asks for a failure. */
   readonly onForgotten?: "fail" | "warn";
+  /** The lease of workers whose options have none; tests need one that is longer than any duration. */
+  readonly leaseMs?: number;
   readonly telemetry?: Telemetry;
   /** Applied to every text of an error before it is stored, after credentials have been masked. */
   readonly redact?: (text: string) => string;

@@ -207,9 +207,9 @@ export class Client {
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
-    const { environment } = this.#core.ports;
+    const { environment, leaseMs } = this.#core.ports;
     const nameless = (): string => environment?.workerName() ?? `worker-${process.pid}-${this.#workerCount}`;
-    const resolved = resolveWorkerOptions(options, nameless);
+    const resolved = resolveWorkerOptions(options, nameless, leaseMs);
     const worker = new Worker({
       ports: this.#core.ports,
       namespace: this.namespace,

@@ -46,6 +46,8 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
       (row.died && now - (row.stoppedAt ?? now) < DEAD_WORKER_MS && !rows.some((other) => succeeds(other, row))),
   );
   const workers = recent.map((row) => workerHealth(row, now));
+  if (workers.length === 0)
+    return { status: "degraded", reasons: [noWorkers(rows, now)], store: { status: "healthy" }, workers };
   return { ...judge(workers), store: { status: "healthy" }, workers };
 }
 
@@ -71,8 +73,13 @@ function workerHealth(row: WorkerRow, now: number): WorkerHealth {
   return { workerId, name, status, health, heartbeatAgeMs, activeRuns };
 }
 
+function noWorkers(gone: readonly WorkerRow[], now: number): string {
+  if (gone.length === 0) return "No worker has registered.";
+  const leftAt = Math.max(...gone.map((row) => row.stoppedAt ?? row.heartbeatAt));
+  return `No worker is online; the last one left ${Math.round(Math.max(0, now - leftAt) / 1000)} s ago.`;
+}
+
 function judge(workers: readonly WorkerHealth[]): Pick<Health, "status" | "reasons"> {
-  if (workers.length === 0) return { status: "degraded", reasons: ["No worker has registered."] };
   const reasons = workers
     .filter((worker) => worker.health !== "healthy")
     .map(({ name, status, health, heartbeatAgeMs }) => {

@@ -6,7 +6,7 @@ import {
   requireWorkflow,
 } from "../define/definitions.ts";
 import { invalidValue, validateWith } from "../define/standard-schema.ts";
-import { assertAttributes, storedAttributes } from "../errors/attribute-checks.ts";
+import { assertAttributes, limitAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -19,6 +19,7 @@ import {
   oneOf,
   requireDuration,
   requireName,
+  requireTimeout,
 } from "../errors/option-checks.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
@@ -46,7 +47,10 @@ const START_OPTIONS: OptionChecks<StartOptions> = {
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
-  attributes: (value, where) => assertAttributes(value as Attributes, where),
+  attributes: (value, where) => {
+    assertAttributes(value as Attributes, where);
+    limitAttributes(value as Attributes, where);
+  },
   ifRunning: oneOf("return", "fail", "replace"),
   ifClosed: oneOf("return", "start", "fail"),
 };
@@ -69,8 +73,7 @@ export function newRun(core: ClientCore, known: KnownWorkflows, start: Start): N
   const id = options.id ?? runId;
   const attributes = options.attributes === undefined ? {} : storedAttributes(options.attributes);
   const priority = options.priority ?? definition?.priority ?? 0;
-  const timeoutMs =
-    options.timeout === undefined ? definition?.timeoutMs : requireDuration(options.timeout, where, "timeout");
+  const timeoutMs = options.timeout === undefined ? definition?.timeoutMs : requireTimeout(options.timeout, where);
   const { namespace } = core;
   const run: NewRunDraft = {
     namespace,

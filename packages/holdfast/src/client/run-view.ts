@@ -22,6 +22,7 @@ export interface RunSummary {
   readonly queue: string;
   readonly priority: number;
   readonly status: RunStatus;
+  /** How its compensations ended; null if there were none, or if the run was terminated in the middle of them. */
   readonly compensation: CompensationOutcome | null;
   readonly attributes: Attributes;
   /** The ops that a suspended run waits for. */

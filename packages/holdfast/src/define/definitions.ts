@@ -7,8 +7,8 @@ import {
   isSchema,
   type OptionChecks,
   oneOf,
-  requireDuration,
   requireName,
+  requireTimeout,
   wholeNumber,
 } from "../errors/option-checks.ts";
 import { isRetryIf, type RetryIf } from "../errors/retry-rule.ts";
@@ -179,9 +179,10 @@ export function workflow(
 ): WorkflowDefinition {
   const given = typeof nameOrOptions === "object" && nameOrOptions !== null;
   const options: WorkflowOptions = given ? nameOrOptions : { name: nameOrOptions };
-  requireName(options.name, "workflow name");
-  const where = `workflow(${JSON.stringify(options.name)})`;
+  const where = `workflow(${typeof options.name === "string" ? JSON.stringify(options.name) : ""})`;
+  // First: a name that is missing may stand under a misspelled key.
   checkOptions(options, WORKFLOW_OPTIONS, where);
+  requireName(options.name, "workflow name");
   if (typeof fn !== "function")
     throw new HoldfastError("invalid_option", `${where}: the second argument is not a function.`);
   return {
@@ -190,7 +191,7 @@ export function workflow(
     version: options.version ?? DEFAULT_VERSION,
     queue: options.queue ?? DEFAULT_QUEUE,
     priority: options.priority ?? 0,
-    timeoutMs: options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout"),
+    timeoutMs: options.timeout === undefined ? undefined : requireTimeout(options.timeout, where),
     retry: options.retry === undefined ? undefined : resolveRetry(options.retry, where),
     retryIf: options.retryIf ?? "default",
     onBug: options.onBug ?? "park",

@@ -1,4 +1,5 @@
 import type { Attributes } from "../model/event.ts";
+import { ATTRIBUTE_BYTES_MAX, ATTRIBUTES_MAX } from "../model/limits.ts";
 import { nameFault, valueFault } from "../model/names.ts";
 import { HoldfastError } from "./holdfast-error.ts";
 import { isPlainObject } from "./option-checks.ts";
@@ -22,6 +23,28 @@ export function assertAttributes(attributes: Attributes, where: string): void {
         `${where}: attribute "${key}" is not a string, a finite number, a boolean or null.`,
       );
   }
+}
+
+/** Throws if one run would have more or larger attributes than it may. They must have passed `assertAttributes`. */
+export function limitAttributes(attributes: Attributes, where: string): void {
+  let count = 0;
+  let bytes = 0;
+  for (const key in attributes) {
+    count += 1;
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(String(attributes[key]));
+  }
+  const fault =
+    count > ATTRIBUTES_MAX
+      ? `${count} search attributes; the limit is ${ATTRIBUTES_MAX}`
+      : bytes > ATTRIBUTE_BYTES_MAX
+        ? `${bytes} bytes of search attributes (names and values together); the limit is ${ATTRIBUTE_BYTES_MAX}`
+        : undefined;
+  if (fault === undefined) return;
+  throw new HoldfastError(
+    "invalid_option",
+    `${where}: the run would have ${fault}. Set only what you filter runs by; other data belongs in the input, in step results or in your own tables.`,
+    { data: { where, option: "attributes", count, bytes } },
+  );
 }
 
 /** As every store keeps them: their JSON has no -0. A copy, so that the caller's object can change. */

@@ -192,6 +192,17 @@ export function requireDuration(duration: Duration, where: string, option: strin
   });
 }
 
+/** The same for the longest that a run may take. */
+export function requireTimeout(timeout: Duration, where: string): number {
+  const ms = requireDuration(timeout, where, "timeout");
+  if (ms > 0) return ms;
+  throw invalidOption(
+    where,
+    "timeout",
+    `is ${shownValue(timeout)}, which leaves the run no time at all. Give it a longer one, or leave it out for no limit`,
+  );
+}
+
 function unlessItThrows<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -24,6 +24,9 @@ export type RetryIf =
   | readonly ErrorKind[]
   | ((error: unknown, info: RetryInfo) => boolean);
 
+/** Hears what a `retryIf` function threw, before the default rule decides instead. */
+export type OnThrow = (thrown: unknown) => void;
+
 const isRule = oneOf("default", "retryable", "any", "never");
 const areKinds = listOf(oneOf(...ERROR_KINDS));
 
@@ -44,11 +47,11 @@ const PERMANENT: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
  * RetryableError is retried under every rule but `"never"`: the code that throws them knows more than a rule written
  * earlier.
  */
-export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo): boolean {
+export function shouldRetry(rule: RetryIf, error: unknown, info: RetryInfo, onThrow?: OnThrow): boolean {
   if (rule === "never" || isMarked(error, "non_retryable")) return false;
   if (rule === "any" || isMarked(error, "retryable")) return true;
   if (rule === "retryable") return isRetryableKind(info.kind);
-  if (typeof rule === "function") return askFunction(rule, error, info);
+  if (typeof rule === "function") return askFunction(rule, error, info, onThrow);
   if (rule === "default") return !PERMANENT.has(info.kind);
   return rule.includes(info.kind);
 }
@@ -59,12 +62,18 @@ function isMarked(error: unknown, code: "non_retryable" | "retryable"): boolean 
   return error.code === code || (error as { readonly recordedCode?: unknown }).recordedCode === code;
 }
 
-function askFunction(rule: (error: unknown, info: RetryInfo) => boolean, error: unknown, info: RetryInfo): boolean {
+function askFunction(
+  rule: (error: unknown, info: RetryInfo) => boolean,
+  error: unknown,
+  info: RetryInfo,
+  onThrow?: OnThrow,
+): boolean {
   try {
     // Compared with true, because the promise of an async function is truthy whatever it resolves to.
     return rule(error, info) === true;
-  } catch {
-    // The rule threw. Its error must neither hide the step's error nor stop the worker.
+  } catch (thrown) {
+    // Its error must neither hide the step's error nor stop the worker.
+    onThrow?.(thrown);
     return shouldRetry("default", error, info);
   }
 }

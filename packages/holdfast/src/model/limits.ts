@@ -29,3 +29,7 @@ export const DEFAULT_LIMITS: Limits = {
   opsMax: 50_000,
   inboxMax: 10_000,
 };
+
+/** Search attributes of one run: how many, and the bytes of all their names and values as UTF-8. */
+export const ATTRIBUTES_MAX = 100;
+export const ATTRIBUTE_BYTES_MAX = 16 * 1024;

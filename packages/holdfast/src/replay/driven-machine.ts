@@ -38,6 +38,9 @@ export abstract class DrivenMachine {
   started = false;
   inTurn = false;
 
+  /** Written or not; created when first needed. */
+  #attributesSet: Attributes | undefined;
+
   constructor({ run, codec, log, history, opsMax }: MachineParams) {
     this.run = run;
     this.codec = codec;
@@ -139,6 +142,11 @@ export abstract class DrivenMachine {
 
   setAttributes(attributes: Attributes): void {
     this.unwritten.setAttributes(attributes);
+    this.#attributesSet = { ...this.#attributesSet, ...attributes };
+  }
+
+  attributesWith(added: Attributes): Attributes {
+    return { ...this.run.attributes, ...this.#attributesSet, ...this.unwritten.attributes, ...added };
   }
 }
 

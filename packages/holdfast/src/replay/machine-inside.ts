@@ -67,6 +67,8 @@ export interface MachineInside extends OpHost {
    */
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   setAttributes(attributes: Attributes): void;
+  /** All attributes that the run would have with these. */
+  attributesWith(added: Attributes): Attributes;
   /** From here on, only compensations may be asked for, in the scope that this returns. */
   beginUndo(): Scope;
   continueAsNew(input: Payload, scope: Scope): void;

@@ -62,6 +62,19 @@ function nextText({ attempt, attempts, nextMs }: Pick<FailedAttempt, "attempt" |
   return attempt < attempts ? "it is not retried" : "no attempts are left";
 }
 
+/** A `retryIf` function threw while it judged a failed attempt. */
+export function writeBrokenRule(
+  lines: RepeatedLines,
+  { run, op, attempt, error }: Pick<FailedAttempt, "run" | "op" | "attempt" | "error">,
+): void {
+  lines.write({
+    level: "warn",
+    kind: `retryIf ${run.workflow} ${stepName(op)} ${error.name}`,
+    fields: { ...aboutRun(run), op, attempt, ...codeOf(error) },
+    message: `retryIf of step "${op}" threw, so the default rule decides about attempt ${attempt}: ${summaryOf(error)}`,
+  });
+}
+
 /** The whole run is retried, by the workflow's `retry`. */
 export function writeRetriedRun(lines: RepeatedLines, run: Run, attempt: number, error: ErrorRecord, ms: number): void {
   lines.write({

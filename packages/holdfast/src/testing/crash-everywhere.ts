@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type JudgeHost, judgeExpiry } from "../calls/task-judgment.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
-import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
+import { type AnyWorkflow, type InputOf, requireWorkflow } from "../define/definitions.ts";
 import type { Worker } from "../engine/worker/worker.ts";
 import type { WorkerOptions } from "../engine/worker/worker-options.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
@@ -28,7 +28,7 @@ import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
 import { StepLog } from "./step-log.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
 export interface WorldModel {
@@ -101,8 +101,6 @@ const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
 };
 
 const RUN_ID = "crash-everywhere";
-/** Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps. */
-const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
 
 /**
  * Runs the workflow once without a crash, and then once for every point where its worker can die: before each commit,
@@ -115,6 +113,7 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   input: InputOf<D>,
   options: CrashEverywhereOptions = {},
 ): Promise<CrashReport> {
+  requireWorkflow(workflow, "crashEverywhere: the first argument");
   checkOptions(options, CRASH_OPTIONS, "crashEverywhere");
   const undisturbed = await runOnce(workflow, input, options, undefined);
   requireEnd(undisturbed, options.expectFailure === true);
@@ -221,7 +220,8 @@ async function runOnce(
   await options.effects?.reset();
   const { onForgotten = "fail", tasks = [] } = options;
   const random = new SeededSource(options.seed ?? 1);
-  const base = { random, codec: jsonCodec, log: silentLogger, onForgotten };
+  // Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps.
+  const base = { random, codec: jsonCodec, log: silentLogger, onForgotten, leaseMs: FOREVER_MS };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
   const doomed = new Client({ ...base, ...mortal, ...steps.of(life) }, "default", async () => {}, FOREVER_MS);
   const immortal = { clock, store, notifier, ...steps.of(undefined) };
@@ -278,8 +278,7 @@ async function expireLease(store: MemoryStore, clock: VirtualClock, dying: Worke
 
 function workerOf(client: Client, offers: Pick<WorkerOptions, "workflows" | "tasks">): Worker {
   const labels = [...new Set((offers.tasks ?? []).flatMap(({ spec }) => spec.requires ?? []))];
-  const lease = { milliseconds: 2 * FOREVER_MS };
-  return client.worker({ ...offers, labels, lease, tuning: { claimFallbackMs: FOREVER_MS } });
+  return client.worker({ ...offers, labels, tuning: { claimFallbackMs: FOREVER_MS } });
 }
 
 /** A run that does not end without a crash, because it is parked or waits, is no reference for the others. */
@@ -316,6 +315,11 @@ function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Pr
   });
 }
 
+/** A result that differs while the outside world does not. */
+const ASK_CTX =
+  " Perhaps the workflow code itself does not give the same values when it is replayed (Date.now, Math.random, " +
+  "crypto.randomUUID, a variable outside of the function): use ctx.now, ctx.random, ctx.uuid, ctx.sideEffect or a step.";
+
 function compare(expected: Observed, actual: Observed, point: CrashPoint): void {
   const { who, call, moment } = point;
   const what = actual.diedAt === "runs.commit" || actual.diedAt === "transact" ? "commit" : `${actual.diedAt}, call`;
@@ -325,18 +329,19 @@ function compare(expected: Observed, actual: Observed, point: CrashPoint): void 
     actual.repeated.length > 0
       ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass the idempotencyKey on, or use a transaction.`
       : "";
-  const fault = (found: string, data: object): HoldfastError =>
-    new HoldfastError("crash_unsafe", `When the ${who} dies ${where}, ${found}.${repeated}`, {
+  const sameWorld = isDeepStrictEqual(expected.world, actual.world);
+  const fault = (found: string, data: object, advice = ""): HoldfastError =>
+    new HoldfastError("crash_unsafe", `When the ${who} dies ${where}, ${found}.${repeated}${advice}`, {
       data: { who, commit: call, moment, ...data },
     });
   if (actual.rerun.length > 0)
     throw fault(`recorded steps are executed again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });
-  const differ = (what: string, wanted: unknown, found: unknown): void => {
+  const differ = (what: string, wanted: unknown, found: unknown, advice?: string): void => {
     if (isDeepStrictEqual(wanted, found)) return;
     const [a, b] = [shown(wanted), shown(found)];
-    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b });
+    throw fault(`${what} ${b} instead of ${a}`, { expected: a, actual: b }, advice);
   };
-  differ("the result is", endOf(expected), endOf(actual));
+  differ("the result is", endOf(expected), endOf(actual), sameWorld ? ASK_CTX : "");
   differ("the outside world ends up as", expected.world, actual.world);
 }
 

@@ -35,9 +35,7 @@ import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { SeededSource } from "./seeded-source.ts";
-import { VirtualClock } from "./virtual-clock.ts";
-
-const FOREVER_MS = 40 * 365 * 24 * 3600 * 1000;
+import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** Options of `testEngine`. */
 export interface TestEngineOptions {
@@ -144,6 +142,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     store,
     notifier,
     onForgotten: options.onForgotten ?? "fail",
+    leaseMs: FOREVER_MS,
     steps: mockingSteps(clock, mocks),
     tasks: mockingTasks(clock, taskMocks),
     ...(telemetry ? { telemetry } : {}),
@@ -156,7 +155,6 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     workflows: options.workflows,
     tasks,
     labels: [...new Set(tasks.flatMap(({ spec }) => spec.requires ?? []))],
-    lease: { weeks: 4600 },
     tuning: { claimFallbackMs: FOREVER_MS },
   });
   await worker.start();

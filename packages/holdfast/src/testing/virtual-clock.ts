@@ -1,6 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { requireDuration } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
-import { type Duration, durationToMs } from "../model/duration.ts";
+import { DURATION_MS_MAX, type Duration, durationToMs } from "../model/duration.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 
 /** A Sunday morning in 2026, so that dates in tests look like dates. */
@@ -13,6 +14,12 @@ const HELD_ROUNDS_MAX = 350;
 
 /** How far time may jump while a step does real work. */
 const BUSY_JUMP_MS_MAX = 24 * 3600 * 1000;
+
+/** How far `until` goes: past the longest sleep that a run can ask for, with a year for what comes before and after it. */
+const PATIENCE_MS = DURATION_MS_MAX + 366 * 86_400_000;
+
+/** For housekeeping in tests, such as polls and leases: even a fifth of it is beyond the patience of `until`. */
+export const FOREVER_MS = 6 * PATIENCE_MS;
 
 interface VirtualTimer {
   readonly at: number;
@@ -88,10 +95,8 @@ export class VirtualClock implements Clock {
    * Advances time by the duration. At every timer on the way it stops until everything that the timer caused has
    * happened.
    */
-  advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
-    const ms = durationToMs(duration);
-    if (ms === undefined)
-      throw new HoldfastError("invalid_duration", `clock.advance: ${JSON.stringify(duration)} is not a duration.`);
+  async advance<S extends string = string>(duration: CheckedDuration<S>): Promise<void> {
+    const ms = requireDuration(duration, "clock.advance", "the duration");
     return this.#drive(async () => {
       const target = this.#elapsedMs + ms;
       await this.settle();
@@ -103,14 +108,17 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Advances time from timer to timer until the promise settles. Gives up if nothing happens for `patience`. */
-  async until<T>(promise: Promise<T>, patience: Duration = { weeks: 1500 }): Promise<T> {
+  /**
+   * Advances time from timer to timer until the promise settles. Gives up when the next timer is further away than
+   * `patience`, counted from the call; by default that is past the longest sleep.
+   */
+  async until<T>(promise: Promise<T>, patience?: Duration): Promise<T> {
     let settled = false;
     const settle = (): void => {
       settled = true;
     };
     promise.then(settle, settle);
-    const limitMs = this.#elapsedMs + (durationToMs(patience) ?? 0);
+    const limitMs = this.#elapsedMs + (patience === undefined ? PATIENCE_MS : (durationToMs(patience) ?? 0));
     await this.#drive(async () => {
       for (;;) {
         await this.settle();

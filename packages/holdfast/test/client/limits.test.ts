@@ -150,7 +150,7 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("length of a name (workflow, op, signal, queue, version, namespace, attribute)", async () => {
+  test("length of a name (workflow, op, signal, patch, queue, version, namespace, attribute)", async () => {
     const long = "n".repeat(201);
     const refused = { code: "invalid_name", message: expect.stringMatching(/201 characters long; the limit is 200/) };
     for (const define of [
@@ -162,15 +162,19 @@ describe("docs/limits.md", () => {
       expect(define).toThrow(expect.objectContaining(refused));
     }
     await expect(connect("memory:", { namespace: long })).rejects.toMatchObject(refused);
-    const { t, limited } = await withRun((ctx) => ctx.step(long, () => 1));
-    expect((await failure(t.run(limited))).cause).toMatchObject({ cause: refused });
+    const { t, limited } = await withRun(async (ctx, op) => (op ? ctx.step(long, () => 1) : ctx.patched(long)));
+    for (const op of [true, false]) expect((await failure(t.run(limited, op))).cause).toMatchObject({ cause: refused });
     await expect(t.client.start(limited, undefined, { attributes: { [long]: 1 } })).rejects.toMatchObject(refused);
     await t.close();
   });
 
-  test("length of an id of a run or message", async () => {
-    const { t, limited } = await withRun((ctx) => ctx.receive(note));
+  test("length of an id of a run or message, and of a name for `ctx.uuid`", async () => {
+    const { t, limited } = await withRun((ctx, name) => {
+      if (name !== undefined) ctx.uuid(name as string);
+      return ctx.receive(note);
+    });
     const refused = { code: "invalid_name", message: expect.stringMatching(/the limit is 400/) };
+    expect((await failure(t.run(limited, "u".repeat(401)))).cause).toMatchObject({ cause: refused });
     await expect(t.client.start(limited, undefined, { id: "i".repeat(401) })).rejects.toMatchObject(refused);
     const run = await t.client.start(limited, undefined, { id: "i".repeat(400) });
     await expect(run.signal(note, "x", { id: "m".repeat(401) })).rejects.toMatchObject(refused);
@@ -247,6 +251,15 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("timeout of a run", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    await expect(t.client.start(limited, undefined, { timeout: "0s" })).rejects.toMatchObject({
+      code: "invalid_option",
+    });
+    expect(await t.run(limited, undefined, { timeout: "1ms" })).toBe(1);
+    await t.close();
+  });
+
   test("priority", async () => {
     const { t, limited } = await withRun(async () => 1);
     for (const priority of [10, -10, 0.5]) {
@@ -259,6 +272,43 @@ describe("docs/limits.md", () => {
     const { t } = await withRun(async () => 1);
     for (const limit of [0, 1001, 1.5])
       await expect(t.client.list({ limit })).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("search attributes of one run, from its start and from `ctx.set`", async () => {
+    const many = (n: number, from = 0) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`a${from + i}`, i]));
+    const { t, limited } = await withRun(async (ctx, sets) => {
+      for (const [i, set] of (sets as Record<string, string>[]).entries()) {
+        ctx.set(set);
+        await ctx.sleep(`nap ${i}`, "1h");
+      }
+    });
+    const tooMany = {
+      code: "invalid_option",
+      message: expect.stringMatching(/: the run would have 101 search attributes; the limit is 100\. Set only what/),
+    };
+    const tooLarge = {
+      code: "invalid_option",
+      message: expect.stringMatching(/: the run would have 16385 bytes of search attributes .*; the limit is 16384\./),
+    };
+    const large = { text: `${kib(16).slice(6)}ö` };
+    for (const [attributes, refused] of [
+      [many(101), tooMany],
+      [{ ...large, t: "" }, tooLarge],
+    ] as const) {
+      await expect(t.client.start(limited, [], { id: "no", attributes })).rejects.toMatchObject(refused);
+      const batch = t.client.startMany([{ workflow: limited, input: [], options: { id: "no", attributes } }]);
+      await expect(batch).rejects.toMatchObject(refused);
+    }
+    await expect(t.client.get("no").describe()).rejects.toMatchObject({ code: "run_not_found" });
+    // Attributes that replace others of the same name count once.
+    await t.run(limited, [many(50, 50), many(50, 50), many(10)], { attributes: many(50) });
+    await t.run(limited, [{ text: "" }, large], { attributes: large });
+    for (const [sets, attributes, refused] of [
+      [[many(50, 50), many(1, 100)], many(50), tooMany],
+      [[{ t: "" }], large, tooLarge],
+    ] as const)
+      expect((await failure(t.run(limited, sets, { attributes }))).cause).toMatchObject({ cause: refused });
     await t.close();
   });
 

@@ -168,6 +168,28 @@ describe("a worker says", () => {
     expect(lines.find(({ level }) => level === "warn")?.fields).toEqual({ ...about, attempt: 1 });
   });
 
+  test("that a retryIf function threw, and that the default rule has decided instead", async () => {
+    const { lines, logger, shown } = recording();
+    const retryIf = (error: unknown) => (error as { response: { status: number } }).response.status === 503;
+    const pay = workflow("pay", (ctx) =>
+      ctx.step("charge", () => Promise.reject(new Error("bank is down")), {
+        retry: { attempts: 2, fixed: "1s" },
+        retryIf,
+      }),
+    );
+    const t = await testEngine({ workflows: [pay], logger });
+    await expect(t.run(pay)).rejects.toMatchObject({ code: "run_failed" });
+    await t.close();
+    expect(shown("warn")).toEqual([
+      "retryIf of step \"charge\" threw, so the default rule decides about attempt 1: TypeError: Cannot read properties of undefined (reading 'status')",
+      'step "charge" failed, attempt 1 of 2, next attempt in 1s: bank is down',
+      'step "charge" failed, attempt 2 of 2, no attempts are left: bank is down',
+      "run failed: bank is down",
+    ]);
+    const [first] = lines.filter(({ level }) => level === "warn");
+    expect(first?.fields).toMatchObject({ workflow: "pay", op: "charge", attempt: 1 });
+  });
+
   test("that a run timed out, and nothing of one that completed or was canceled", async () => {
     const { logger, shown } = recording();
     const wait = workflow("wait", (ctx, ms: number) => ctx.sleep("z", { milliseconds: ms }));

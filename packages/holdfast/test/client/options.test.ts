@@ -15,6 +15,7 @@ describe("an option that there is not", () => {
   const wrong = <T = never>(options: object): T => options as T;
   const refusals: Refusal[] = [
     ["workflow()", () => workflow(wrong({ name: "w", retryif: "any" }), async () => {}), "Did you mean `retryIf`?"],
+    ["workflow() instead of its name", () => workflow(wrong({ nmae: "w" }), async () => {}), "Did you mean `name`?"],
     ["connect()", () => connect("memory:", wrong({ shema: "x" })), "Did you mean `schema`?"],
     ["limits", () => connect("memory:", wrong({ limits: { opMax: 1 } })), "Did you mean `opsMax`?"],
     ["worker()", () => client().worker(wrong({ workflow: [job] })), "Did you mean `workflows`?"],

@@ -43,6 +43,40 @@ describe("a name that cannot be one", () => {
     expect(await t.run(ops, "n".repeat(200))).toBe(1);
   });
 
+  test.each(faults)("of a patch parks the run as a bug of its code, in every replay: %j", async (id, fault) => {
+    const patches = workflow("patches", async (ctx) => {
+      await ctx.step("first", () => 1);
+      return ctx.patched(id as string);
+    });
+    const t = await openEngine(patches);
+    const run = await t.client.start(patches);
+    const error = await refusal(() => run.result());
+    expect(error.cause).toMatchObject({ code: "workflow_bug", cause: { code: "invalid_name" } });
+    for (const part of ["The id of ctx.patched", fault]) expect(error.message).toContain(part);
+    expect((await run.history()).map((event) => event.type)).not.toContain("patched");
+  });
+
+  test.each<[unknown, string]>([
+    ["", "is empty"],
+    ["n".repeat(401), "is 401 characters long; the limit is 400"],
+    ["a\u0000b", "contains a control character or half of a surrogate pair"],
+    ["\ud800", "contains a control character or half of a surrogate pair"],
+    [null, "is null, not a string"],
+    [42, "is number, not a string"],
+  ])("of a uuid parks the run as a bug of its code: %j", async (name, fault) => {
+    const draws = workflow("draws", async (ctx) => ctx.uuid(name as string));
+    const t = await openEngine(draws);
+    await expect(t.run(draws)).rejects.toMatchObject({
+      cause: { cause: { code: "invalid_name", message: expect.stringContaining(fault) } },
+    });
+  });
+
+  test("of a uuid may end in a number, as the items of an order do", async () => {
+    const draws = workflow("draws", async (ctx) => ctx.uuid("item#2") !== ctx.uuid("item#3"));
+    const t = await openEngine(draws);
+    expect(await t.run(draws)).toBe(true);
+  });
+
   test("of a namespace or a store address is refused by connect", async () => {
     expect((await refusal(() => connect("memory:", { namespace: "" }))).message).toContain('The namespace "" is empty');
     expect(await refusal(() => connect("mysql://host"))).toMatchObject({
@@ -73,10 +107,27 @@ describe("a duration that cannot be read", () => {
     const inside = await refusal(() => t.run(nap));
     expect(inside.cause).toMatchObject({ code: "workflow_bug", cause: { code: "invalid_duration" } });
     for (const part of ['sleep "nap": the duration is', shown, how]) expect(inside.message).toContain(part);
+    const advanced = t.clock.advance(duration as string);
+    await expect(advanced).rejects.toMatchObject({ code: "invalid_duration", message: expect.stringContaining(how) });
     for (const option of ["delay", "timeout"]) {
       const outside = await refusal(() => t.client.start(job, undefined, { [option]: duration }));
       expect(outside.code).toBe("invalid_duration");
       for (const part of [`start of workflow "job": ${option} is`, shown, how]) expect(outside.message).toContain(part);
+    }
+  });
+});
+
+describe("a timeout that leaves a run no time", () => {
+  test.each<[string | object]>([["0s"], [{ minutes: 0 }]])("is refused by workflow and start: %j", async (timeout) => {
+    const t = await openEngine(job);
+    for (const [where, call] of [
+      ['workflow("w")', () => workflow({ name: "w", timeout: timeout as string }, async () => {})],
+      ['start of workflow "job"', () => t.client.start(job, undefined, { timeout: timeout as string })],
+    ] as const) {
+      const error = await refusal(call);
+      expect(error.code).toBe("invalid_option");
+      expect(error.message).toMatch(/: timeout is .*0.*, which leaves the run no time at all\. Give it a longer one/);
+      expect(error.message).toContain(where);
     }
   });
 });

@@ -93,10 +93,12 @@ describe("result()", () => {
   test("in the test engine says why a run does not end, when nothing else can happen", async () => {
     const stuck = workflow("stuck", () => new Promise<void>(() => {}));
     const t = await openEngine(wait, stuck);
+    const began = t.clock.now();
     await expect(t.run(wait, undefined, { id: "w" })).rejects.toMatchObject({
       code: "result_timeout",
       message: 'Nothing else can happen, and run "w" has not ended; it is waiting, for receive:go',
     });
+    expect(t.clock.now()).toBe(began);
     const parked = await t.client.start(stuck, undefined, { id: "s" });
     await expect(parked.result({ onParked: "wait" })).rejects.toMatchObject({
       message: expect.stringMatching(

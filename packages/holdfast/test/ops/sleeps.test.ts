@@ -1,4 +1,5 @@
 import { workflow } from "holdfast";
+import { crashEverywhere } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine, openFleet } from "../lab/fleet.ts";
 
@@ -22,6 +23,15 @@ describe("a sleep", () => {
     const began = t.clock.now();
     expect(await t.run(nap)).toBe(ms);
     expect(t.clock.now() - began).toBe(ms);
+  });
+
+  test("of the longest duration is skipped by the test engine and survives a crash anywhere", async () => {
+    const nap = workflow("nap", (ctx) => ctx.sleep("nap", "36525 days"));
+    const t = await openEngine(nap);
+    const began = t.clock.now();
+    await t.run(nap);
+    expect(t.clock.now() - began).toBe(36_525 * 24 * HOUR_MS);
+    expect(await crashEverywhere(nap, undefined)).toMatchObject({ status: "completed" });
   });
 
   test("until a date ends at that date, and one until a date that has passed ends at once", async () => {

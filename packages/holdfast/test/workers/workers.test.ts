@@ -293,6 +293,12 @@ describe("health", () => {
     });
     gates[0]?.resolve("done");
     await fleet.clock.until(drained);
+    await fleet.clock.advance("20s");
+    expect(await client.health()).toMatchObject({
+      status: "degraded",
+      reasons: ["No worker is online; the last one left 20 s ago."],
+      workers: [],
+    });
   });
 
   test.each([1, -1])(

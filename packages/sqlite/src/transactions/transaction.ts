@@ -1,12 +1,15 @@
 import {
   askTransaction,
   type Context,
+  passOver,
   type StepInfo,
   type StepOptions,
   type Stored,
   type Whole,
 } from "holdfast/adapter";
 import type { Tx } from "./tx.ts";
+
+passOver(import.meta.url, "transactions/transaction");
 
 /** The options of a step, without `onCrash`: a transaction happens exactly once. */
 export type TransactionOptions<T = unknown, S extends string = string> = Omit<StepOptions<T, S>, "onCrash">;

@@ -15,7 +15,7 @@ import { appended, NONE } from "../../model/short-list.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { StepWork, TransactionWork } from "../../replay/ops/step-work.ts";
-import { writeFailedAttempt } from "../../report/failure-lines.ts";
+import { writeBrokenRule, writeFailedAttempt } from "../../report/failure-lines.ts";
 import type { DeliveryQueue } from "../execute/delivery-queue.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
@@ -280,7 +280,9 @@ export class StepBoard implements AttemptOwner {
     const { kind, retryAfterMs } = classifyError(error, { nowMs: now });
     const { retry, retryIf } = work.options;
     const failed = { attempt, retryAfterMs };
-    if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }))) {
+    const onThrow = (thrown: unknown): void =>
+      writeBrokenRule(this.#host.lines, { run: this.#run.run, op: op.id, attempt, error: this.#host.record(thrown) });
+    if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }, onThrow))) {
       // An attempt that timed out may still take effect: the outcome is unknown.
       const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
       return this.#fail(op, attempt, error, { unknown, ms });

@@ -72,7 +72,7 @@ export interface WorkerOptions<S extends string = string> {
   readonly labels?: readonly string[] | Readonly<Record<string, string>>;
   /**
    * The worker's name in `health()`, `why()` and the log.
-   * @defaultValue `worker-<pid>-<n>`
+   * @defaultValue the name of the program and a number: `server-1` for `server.ts`
    */
   readonly name?: string;
   /**
@@ -169,6 +169,7 @@ export interface ResolvedWorkerOptions {
 }
 
 const LEASE_MS_MIN = 1_000;
+const LEASE_MS_DEFAULT = 30_000;
 
 const DEFAULT_TUNING: WorkerTuning = {
   flushesInFlightMax: 2,
@@ -276,13 +277,17 @@ function labelRecord(labels: WorkerOptions["labels"] = {}): Readonly<Record<stri
     : (labels as Readonly<Record<string, string>>);
 }
 
-export function resolveWorkerOptions(options: WorkerOptions, nameless: () => string): ResolvedWorkerOptions {
+export function resolveWorkerOptions(
+  options: WorkerOptions,
+  nameless: () => string,
+  leaseMsDefault = LEASE_MS_DEFAULT,
+): ResolvedWorkerOptions {
   requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
   const tasks = options.tasks ?? [];
   requireDistinct(tasks);
   const queues = options.queues ?? [...new Set([...workflows, ...tasks].map(({ queue }) => queue))];
-  const leaseMs = requireDuration(options.lease ?? "30s", "worker", "lease");
+  const leaseMs = options.lease === undefined ? leaseMsDefault : requireDuration(options.lease, "worker", "lease");
   if (leaseMs < LEASE_MS_MIN)
     throw new HoldfastError(
       "invalid_option",

@@ -32,7 +32,7 @@ export interface WorkerParams extends WorkerPartsParams {
 
 /** Runs workflows in this process. Made by `hf.worker`. */
 export class Worker {
-  /** Its given name, or `worker-<pid>-<n>`. */
+  /** Its given name, or the name of the program and a number: `server-1` for `server.ts`. */
   readonly name: string;
   readonly #params: WorkerParams;
   readonly #parts: WorkerParts;

@@ -2,15 +2,26 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { Run } from "../../model/run.ts";
 import type { Logger } from "../../ports/logger.ts";
 
-const OWN_FOLDERS = ownFolders(import.meta.url);
+const HERE = ownFolders(import.meta.url, "replay/code/call-site");
+/** With the folders of the adapters that are loaded. */
+const own = new Set(HERE);
 
 /**
- * Where Holdfast's own code is. Both sources and build, because a stack shows the sources if source maps are on. Undefined
- * in a bundle, which mixes that code with the user's; a bundle that is not a module does not even have a URL.
+ * Where the package of a module is. Both sources and build, because a stack shows the sources if source maps are on.
+ * Undefined in a bundle, which mixes that code with the user's; a bundle that is not a module does not even have a URL.
  */
-export function ownFolders(url: string | undefined): readonly string[] | undefined {
-  const packageUrl = /^(file:.*\/)(?:src|dist)\/replay\/code\/call-site\.[jt]s/.exec(url ?? "")?.[1];
-  return packageUrl === undefined ? undefined : ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
+export function ownFolders(url: string | undefined, module: string): readonly string[] | undefined {
+  const [, packageUrl, file] = /^(file:.*\/)(?:src|dist)\/(.*)\.[jt]s/.exec(url ?? "") ?? [];
+  if (packageUrl === undefined || file !== module) return undefined;
+  return ["src/", "dist/"].map((folder) => new URL(folder, packageUrl).pathname);
+}
+
+/**
+ * For a module of an adapter that workflow code calls: places in messages are then those of the caller, not of the adapter.
+ * `module` is the path of the module in `src`, without its extension.
+ */
+export function passOver(url: string | undefined, module: string): void {
+  for (const folder of ownFolders(url, module) ?? []) own.add(folder);
 }
 
 /**
@@ -26,14 +37,18 @@ export function callSite(): string | undefined {
 
 /** The same for a recorded stack. */
 export function placeIn(stack: string): string | undefined {
-  if (OWN_FOLDERS === undefined) return undefined;
+  if (HERE === undefined) return undefined;
   for (const line of stack.split("\n").slice(1)) {
-    const own = OWN_FOLDERS.some((folder) => line.includes(folder));
-    if ((own && !line.includes(".test.")) || line.includes("node:internal")) continue;
+    if ((isOwn(line) && !line.includes(".test.")) || line.includes("node:internal")) continue;
     const place = /\(?((?:file:\/\/)?\/[^()]+:\d+:\d+)\)?$/.exec(line.trim())?.[1];
     if (place) return place.replace(/^file:\/\//, "");
   }
   return undefined;
+}
+
+function isOwn(line: string): boolean {
+  for (const folder of own) if (line.includes(folder)) return true;
+  return false;
 }
 
 /** Name of the function in which steps run; it shows in asynchronous stacks and so reveals a ctx call inside a step. */

@@ -156,8 +156,8 @@ export interface Context<I = unknown> {
    */
   patched(id: string): boolean;
   /**
-   * Marks the place of a step that was removed: its record in older histories is skipped, and a run that has it in flight
-   * continues without it.
+   * Marks the place of a step that was removed, or of another op with a name: its record in older histories is skipped,
+   * and a run that has it in flight continues without it. Its compensation is removed with it.
    */
   retired(name: string): void;
   /**

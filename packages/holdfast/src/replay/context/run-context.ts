@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { isFunction } from "../../errors/option-checks.ts";
+import { isFunction, requireId } from "../../errors/option-checks.ts";
 import type { Duration } from "../../model/duration.ts";
 import type { Attributes } from "../../model/event.ts";
 import { nameFault } from "../../model/names.ts";
@@ -157,7 +157,10 @@ class RunContext implements Context {
   }
 
   uuid(name?: string): string {
-    if (name !== undefined) return this.#machine.random.uuidOf(name);
+    if (name !== undefined) {
+      requireId(name, "name of ctx.uuid");
+      return this.#machine.random.uuidOf(name);
+    }
     this.#machine.assertInTurn("ctx.uuid");
     return this.#machine.random.uuid();
   }

@@ -1,3 +1,4 @@
+import { requireName } from "../../errors/option-checks.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpEvents } from "../op.ts";
 
@@ -21,6 +22,7 @@ export class Patches {
     this.#calls ??= new Map();
     this.#trueFrom ??= new Map();
     const call = (this.#calls.get(id) ?? 0) + 1;
+    if (call === 1) requireName(id, "id of ctx.patched");
     this.#calls.set(id, call);
     if (this.#trueFrom.has(id)) return true;
     if (this.#machine.turnIsRecorded && !this.#machine.repeating) return false;
