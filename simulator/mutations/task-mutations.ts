@@ -88,13 +88,6 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
     caughtBy: "task-attempts",
   },
   {
-    name: "says that a task never began whose commit is on its way",
-    file: "engine/tasks/given-up-tasks.ts",
-    find: "const undecided = given.filter(({ task }) => inFlight((task as TaskWork).seq));",
-    replace: "const undecided = given.filter(() => false);",
-    caughtBy: "undone-as-done",
-  },
-  {
     name: "forgets the tasks of turns that are repeated",
     file: "engine/commit/run-commits.ts",
     find: "const mayHaveTasks = machine.hasTasks || machine.replaying;",
