@@ -45,6 +45,8 @@ export interface Effect {
   /** Which worker held the run, and why this worker should not have executed it, if so. */
   readonly heldBy: string | null;
   readonly trespass: string | undefined;
+  /** What else its worker had, although it was to have nothing else. */
+  readonly company?: string | undefined;
   /** Failed attempts of the op that were in the store. */
   readonly failedAttempts: number;
 }

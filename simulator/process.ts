@@ -105,6 +105,13 @@ export class SimProcess {
     return this.worker;
   }
 
+  /** What its worker has besides that many runs and tasks; undefined if nothing. */
+  company(runs: number, tasks: number): string | undefined {
+    const { activeRuns = 0, activeTasks = 0 } = this.worker ?? {};
+    if (activeRuns <= runs && activeTasks <= tasks) return undefined;
+    return `${activeRuns - runs} other runs and ${activeTasks - tasks} other tasks`;
+  }
+
   /** Every use of a port is a moment at which it may die. */
   use(): void {
     if (--this.#fuse <= 0) this.kill();

@@ -18,6 +18,7 @@ export interface TaskSnapshot
     | "expires"
     | "deaths"
     | "canceled"
+    | "alone"
     | "name"
     | "queue"
     | "requires"
@@ -83,6 +84,8 @@ export interface Execution {
   readonly hold: TaskSnapshot | undefined;
   /** What the earlier attempt reported last, as this one was told. */
   readonly lastDetails: unknown;
+  /** What else its worker had, although it was to have nothing else. */
+  readonly company: string | undefined;
   /** Why this worker should not have executed it. */
   readonly trespass: string | undefined;
 }

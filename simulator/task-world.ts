@@ -97,6 +97,7 @@ export class TaskWorld {
       durable: (this.#store.memory.state.runs.get(runId)?.eventCount ?? 0) >= seq,
       hold,
       lastDetails: info.lastDetails,
+      company: hold?.alone ? process.company(0, 1) : undefined,
       trespass: misfit(skills, hold) ?? this.#trespass(workerId, hold),
     };
     this.executions.push(execution);

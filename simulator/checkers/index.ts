@@ -5,6 +5,7 @@
  */
 import type { Checker, Evidence, Violation } from "../evidence.ts";
 import { acknowledged } from "./acknowledged.ts";
+import { alone } from "./alone.ts";
 import { attempts } from "./attempts.ts";
 import { canceledMeansCanceled } from "./canceled-means-canceled.ts";
 import { compensation } from "./compensation.ts";
@@ -39,6 +40,7 @@ export const CHECKERS: readonly Checker[] = [
   durableBeforeEffect,
   effectsInHistory,
   withinLease,
+  alone,
   attempts,
   timers,
   transactions,

@@ -172,9 +172,9 @@ function isSame(a: TaskRecord, b: TaskRecord): boolean {
 }
 
 function snapshot(task: TaskRecord): TaskSnapshot {
-  const { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled } = task;
+  const { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled, alone } = task;
   const { failures, details, name, queue, requires } = task;
-  const about = { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled };
+  const about = { epoch, status, heldBy, attempt, secret, availableAt, expiresAt, expires, deaths, canceled, alone };
   return { ...about, failures: failures.length, details, name, queue, requires };
 }
 

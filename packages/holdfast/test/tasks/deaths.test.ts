@@ -155,6 +155,56 @@ test("a late answer to an earlier attempt does not stop the next one", async () 
   expect(calls).toBe(2);
 });
 
+test("a worker that gives a suspect back, because its lease has run out, takes it up later", async () => {
+  const fleet = openFleet();
+  const job = task("job", () => "done");
+  const main = workflow("main", async (ctx) => ctx.task(job));
+  await fleet.worker({ workflows: [main] });
+  const run = await fleet.client().start(main);
+  await fleet.clock.settle();
+  for (const one of fleet.store.state.tasks.values()) one.suspect = true;
+  // Nothing is heard from the store until the lease has run out, and then the answer to the claim.
+  let cut = true;
+  const silent = ["workers.heartbeat", "workers.sweep", "tasks.claim"];
+  fleet.store.fault = (moment, method, params) => {
+    if (!cut || !silent.includes(method) || (method === "tasks.claim" && !(params as { solo: boolean }).solo))
+      return undefined;
+    const lost = method === "tasks.claim" ? moment === "after" : moment === "before";
+    return lost ? new HoldfastError("store_outcome_unknown", "not now") : undefined;
+  };
+  await fleet.worker({ tasks: [job], ...LEASED });
+  await fleet.clock.advance("40s");
+  expect([...fleet.store.state.tasks.values()]).toMatchObject([{ status: "held", suspect: true }]);
+  cut = false;
+  expect(await fleet.clock.until(run.result())).toBe("done");
+});
+
+test("a suspect is not taken while the answer to a claim of runs is still to come", async () => {
+  const fleet = openFleet();
+  const happened: string[] = [];
+  const job = task("job", async () => {
+    happened.push("task begins");
+    await new Promise<void>((resolve) => void fleet.clock.setTimer(60_000, resolve));
+    happened.push("task ends");
+  });
+  const main = workflow("main", async (ctx) => void (await ctx.task(job)));
+  const beside = workflow("beside", async (ctx) => ctx.step("beside", () => void happened.push("step")));
+  await fleet.worker({ workflows: [main] });
+  const worker = await fleet.worker({ workflows: [beside], tasks: [job], ...LEASED });
+  let lost = false;
+  fleet.store.fault = (moment, method, params) => {
+    if (method === "tasks.claim") for (const one of fleet.store.state.tasks.values()) one.suspect = true;
+    const isIts = method === "runs.claim" && (params as { workerId: string }).workerId === worker.workerId;
+    if (lost || moment !== "after" || !isIts) return undefined;
+    lost = true;
+    return new HoldfastError("store_outcome_unknown", "not now");
+  };
+  const client = fleet.client();
+  const runs = [await client.start(beside), await client.start(main)];
+  for (const run of runs) await fleet.clock.until(run.result());
+  expect(happened).toEqual(["step", "task begins", "task ends"]);
+});
+
 /** No call that concerns that worker reaches the store any more. */
 function cutOff(workerId: () => string) {
   const dead = workerId();

@@ -155,16 +155,22 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     // The answer came too late: nothing may start here any more.
     if (!this.#params.lease.active()) {
       run?.released(task);
-      return this.#giveBack(task);
+      void this.#giveBack(task);
+      return;
     }
     const held = new HeldTask(task, run, this.#attemptHost, this);
     this.#held.set(key, held);
     this.#begin(held);
   }
 
-  #giveBack({ namespace, runId, seq, epoch, heldBy }: Task): void {
+  async #giveBack(task: Task): Promise<void> {
+    const { namespace, runId, seq, epoch, heldBy } = task;
     const by = { type: "holder", workerId: heldBy as string } as const;
-    void this.#finisher.finish({ namespace, runId, seq, epoch, by, result: { type: "release" } }).catch(() => "lost");
+    await this.#finisher
+      .finish({ namespace, runId, seq, epoch, by, result: { type: "release" } })
+      .catch(() => "lost" as const);
+    // The worker may have made room for this one alone.
+    this.#params.onLeft(task);
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */

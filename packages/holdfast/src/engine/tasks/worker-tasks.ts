@@ -85,8 +85,9 @@ export class WorkerTasks {
         names: this.#runner.names,
         labels,
       }),
-      freeSlots: () => this.#runner.free,
-      mayTakeSuspect: () => solo.wants("task") && this.#runner.allFree && params.noRuns(),
+      // What nobody may start would only be given back.
+      freeSlots: () => (lease.active() ? this.#runner.free : 0),
+      mayTakeSuspect: () => solo.wants("task") && lease.active() && this.#runner.allFree && params.noRuns(),
       onSuspectDue: () => solo.want("task"),
       onSoloAnswered: (task) => solo.claimed(task && soloKey(task)),
       onClaimed: (task) => this.#runner.hold(task),

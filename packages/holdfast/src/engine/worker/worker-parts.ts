@@ -200,7 +200,7 @@ export class WorkerParts {
       ...this.#params,
       lease: this.lease,
       solo: this.solo,
-      noRuns: () => this.slots.allFree,
+      noRuns: () => this.slots.allFree && this.claimer.asking === 0,
       draining: this.#self.draining,
       onLeft: () => {
         if (this.solo.wants("run")) this.claimer.poke();
