@@ -21,6 +21,11 @@ import { patches } from "./patches.ts";
 import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { signals } from "./signals.ts";
+import { taskAttempts } from "./task-attempts.ts";
+import { taskFence } from "./task-fence.ts";
+import { taskResults } from "./task-results.ts";
+import { taskStarts } from "./task-starts.ts";
+import { tasksAccounted } from "./tasks-accounted.ts";
 import { timers } from "./timers.ts";
 import { transactions } from "./transactions.ts";
 import { undoneAsDone } from "./undone-as-done.ts";
@@ -37,6 +42,11 @@ export const CHECKERS: readonly Checker[] = [
   attempts,
   timers,
   transactions,
+  tasksAccounted,
+  taskFence,
+  taskStarts,
+  taskAttempts,
+  taskResults,
   signals,
   heardOut,
   wakeUps,

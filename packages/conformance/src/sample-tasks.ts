@@ -48,6 +48,11 @@ export function retried(delayMs = 0, failures: readonly TaskFailure[] = [failure
   return { type: "retry", delayMs, failures };
 }
 
+/** The process of the task has died. */
+export function died(fields: Partial<Extract<TaskResult, { type: "died" }>> = {}): TaskResult {
+  return { type: "died", alone: true, suspectAfter: 2, parkAfter: 3, failures: [], ...fields };
+}
+
 export const BY_EXPIRY: TaskFinisher = { type: "expiry" };
 
 export function byHolder(workerId: string): Extract<TaskFinisher, { type: "holder" }> {

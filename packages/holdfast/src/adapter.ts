@@ -20,12 +20,14 @@ export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts"
 export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
   afterTaskHolder,
+  afterTaskProcess,
   type Expiry,
   expiryWhenCanceled,
   expiryWhenDue,
   expiryWhenHeld,
   type FencedTask,
   judgeFinish,
+  type ProcessDeath,
   TASK_CANCEL_MS,
   TASK_GRACE_MS,
   type TaskFinisher,

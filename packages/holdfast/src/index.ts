@@ -28,6 +28,9 @@ export {
   workflow,
 } from "./define/definitions.ts";
 export { type ExternalTaskOptions, type TaskOptions, task } from "./define/task.ts";
+export type { TaskPoolOptions } from "./engine/pool/pool-options.ts";
+export type { PoolProcessStatus, RestartReason, TaskPoolStatus } from "./engine/pool/pool-stats.ts";
+export { serveTasks } from "./engine/pool/serve-tasks.ts";
 export type { Worker } from "./engine/worker/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";
@@ -45,6 +48,7 @@ export {
   RunTimedOutError,
 } from "./errors/run-errors.ts";
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
+export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";

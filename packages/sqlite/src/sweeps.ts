@@ -1,4 +1,4 @@
-import { afterHolder, afterTaskHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
+import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { OFFLINE } from "./database/codes.ts";
 import { uuidBytes } from "./database/uuid.ts";
@@ -13,7 +13,7 @@ import {
   type StateRow,
   stateByKey,
 } from "./runs/run-state.ts";
-import { dropTasks, returnTask, saveTask, setExpiry, TASK_STATE, type TaskState } from "./tasks/task-state.ts";
+import { dropTasks, TASK_STATE, type TaskState, takeTaskBack } from "./tasks/task-state.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
@@ -95,22 +95,6 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
   announceEnd(call, row);
   letGo(call, row, { status: "parked", dueAt: null });
   return "parked";
-}
-
-/** A task of an offline worker is due again, or expires at once if the death fails it. */
-function takeTaskBack(call: Call, task: TaskState, died: boolean, params: SweepParams): void {
-  const { deaths, aloneDeaths } = task;
-  const marks = { deaths, aloneDeaths, alone: task.alone === 1, suspect: task.suspect === 1 };
-  const after = afterTaskHolder(marks, died, task.failOnCrash === 1, params);
-  returnTask(call, task, call.now);
-  task.deaths = after.deaths;
-  task.aloneDeaths = after.aloneDeaths;
-  task.suspect = Number(after.suspect);
-  if (after.crashed) {
-    task.availableAt = null;
-    setExpiry(task, { expiresAt: call.now, expires: "crash" });
-  }
-  saveTask(call, task);
 }
 
 function timeOut(call: Call, row: StateRow, params: SweepParams): void {

@@ -13,7 +13,7 @@ import type { Call } from "./database/call.ts";
 import { OFFLINE, workerStatusCode, workerStatusName } from "./database/codes.ts";
 import { newUuidBytes, uuidBytes, uuidText } from "./database/uuid.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
-import { returnTask, saveTask, tasksHeldBy } from "./tasks/task-state.ts";
+import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 
 const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `
@@ -198,6 +198,9 @@ export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { rele
   return { released };
 }
 
+/** Nothing is held against a task whose worker only stopped. */
+const NOT_DEAD = { suspectAfter: Number.POSITIVE_INFINITY, parkAfter: Number.POSITIVE_INFINITY };
+
 export function stopWorker(call: Call, params: WorkerRef): void {
   const worker = workerIn(call, params);
   if (!worker) return;
@@ -208,10 +211,7 @@ export function stopWorker(call: Call, params: WorkerRef): void {
     );
   }
   for (const row of heldRows(call, worker.workerKey)) giveBack(call, row);
-  for (const task of tasksHeldBy(call, worker.workerKey)) {
-    returnTask(call, task, call.now);
-    saveTask(call, task);
-  }
+  for (const task of tasksHeldBy(call, worker.workerKey)) takeTaskBack(call, task, false, NOT_DEAD);
 }
 
 export function listWorkers({ sql }: Call, params: { namespace: string }): WorkerRow[] {

@@ -71,7 +71,8 @@ export const continuations: Suite = {
       await t.advance(10);
       const next = t.newRun({ id: "a", startDelayMs: 200, timeoutMs: 900 });
       await holder.commit(continueAs(next));
-      expect(await t.run(next.runId)).toMatchObject({ availableAt: t.now + 200, deadlineAt: t.now + 900 });
+      const due = { availableAt: t.now + 200, deadlineAt: t.now + 900, timeoutMs: 900 };
+      expect(await t.run(next.runId)).toMatchObject(due);
       const late = t.newRun({ id: "b", startDelayMs: 900, timeoutMs: 200 });
       const other = await t.held({ id: "b" });
       await t.advance(10);

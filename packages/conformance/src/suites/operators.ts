@@ -1,7 +1,7 @@
-import type { EventDraft } from "holdfast/adapter";
+import type { EventDraft, Run } from "holdfast/adapter";
 import { expect } from "vitest";
 import type { Fixture } from "../fixture.ts";
-import type { Holder } from "../holder.ts";
+import { Holder } from "../holder.ts";
 import { end, errorRecord, HOLD, LEASE_MS, park, someEvents, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
 
@@ -205,6 +205,28 @@ export const operators: Suite = {
       const next = await t.claimOne(await t.worker());
       expect(await next.commit(end(), { events: 1 })).toMatchObject({ outcome: "written" });
       expect(await t.run(holder.runId)).toMatchObject({ status: "completed", eventCount: 4 });
+    },
+
+    "each reopening gives a run its whole timeout again, and no more": async (t) => {
+      const holder = await failed(t, { id: "a", timeoutMs: 1_000 });
+      for (let events = 2; events < 8; events += 2) {
+        await t.advance(400);
+        expect(await reopen(t, holder, events)).toMatchObject({ outcome: "reopened" });
+        const renewed = { deadlineAt: t.now + 1_000, timeoutMs: 1_000 };
+        expect(await t.run(holder.runId)).toMatchObject(renewed);
+        const workerId = await t.worker();
+        const [claimed] = (await t.claim(workerId)).runs;
+        expect(claimed).toMatchObject(renewed);
+        const next = new Holder(t.store, workerId, claimed as Run);
+        await next.commit(end({ status: "failed", output: null }), { events: 1 });
+      }
+    },
+
+    "a deadline that no longer counts is not brought back by a reopening": async (t) => {
+      const holder = await t.held({ id: "a", timeoutMs: 1_000 });
+      await holder.commit(end({ status: "failed", output: null }), { events: 2, clearDeadline: true });
+      await reopen(t, holder);
+      expect(await t.run(holder.runId)).toMatchObject({ deadlineAt: null, timeoutMs: 1_000 });
     },
 
     "the event of a reopened run is never earlier than the one before": async (t) => {

@@ -32,6 +32,7 @@ export const starts: Suite = {
         startedAt: null,
         endedAt: null,
         deadlineAt: null,
+        timeoutMs: null,
         waitingFor: [],
         output: null,
         error: null,
@@ -182,7 +183,7 @@ export const starts: Suite = {
     "the deadline counts from createdAt": async (t) => {
       await t.start({ id: "a" });
       const { run } = await t.start({ id: "a", timeoutMs: 500 }, { ifRunning: "replace" });
-      expect(run).toMatchObject({ createdAt: t.now + 1, deadlineAt: t.now + 501, availableAt: t.now });
+      expect(run).toMatchObject({ createdAt: t.now + 1, deadlineAt: t.now + 501, timeoutMs: 500, availableAt: t.now });
     },
 
     "start-and-hold claims the run in the same step": async (t) => {

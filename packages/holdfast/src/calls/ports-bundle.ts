@@ -8,6 +8,7 @@ import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store } from "../ports/store.ts";
 import type { TaskInterceptor } from "../ports/task-interceptor.ts";
+import type { TaskProcesses } from "../ports/task-processes.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 
 /** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) builds one. */
@@ -25,6 +26,10 @@ export interface PortsBundle {
   readonly environment?: Environment;
   readonly steps?: StepInterceptor;
   readonly tasks?: TaskInterceptor;
+  /** Child processes that execute tasks. Without them, tasks are executed here, whatever a worker asks for. */
+  readonly processes?: TaskProcesses;
+  /** The codec is the JSON codec itself: whoever has this package can read its payloads. */
+  readonly plainCodec?: boolean;
   readonly limits?: Limits;
   /** What happens when a run's function returns while ops are pending: a warning, unless a test asks for a failure. */
   readonly onForgotten?: "fail" | "warn";

@@ -24,20 +24,26 @@ export interface FailedAttemptFacts {
   readonly ms?: number;
   /** Whether it took effect is not known. */
   readonly unknown?: boolean;
+  /** No worker has ever taken it. */
+  readonly neverBegan?: boolean;
   /** No other attempt may follow, whatever the rule says. */
   readonly final?: boolean;
+  /** The attempt that was due has not begun. */
+  readonly unbegun?: boolean;
   /** The rule of the definition, if this process has it and the run has not named another. */
   readonly retryIf?: RetryIf | undefined;
+  /** What the other side asked for, if the error no longer tells. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeHost): TaskResult {
-  const { error, ms = 0, unknown = false, final = task.canceled } = facts;
+  const { error, ms = 0, unknown = false, neverBegan = false, unbegun = false, final = task.canceled } = facts;
   const { attempt } = task;
   const spec: TaskSpec = task.spec ?? { name: task.name };
   const at = host.now();
-  const { kind, retryAfterMs } = classifyError(error, { nowMs: at });
+  const { kind, retryAfterMs = facts.retryAfterMs } = classifyError(error, { nowMs: at });
   const record: ErrorRecord = {
-    ...host.record(error, { kind, attempts: attempt, op: task.op }),
+    ...host.record(error, { kind, attempts: attempt - Number(unbegun), op: task.op }),
     task: task.name,
   };
   const failures = withFailure(task.failures, shortFailure(record, attempt, at));
@@ -46,7 +52,13 @@ export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeH
   const rule = spec.retryIf ?? facts.retryIf ?? "default";
   if (!final && mayTryAgain(retry, failed, () => shouldRetry(rule, error, { kind, attempt })))
     return { type: "retry", delayMs: tryAgainInMs(retry, failed, host.random), failures };
-  const about = { error: record, failures, ...(ms < 1 ? {} : { ms }), ...(unknown ? { unknown: true as const } : {}) };
+  const about = {
+    error: record,
+    failures,
+    ...(ms < 1 ? {} : { ms }),
+    ...(unknown ? { unknown: true as const } : {}),
+    ...(neverBegan ? { neverBegan: true as const } : {}),
+  };
   return { type: "failed", payload: encodeFailedTask(about), failures, keep: !task.canceled };
 }
 
@@ -56,12 +68,16 @@ export function judgeExpiry(task: Task, host: JudgeHost): TaskResult {
   const error = expiryError(task, expires);
   // While nobody holds it, nothing of it is in progress.
   const unknown = task.status !== "due" || expires === "crash" || expires === "cancel";
-  return judgeFailure(task, { error, unknown, final: FINAL.has(expires) }, host);
+  const neverBegan = task.status === "due" && task.epoch === 0;
+  return judgeFailure(task, { error, unknown, neverBegan, unbegun: !unknown, final: FINAL.has(expires) }, host);
 }
 
 const FINAL: ReadonlySet<TaskExpiry> = new Set(["start_timeout", "total_timeout", "cancel", "crash"]);
 
-export function expiryError({ op, attempt, queue, spec }: Task, expires: TaskExpiry): HoldfastError {
+/** The name of the failure that the death of a process leaves with its task. */
+export const PROCESS_DIED = "ProcessDied";
+
+export function expiryError({ op, attempt, queue, spec, failures }: Task, expires: TaskExpiry): HoldfastError {
   const about = `task "${op}"`;
   const limit = (ms: number | undefined): string => formatDuration(ms ?? 0);
   switch (expires) {
@@ -87,11 +103,14 @@ export function expiryError({ op, attempt, queue, spec }: Task, expires: TaskExp
       );
     case "cancel":
       return new HoldfastError("task_canceled", `${cap(about)} was canceled, and did not say in time how far it came.`);
-    case "crash":
+    case "crash": {
+      const last = failures.at(-1);
+      const how = last?.name === PROCESS_DIED ? `: ${last.message}` : "";
       return new HoldfastError(
         "task_crashed",
-        `The worker died during attempt ${attempt} of ${about}; whether it took effect is unknown.`,
+        `The ${how === "" ? "worker" : "process"} died during attempt ${attempt} of ${about}; whether it took effect is unknown${how}.`,
       );
+    }
   }
 }
 

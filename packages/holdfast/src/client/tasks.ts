@@ -175,7 +175,8 @@ export class Tasks {
       const message = `tasks.retry: task "${task.op}" of run ${runId} cannot be taken up again: ${why}, and only the dead letter of a failed run can.`;
       throw new HoldfastError("run_not_failed", message, { data: { runId, status: run?.status } });
     }
-    await new RunHandle(this.#core, runId, undefined).retry();
+    const { id, workflow } = run;
+    await new RunHandle(this.#core, id, { runId, workflow, created: false }).retry();
   }
 
   async #finish(token: TaskToken, judge: () => TaskResult): Promise<void> {

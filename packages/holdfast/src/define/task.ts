@@ -37,7 +37,8 @@ export interface TaskOptions<
    */
   readonly input?: In;
   /**
-   * A schema that checks and converts what the function returns, or what `hf.tasks.complete` is given.
+   * A schema that checks and converts what the function returns. What `hf.tasks.complete` is given is not checked: the caller
+   * has only the token.
    * @defaultValue no check
    */
   readonly output?: Out;

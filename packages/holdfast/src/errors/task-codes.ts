@@ -53,6 +53,14 @@ export const TASK_CODES = {
     summary: "The run gave the task up: it was canceled, it failed, or another branch has won.",
     advice: "Nothing to do: the task's function stops when t.signal is aborted, and its result is dropped.",
   },
+  task_pool_failed: {
+    group: "activity_execution",
+    caller: "fix_input",
+    kind: "Unknown",
+    summary: "The processes of a worker's task pool cannot be started, or a worker was started inside one.",
+    advice:
+      "The module of the pool must load in a process of its own, export every task of the worker, and start no worker itself.",
+  },
   task_not_found: {
     group: "task_queue",
     caller: "not_found",

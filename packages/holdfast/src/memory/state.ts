@@ -117,6 +117,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
     startedAt: null,
     endedAt: null,
     deadlineAt: deadlineFrom(createdAt, run.timeoutMs),
+    timeoutMs: run.timeoutMs ?? null,
     attributes: run.attributes,
     waitingFor: [],
     input: run.input,

@@ -1,11 +1,9 @@
 import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
-import { afterTaskHolder } from "../model/decisions/task.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
-import { returnTask } from "./tasks/finishes.ts";
-import type { TaskRecord } from "./tasks/task-record.ts";
-import { dropTasks, setExpiry, taskKey, tasksHeldBy } from "./tasks/task-state.ts";
+import { takeTaskBack } from "./tasks/finishes.ts";
+import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
 
 export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
@@ -56,17 +54,6 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
 
 function isFull({ returned, parked, tasksReturned }: SweepResult, { limit }: SweepParams): boolean {
   return returned + parked + tasksReturned >= limit;
-}
-
-/** The task of an offline worker is due again, or expires at once if the death fails it. */
-function takeTaskBack(state: MemoryState, task: TaskRecord, died: boolean, params: SweepParams, now: number): void {
-  const { crashed, ...marks } = afterTaskHolder(task, died, task.failOnCrash, params);
-  returnTask(state, task, now, now);
-  Object.assign(task, marks);
-  if (!crashed) return;
-  task.availableAt = null;
-  state.dueTasks.delete(taskKey(task));
-  setExpiry(task, { expiresAt: now, expires: "crash" });
 }
 
 /** The run of an offline worker becomes due again, unless it has proved to kill workers. */

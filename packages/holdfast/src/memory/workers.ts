@@ -11,7 +11,7 @@ import type {
 } from "../ports/store.ts";
 
 import { isLive, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
-import { returnTask } from "./tasks/finishes.ts";
+import { takeTaskBack } from "./tasks/finishes.ts";
 import { tasksHeldBy } from "./tasks/task-state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
@@ -100,6 +100,9 @@ export function giveBack(state: MemoryState, row: RunRecord, now: number): void 
   setAvailable(state, row, now, now);
 }
 
+/** Nothing is held against a task whose worker only stopped. */
+const NOT_DEAD = { suspectAfter: Number.POSITIVE_INFINITY, parkAfter: Number.POSITIVE_INFINITY };
+
 export function stopWorker(state: MemoryState, params: WorkerRef, now: number): void {
   const worker = workerIn(state, params);
   if (!worker) return;
@@ -108,5 +111,5 @@ export function stopWorker(state: MemoryState, params: WorkerRef, now: number): 
     worker.stoppedAt = now;
   }
   for (const row of heldRows(state, params.workerId)) giveBack(state, row, now);
-  for (const task of tasksHeldBy(state, params.workerId)) returnTask(state, task, now, now);
+  for (const task of tasksHeldBy(state, params.workerId)) takeTaskBack(state, task, false, NOT_DEAD, now);
 }

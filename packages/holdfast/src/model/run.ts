@@ -98,6 +98,8 @@ export interface RunRow {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly deadlineAt: number | null;
+  /** From creation, or from when a person last had it retried, to the deadline. */
+  readonly timeoutMs: number | null;
   readonly attributes: Attributes;
   /** Ids of the ops that a suspended run waits for, for display. */
   readonly waitingFor: readonly string[];
@@ -138,6 +140,7 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
     startedAt: row.startedAt,
     endedAt: row.endedAt,
     deadlineAt: row.deadlineAt,
+    timeoutMs: row.timeoutMs,
     attributes: row.attributes,
     waitingFor: row.waitingFor,
     compensation: row.compensation,

@@ -10,6 +10,8 @@ export interface FailedTask {
   readonly ms?: number;
   /** Whether the last attempt took effect is not known. */
   readonly unknown?: true;
+  /** No worker has ever taken it. */
+  readonly neverBegan?: true;
 }
 
 export function encodeFailedTask(failed: FailedTask): Payload {

@@ -43,6 +43,7 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     startedAt: holder ? Math.max(now, createdAt) : null,
     endedAt: null,
     deadlineAt,
+    timeoutMs: run.timeoutMs ?? null,
     attributes: run.attributes,
     waitingFor: [],
     compensation: null,

@@ -4,7 +4,7 @@
  * put into the inbox of its run (`finish`), the run's own commit deletes it (`settled`, `dropTasks`), the run ends from
  * outside, or it stays as a dead letter until its run is retried or purged. The promises of every call are in store.ts.
  */
-import type { TaskFinisher } from "../model/decisions/task.ts";
+import type { ProcessDeath, TaskFinisher } from "../model/decisions/task.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Task, TaskFailure, TaskHold, TaskKey, TaskRow, TaskStatus } from "../model/task.ts";
 
@@ -26,6 +26,8 @@ export interface TaskStore {
    *   `dead` if `keep` says so. A run that has ended or is being deleted gets nothing, and the row goes: `closed`.
    * - `retry`: due again after `delayMs`, attempt + 1, epoch + 1, with these failures.
    * - `release`: due again at once, epoch + 1; neither an attempt nor a death.
+   * - `died`: due again at once, epoch + 1, with these failures and one death more; not an attempt. A task that this death
+   *   fails (`afterTaskProcess`) expires at once, as a crash.
    * - `external`: epoch unchanged, held by nobody from now on; the limits of its attempt keep running.
    * Atomic per task: row, message, counter and due time together.
    * Idempotence: a repeated call of a holder may be answered `lost`. A repeated call with a token is answered `done`, as long
@@ -100,6 +102,8 @@ export type TaskResult =
     }
   | { readonly type: "retry"; readonly delayMs: number; readonly failures: readonly TaskFailure[] }
   | { readonly type: "release" }
+  /** The process that executed it for its worker has died; the worker has not. */
+  | ({ readonly type: "died"; readonly failures: readonly TaskFailure[] } & ProcessDeath)
   | { readonly type: "external" };
 
 export interface FinishTask extends TaskHold {

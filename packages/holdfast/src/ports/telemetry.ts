@@ -34,6 +34,7 @@ export const COUNT_METRICS = {
   tasks_claimed: "Tasks taken from the store",
   step_attempts: "Executions of steps (workflow, step, outcome)",
   task_attempts: "Executions of tasks (task, outcome)",
+  pool_restarts: "Processes of task pools that were replaced or have died (worker, reason)",
   flushes: "Calls that write what runs have done",
   flushed_events: "Events in those calls",
   store_failures: "Calls of the store that failed and are repeated (call)",

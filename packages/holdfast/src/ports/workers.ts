@@ -18,7 +18,10 @@ export interface WorkerStore {
   /** Which tasks the store thinks a worker holds. Read only. */
   readHeldTasks(params: WorkerRef): Promise<readonly HeldTask[]>;
 
-  /** Takes the worker offline for good and releases what it still holds. Idempotent. */
+  /**
+   * Takes the worker offline for good and releases what it still holds, except tasks that must not be repeated: they expire at
+   * once, as a crash (`afterTaskHolder`). Idempotent.
+   */
   stop(params: WorkerRef): Promise<void>;
 
   /**

@@ -150,6 +150,7 @@ function runOf(start: RecordedHistory[number], identity: RunIdentity, eventCount
     startedAt: at,
     endedAt: null,
     deadlineAt: null,
+    timeoutMs: null,
     attributes: {},
     waitingFor: [],
     compensation: null,

@@ -31,6 +31,7 @@ export const RUN: Run = {
   startedAt: START_MS,
   endedAt: null,
   deadlineAt: null,
+  timeoutMs: null,
   attributes: {},
   waitingFor: [],
   compensation: null,

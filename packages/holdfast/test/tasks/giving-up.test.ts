@@ -1,6 +1,7 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
+import { Gate, openWorld } from "../lab/world.ts";
 
 const NEVER = new Promise<never>(() => {});
 
@@ -93,6 +94,36 @@ for (const began of [true, false]) {
   });
 }
 
+test("a task that is given up before its run knows that it exists, and that a worker has taken, is undone", async () => {
+  const fleet = openFleet();
+  const undone: unknown[] = [];
+  const charge = task<undefined, string>("charge", async (_, t) => {
+    await new Promise<void>((resolve) => t.signal.addEventListener("abort", () => resolve()));
+    return "charged all the same";
+  });
+  const going: (() => void)[] = [];
+  const main = workflow("main", async (ctx) => {
+    const compensate = (result: string | undefined): void => void undone.push(result);
+    await ctx.race({
+      go: (c) => c.step("go", () => new Promise<void>((resolve) => void going.push(resolve))),
+      charge: (c) => c.task(charge, undefined, { compensate }),
+    });
+    throw new Error("too late");
+  });
+  // The answer to the commit that creates the task is lost, and the race is over before it is repeated.
+  fleet.store.fault = (moment, method) => {
+    if (moment !== "after" || method !== "runs.commit") return undefined;
+    fleet.store.fault = undefined;
+    for (const go of going) go();
+    return new HoldfastError("store_outcome_unknown", "cut off");
+  };
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [charge] });
+  const run = await fleet.client().start(main);
+  await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_failed" });
+  expect(undone).toEqual(["charged all the same"]);
+});
+
 test("a task that does not stop within half a minute is undone with an unknown outcome", async () => {
   const fleet = openFleet();
   const undone: unknown[] = [];
@@ -140,3 +171,44 @@ test("the end of a run takes its tasks with it", async () => {
   await fleet.clock.settle();
   expect({ active: worker.activeTasks, rows: fleet.store.state.tasks.size }).toEqual({ active: 0, rows: 0 });
 });
+
+for (const where of ["the process of the run", "another process"]) {
+  test(`a run that is canceled while its task is being written undoes what ${where} has begun`, async () => {
+    const world = openWorld();
+    const [sent, arrived] = [new Gate(), new Gate()];
+    const happened: string[] = [];
+    const charge = task("charge", () => {
+      happened.push("charged");
+      return "receipt";
+    });
+    const main = workflow("main", async (ctx) => {
+      await ctx.task(charge, undefined, { compensate: (result) => void happened.push(`undone ${result}`) });
+      await ctx.sleep("a day", "1 day");
+    });
+    let first = true;
+    const here = world.client({
+      hooks: {
+        "runs.commit": async ({ commits }, call) => {
+          const schedules = commits.some(({ events }) => events.some(({ type }) => type === "task_scheduled"));
+          if (!schedules || !first) return call();
+          first = false;
+          sent.open();
+          const answer = await call();
+          await arrived.opened;
+          return answer;
+        },
+      },
+    });
+    const local = where === "the process of the run";
+    await world.worker(here, { workflows: [main], ...(local ? { tasks: [charge] } : {}) });
+    if (!local) await world.worker(world.client(), { tasks: [charge] });
+    const run = await here.start(main);
+    await world.clock.until(sent.opened);
+    await run.cancel();
+    await world.clock.settle();
+    arrived.open();
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_canceled" });
+    expect(happened).toEqual(["charged", "undone receipt"]);
+    expect(world.store.state.tasks.size).toBe(0);
+  });
+}

@@ -48,6 +48,22 @@ test("a task that nobody takes in time fails for good", async () => {
   expect(await fleet.clock.until(run.result())).toBe("task_start_timeout");
 });
 
+test("a task that nobody took in time is not undone", async () => {
+  const fleet = openFleet();
+  const undone: unknown[] = [];
+  const lonely = task({ name: "lonely", startTimeout: "1m" }, () => 1);
+  const late = task({ name: "late", totalTimeout: "1m" }, () => 1);
+  const main = workflow("main", async (ctx) => {
+    const options = { compensate: (_: unknown, { outcome }: { outcome: string }) => void undone.push(outcome) };
+    await Promise.allSettled([ctx.task(lonely, undefined, options), ctx.task(late, undefined, options)]);
+    throw new Error("nobody there");
+  });
+  await fleet.worker({ workflows: [main] });
+  const run = await fleet.client().start(main);
+  await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_failed" });
+  expect(undone).toEqual([]);
+});
+
 test("all attempts together are limited by the total timeout", async () => {
   const fleet = openFleet();
   let calls = 0;
@@ -61,4 +77,21 @@ test("all attempts together are limited by the total timeout", async () => {
   const run = await fleet.client().start(main);
   expect(await fleet.clock.until(run.result())).toBe("task_total_timeout");
   expect(calls).toBe(5);
+});
+
+test("an attempt that was due and never began is not counted", async () => {
+  const fleet = openFleet();
+  const lonely = task({ name: "lonely", startTimeout: "1m" }, () => 1);
+  const stubborn = task({ name: "stubborn", totalTimeout: "150s", retry: { attempts: 1000, fixed: "1m" } }, () => {
+    throw new Error("again");
+  });
+  const attemptsOf = ({ attempts }: Failure): number | undefined => attempts;
+  const main = workflow("main", async (ctx) => [
+    await ctx.task(lonely).catch(attemptsOf),
+    await ctx.task(stubborn).catch(attemptsOf),
+  ]);
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [stubborn] });
+  const run = await fleet.client().start(main);
+  expect(await fleet.clock.until(run.result())).toEqual([0, 3]);
 });

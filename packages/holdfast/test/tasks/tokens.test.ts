@@ -90,7 +90,7 @@ test("a dead letter can be listed, looked at and taken up again: its run goes on
   const main = workflow("main", async (ctx) => ctx.task(ship, "o-1"));
   await fleet.worker({ workflows: [main] });
   await fleet.worker({ tasks: [ship] });
-  const run = await client.start(main);
+  const run = await client.start(main, undefined, { id: "order-1" });
   await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_failed" });
   const [dead] = (await client.tasks.list({ status: "dead" })).tasks;
   expect(dead).toMatchObject({ name: "ship", input: "o-1", attempt: 1, error: { message: "no carrier" } });

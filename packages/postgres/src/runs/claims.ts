@@ -118,6 +118,7 @@ function claimedRun({ namespace, workerId, claimId, solo }: ClaimRunsParams, row
     startedAt: row.started_at as number,
     endedAt: null,
     deadlineAt: row.deadline_at as number | null,
+    timeoutMs: row.timeout_ms as number | null,
     attributes: (row.attributes as Attributes | null) ?? NO_ATTRIBUTES,
     waitingFor: [],
     compensation: row.compensation as CompensationOutcome | null,

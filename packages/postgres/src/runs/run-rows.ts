@@ -44,6 +44,7 @@ export function runRowOf(row: Row): RunRow {
     startedAt: row.started_at as number | null,
     endedAt: row.ended_at as number | null,
     deadlineAt: row.deadline_at as number | null,
+    timeoutMs: row.timeout_ms as number | null,
     attributes: row.attributes as Attributes,
     waitingFor: row.waiting_for as string[],
     compensation: row.compensation as CompensationOutcome | null,

@@ -24,6 +24,10 @@ export const FINISH_TASKS = callOf<Finishing>("finish_tasks", {
   p_payload: ({ finishes }) => binary.sparse(binary.byteaArray, finishes, payloadOf),
   p_delay: ({ finishes }) =>
     binary.sparse(binary.timeArray, finishes, ({ result }) => (result.type === "retry" ? result.delayMs : null)),
+  p_suspect: ({ finishes }) =>
+    binary.sparse(binary.int4Array, finishes, ({ result }) => (result.type === "died" ? result.suspectAfter : null)),
+  p_park: ({ finishes }) =>
+    binary.sparse(binary.int4Array, finishes, ({ result }) => (result.type === "died" ? result.parkAfter : null)),
   p_failures: ({ failures }) => binary.sparse(binary.byteaArray, failures),
   p_notify: ({ notify }) => notify,
 });
@@ -40,7 +44,7 @@ export async function finishTasks(server: Server, params: FinishTasksParams): Pr
 }
 
 const BY = { holder: "h", token: "t", expiry: "e" } as const;
-const RESULTS = { completed: "c", failed: "f", retry: "r", release: "l", external: "x" } as const;
+const RESULTS = { completed: "c", failed: "f", retry: "r", release: "l", died: "d", external: "x" } as const;
 
 const OUTCOMES: Readonly<Record<string, FinishOutcome>> = {
   d: { outcome: "done" },
@@ -50,7 +54,8 @@ const OUTCOMES: Readonly<Record<string, FinishOutcome>> = {
 };
 
 function letterOf(result: TaskResult): string {
-  return result.type === "failed" && result.keep ? "k" : RESULTS[result.type];
+  if (result.type === "failed" && result.keep) return "k";
+  return result.type === "died" && result.alone ? "a" : RESULTS[result.type];
 }
 
 function payloadOf({ result }: FinishTask): Uint8Array | null {
@@ -58,6 +63,6 @@ function payloadOf({ result }: FinishTask): Uint8Array | null {
 }
 
 function failuresOf({ result }: FinishTask): Uint8Array | null {
-  if (result.type !== "failed" && result.type !== "retry") return null;
+  if (!("failures" in result)) return null;
   return result.failures.length === 0 ? null : Buffer.from(JSON.stringify(result.failures));
 }

@@ -74,6 +74,7 @@ create table holdfast_run_starts (
   seed           text not null,
   first_run_id   blob,
   continued_from blob,
+  timeout_ms     integer,
   input          blob not null
 ) strict;
 create index holdfast_run_starts_id on holdfast_run_starts (namespace_key, id);

@@ -28,6 +28,13 @@ import {
   type StateRow,
 } from "./run-state.ts";
 
+const SELECT_START = "select id, timeout_ms as timeoutMs from holdfast_run_starts where run_key = ?";
+
+interface StartRow {
+  readonly id: string;
+  readonly timeoutMs: number | null;
+}
+
 /** What operators do to runs, no matter which worker holds them. */
 export function terminateRuns(call: Call, params: TerminateRunsParams): TerminateOutcome[] {
   return params.runs.map((ref) => {
@@ -71,15 +78,18 @@ export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutco
 }
 
 function isSuperseded(call: Call, row: StateRow): boolean {
-  const start = call.sql.get<{ id: string }>("select id from holdfast_run_starts where run_key = ?", row.runKey);
-  return newestKey(call, call.catalog.lane(row.laneId).namespace, start?.id ?? "") !== row.runKey;
+  return newestKey(call, call.catalog.lane(row.laneId).namespace, startOf(call, row).id) !== row.runKey;
+}
+
+function startOf(call: Call, { runKey }: StateRow): StartRow {
+  return call.sql.get<StartRow>(SELECT_START, runKey) as StartRow;
 }
 
 function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   const { sql, now } = call;
   const seq = row.eventCount + 1;
   appendEvent(call, row.runKey, { ...event, seq, at: timeInHistory(row, lastEventAt(call, row.runKey), now) });
-  const deadlineAt = renewedDeadline(row, now);
+  const deadlineAt = renewedDeadline({ deadlineAt: row.deadlineAt, timeoutMs: startOf(call, row).timeoutMs }, now);
   const availableAt = now;
   sql.run(
     `update holdfast_runs set event_count = ?, epoch = epoch + 1, status = ?, ended_at = null, deadline_at = ?,

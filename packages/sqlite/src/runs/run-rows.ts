@@ -10,7 +10,7 @@ const ROW = `
   r.claim_id as claimId, r.available_at as availableAt, r.event_count as eventCount, r.delivered, r.consumed, r.deaths,
   r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.created_at as createdAt, r.started_at as startedAt,
   r.ended_at as endedAt, r.deadline_at as deadlineAt, r.waiting_for as waitingFor, r.attributes,
-  s.id, s.seed, s.first_run_id as firstRunId, s.continued_from as continuedFrom,
+  s.id, s.seed, s.first_run_id as firstRunId, s.continued_from as continuedFrom, s.timeout_ms as timeoutMs,
   e.continued_as as continuedAs, e.compensation`;
 
 const FROM = `
@@ -40,6 +40,7 @@ interface StoredRow {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly deadlineAt: number | null;
+  readonly timeoutMs: number | null;
   readonly waitingFor: string | null;
   readonly heldBy: number | null;
   readonly id: string;
@@ -61,7 +62,7 @@ interface StoredRun extends StoredRow {
 const SELECT_HELD = `
   select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
     r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
-    s.id, s.seed, s.first_run_id, s.continued_from, s.input
+    s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
   where r.run_key = ?`;
 
@@ -69,7 +70,8 @@ type HeldColumns = readonly [
   ...[runId: string, laneId: number, status: number, epoch: number, commit: number, eventCount: number],
   ...[delivered: number, consumed: number, deaths: number, aloneDeaths: number, alone: number, suspect: number],
   ...[createdAt: number, startedAt: number | null, deadlineAt: number | null, attributes: string | null],
-  ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null, input: Payload],
+  ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null],
+  ...[timeoutMs: number | null, input: Payload],
 ];
 
 /** The row without the payloads. The key must exist. */
@@ -108,6 +110,7 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     seed,
     firstRunId,
     continuedFrom,
+    timeoutMs,
     input,
   ] = columns as HeldColumns;
   const runId = uuidOfHex(hex);
@@ -139,6 +142,7 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     startedAt,
     endedAt: null,
     deadlineAt,
+    timeoutMs,
     attributes: attributesOf(attributes),
     waitingFor: [],
     compensation: null,
@@ -180,6 +184,7 @@ function toRow({ catalog }: Call, stored: StoredRow): RunRow {
     startedAt: stored.startedAt,
     endedAt: stored.endedAt,
     deadlineAt: stored.deadlineAt,
+    timeoutMs: stored.timeoutMs,
     attributes: attributesOf(stored.attributes),
     waitingFor: stored.waitingFor === null ? [] : (JSON.parse(stored.waitingFor) as string[]),
     compensation: stored.compensation,

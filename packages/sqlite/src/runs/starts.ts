@@ -32,8 +32,8 @@ const INSERT_RUN = `
   values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
   on conflict (run_id) do nothing`;
 const INSERT_START = `
-  insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, input)
-  values (?, ?, ?, ?, ?, ?, ?)`;
+  insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, timeout_ms, input)
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const FIRST_RUN_ID = "select first_run_id as id from holdfast_run_starts where run_key = ?";
 const INSERT_ATTRIBUTE = "insert into holdfast_attributes (run_key, name, value) values (?, ?, ?)";
 
@@ -141,7 +141,19 @@ export function insertRun(
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
-  sql.execute(INSERT_START, runKey, namespaceKey, run.id, run.seed, firstRunId, from?.runId ?? null, blob(run.input));
+  sql.execute(
+    INSERT_START,
+    ...[
+      runKey,
+      namespaceKey,
+      run.id,
+      run.seed,
+      firstRunId,
+      from?.runId ?? null,
+      run.timeoutMs ?? null,
+      blob(run.input),
+    ],
+  );
   indexAttributes(call, runKey, run.attributes);
   if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };

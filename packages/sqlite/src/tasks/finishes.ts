@@ -1,4 +1,5 @@
 import {
+  afterTaskProcess,
   type FinishOutcome,
   type FinishTask,
   type FinishTasksParams,
@@ -17,7 +18,9 @@ import {
   deleteTask,
   hintHolder,
   letGo,
+  marksOf,
   NO_EXPIRY,
+  returnDead,
   returnTask,
   saveTask,
   setExpiry,
@@ -55,6 +58,10 @@ function finishTask(call: Call, finish: FinishTask): FinishOutcome["outcome"] {
       break;
     case "release":
       returnTask(call, task, call.now);
+      break;
+    case "died":
+      task.failures = failuresText(result.failures);
+      returnDead(call, task, afterTaskProcess(marksOf(task), result, task.failOnCrash === 1));
       break;
     case "external":
       letGo(task, "external");

@@ -3,6 +3,8 @@
  * writes it, once per call.
  */
 import {
+  afterTaskHolder,
+  type afterTaskProcess,
   type Expiry,
   expiryWhenDue,
   expiryWhenHeld,
@@ -249,6 +251,32 @@ export function returnTask(call: Call, task: TaskState, availableAt: number): vo
   task.availableAt = availableAt;
   setExpiry(task, expiryWhenDue(timesOf(task), availableAt));
   announceInQueue(call, call.catalog.taskLane(task.laneId), availableAt, "task_due");
+}
+
+/** A task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  call: Call,
+  task: TaskState,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+): void {
+  returnDead(call, task, afterTaskHolder(marksOf(task), died, task.failOnCrash === 1, limits));
+  saveTask(call, task);
+}
+
+/** The same with what follows from it. */
+export function returnDead(call: Call, task: TaskState, after: ReturnType<typeof afterTaskProcess>): void {
+  returnTask(call, task, call.now);
+  task.deaths = after.deaths;
+  task.aloneDeaths = after.aloneDeaths;
+  task.suspect = Number(after.suspect);
+  if (!after.crashed) return;
+  task.availableAt = null;
+  setExpiry(task, { expiresAt: call.now, expires: "crash" });
+}
+
+export function marksOf({ deaths, aloneDeaths, alone, suspect }: TaskState): Parameters<typeof afterTaskProcess>[0] {
+  return { deaths, aloneDeaths, alone: alone === 1, suspect: suspect === 1 };
 }
 
 /** The limits of an attempt begin to run. */

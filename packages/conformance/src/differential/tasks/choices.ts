@@ -64,5 +64,6 @@ export function someResult(dice: Dice, task: Task, by: TaskFinisher["type"], now
   if (kind <= 1 && by !== "expiry") return { type: "completed", payload: bytes(String(dice.int(100))) };
   if (kind <= 2) return { type: "failed", payload: bytes("no luck"), failures, keep: dice.chance(0.5) };
   if (kind <= 4) return { type: "retry", delayMs: dice.of(0, 0, 1, 700), failures };
-  return dice.of<TaskResult>({ type: "release" }, { type: "release" }, { type: "external" });
+  const died: TaskResult = { type: "died", alone: dice.chance(0.5), suspectAfter: 2, parkAfter: 3, failures };
+  return dice.of<TaskResult>({ type: "release" }, died, { type: "external" });
 }

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Fixture } from "../../fixture.ts";
 import { bytes, LEASE_MS } from "../../sample-data.ts";
-import { BY_EXPIRY, COMPLETED, failed, retried } from "../../sample-tasks.ts";
+import { BY_EXPIRY, byHolder, COMPLETED, died, failed, failure, retried } from "../../sample-tasks.ts";
 import type { Suite } from "../../suite.ts";
 
 /** What happens to the tasks of workers that are gone. */
@@ -128,17 +128,27 @@ export const taskDeaths: Suite = {
       expect(await t.tasks.read(key)).toMatchObject({ status: "dead" });
     },
 
-    "a task that a crash fails expires at the first death, and not if its worker stopped": async (t) => {
-      const stopped = await t.tasks.held({ failOnCrash: true });
-      await t.store.workers.stop({ namespace: "default", workerId: stopped.workerId });
-      await t.sweep();
-      const again = await t.tasks.claimOne(await t.worker());
-      expect(again).toMatchObject({ failOnCrash: true, deaths: 0, epoch: 3 });
+    "a task that a crash fails expires at the first death": async (t) => {
+      const { key } = await t.tasks.held({ failOnCrash: true });
       await t.advance(LEASE_MS);
       expect(await t.sweep()).toMatchObject({ tasksReturned: 1 });
-      expect(await t.tasks.read(again)).toMatchObject({
+      expect(await t.tasks.read(key)).toMatchObject({
         deaths: 1,
-        epoch: 4,
+        epoch: 2,
+        availableAt: null,
+        expiresAt: t.now,
+        expires: "crash",
+      });
+      expect((await t.tasks.claim(await t.worker())).tasks).toEqual([]);
+    },
+
+    "a task that a crash fails expires too if its worker stops: it may have begun": async (t) => {
+      const { key, workerId } = await t.tasks.held({ failOnCrash: true });
+      await t.store.workers.stop({ namespace: "default", workerId });
+      expect(await t.tasks.read(key)).toMatchObject({
+        status: "due",
+        deaths: 0,
+        epoch: 2,
         availableAt: null,
         expiresAt: t.now,
         expires: "crash",
@@ -190,6 +200,92 @@ export const taskDeaths: Suite = {
       expect(left).toMatchObject({ canceled: true, availableAt: null, expiresAt: t.now, expires: "cancel", deaths: 1 });
       expect((await t.tasks.claim(await t.worker())).tasks).toEqual([]);
       expect((await t.store.tasks.expired({ limit: 10 })).tasks).toEqual([left]);
+    },
+
+    "a task whose process has died is due again, with epoch and deaths + 1: not an attempt": async (t) => {
+      const { task, key } = await t.tasks.held({ startTimeoutMs: 70 });
+      const failures = [failure()];
+      await t.advance(5);
+      expect(await t.tasks.finish(task, died({ failures }))).toBe("done");
+      expect(await t.tasks.read(key)).toEqual({
+        ...task,
+        status: "due",
+        epoch: 2,
+        heldBy: null,
+        claimId: null,
+        availableAt: t.now,
+        deaths: 1,
+        aloneDeaths: 1,
+        expiresAt: t.now + 70,
+        expires: "start_timeout",
+        failures,
+      });
+      expect(await t.tasks.finish(task, died())).toBe("lost");
+      expect(await t.tasks.claimOne(await t.worker())).toMatchObject({ epoch: 3, attempt: 1, deaths: 1 });
+    },
+
+    "deaths of a process that executed nothing else fail the task, and make no suspect of it": async (t) => {
+      const { key, holder } = await t.tasks.scheduled();
+      const workerId = await t.worker();
+      for (let deaths = 1; deaths <= 2; deaths++) {
+        await t.tasks.finish(await t.tasks.claimOne(workerId), died());
+        expect(await t.tasks.read(key)).toMatchObject({ deaths, aloneDeaths: deaths, suspect: false, expires: null });
+      }
+      await t.tasks.finish(await t.tasks.claimOne(workerId), died());
+      const crashed = await t.tasks.read(key);
+      expect(crashed).toMatchObject({ deaths: 3, availableAt: null, expiresAt: t.now, expires: "crash" });
+      expect((await t.store.tasks.expired({ limit: 10 })).tasks).toEqual([crashed]);
+      expect((await t.tasks.claim(workerId)).tasks).toEqual([]);
+      expect(await t.tasks.finish(crashed, failed(true), BY_EXPIRY)).toBe("done");
+      expect(await t.inbox(holder.runId)).toMatchObject([{ kind: "task_failed" }]);
+    },
+
+    "deaths of a process that executed others too make a suspect, and deaths while alone fail it": async (t) => {
+      const { key } = await t.tasks.scheduled();
+      const workerId = await t.worker();
+      const shared = died({ alone: false, parkAfter: 1 });
+      await t.tasks.finish(await t.tasks.claimOne(workerId), shared);
+      expect(await t.tasks.read(key)).toMatchObject({ deaths: 1, aloneDeaths: 0, suspect: false });
+      await t.tasks.finish(await t.tasks.claimOne(workerId), shared);
+      expect(await t.tasks.read(key)).toMatchObject({ deaths: 2, aloneDeaths: 0, suspect: true, status: "due" });
+      await t.tasks.finish(await t.tasks.claimOne(workerId, { solo: true }), shared);
+      expect(await t.tasks.read(key)).toMatchObject({ deaths: 3, aloneDeaths: 1, alone: false, expires: "crash" });
+    },
+
+    "a suspect stays one when it kills a process of its own": async (t) => {
+      const { key } = await t.tasks.scheduled();
+      for (let i = 0; i < 2; i++) await dieWith(t);
+      await t.tasks.finish(await t.tasks.claimOne(await t.worker(), { solo: true }), died());
+      expect(await t.tasks.read(key)).toMatchObject({ deaths: 3, aloneDeaths: 1, suspect: true });
+    },
+
+    "a task that a crash fails expires when its process dies": async (t) => {
+      const { task, key } = await t.tasks.held({ failOnCrash: true });
+      expect(await t.tasks.finish(task, died({ alone: false }))).toBe("done");
+      expect(await t.tasks.read(key)).toMatchObject({
+        deaths: 1,
+        availableAt: null,
+        expiresAt: t.now,
+        expires: "crash",
+      });
+    },
+
+    "a canceled task whose process dies expires at once": async (t) => {
+      const { task, key } = await t.tasks.held();
+      await t.tasks.cancel(key);
+      expect(await t.tasks.finish(task, died())).toBe("done");
+      expect(await t.tasks.read(key)).toMatchObject({
+        availableAt: null,
+        expiresAt: t.now,
+        expires: "cancel",
+        deaths: 1,
+      });
+    },
+
+    "only the holder of a task reports the death of its process": async (t) => {
+      const { task, key } = await t.tasks.held();
+      expect(await t.tasks.finish(task, died(), byHolder(await t.worker()))).toBe("lost");
+      expect(await t.tasks.read(key)).toEqual(task);
     },
 
     "runs and tasks count together towards the limit of a sweep": async (t) => {

@@ -108,7 +108,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
   const { run } = machine;
   const { namespace, id, workflow, version, queue, priority } = run;
   const runId = newRunId(namespace, id, host.storeTime.now(), host.random.bytes(16));
-  const timeoutMs = run.deadlineAt === null ? {} : { timeoutMs: run.deadlineAt - run.createdAt };
+  const timeoutMs = run.timeoutMs === null ? {} : { timeoutMs: run.timeoutMs };
   return {
     type: "continue",
     next: {

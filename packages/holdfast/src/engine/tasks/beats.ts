@@ -17,7 +17,6 @@ export interface BeatsParams {
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
-  readonly workerId: () => string;
   readonly stopped: () => boolean;
   readonly onHeard: (attempt: TaskAttempt, heard: Heard) => void;
 }
@@ -98,8 +97,8 @@ export class Beats {
 
   /** Never rejects: a beat that could not be sent is like one that was never made. */
   async #report(attempt: TaskAttempt, details: Payload | null): Promise<void> {
-    const { namespace, runId, seq, epoch } = attempt.task;
-    const workerId = this.#params.workerId();
+    const { namespace, runId, seq, epoch, heldBy } = attempt.task;
+    const workerId = heldBy as string;
     try {
       const heard = await this.#batcher.add({
         namespace,

@@ -9,17 +9,17 @@
  */
 import { DEFAULT_QUEUE } from "../../define/definitions.ts";
 import type { EventDraft, EventMeta, HistoryEvent } from "../../model/event.ts";
-import type { Payload } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
-import type { TaskWork } from "../../replay/ops/task-work.ts";
+import { TaskWork } from "../../replay/ops/task-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
-import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
+import { GivenUpTasks, type TaskOwner, type Written } from "./given-up-tasks.ts";
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
 
 /** What a commit does about tasks. */
@@ -34,7 +34,7 @@ interface Scheduled {
 /** Longer lists are searched in a set. */
 const FEW = 8;
 
-const NONE_RUNNING = new Map<number, number>();
+const NONE_RUNNING = new Set<number>();
 const NO_RESULTS = new Map<number, LocalTask>();
 const NONE_RESERVED = new Map<number, TaskReservation>();
 
@@ -44,8 +44,9 @@ export class RunTasks implements LocalRun {
   /** Created by the commit in flight. */
   #scheduling: readonly Scheduled[] = NONE;
   // Most runs have no tasks, and these stay empty: a shared one until something is put in.
-  /** Tasks of this run that are executed in this process, by seq, and since when. */
-  #running: Map<number, number> = NONE_RUNNING;
+  /** Tasks of this run that are executed in this process, by seq, and when the newest of them began. */
+  #running: Set<number> = NONE_RUNNING;
+  #newestStart = 0;
   /** Results that are not durable yet, by seq. */
   #results: Map<number, LocalTask> = NO_RESULTS;
   /** Slots for tasks that the next commit creates, by seq; all up to that one have been considered. */
@@ -68,7 +69,8 @@ export class RunTasks implements LocalRun {
     let created: readonly Scheduled[] = NONE;
     let settled: readonly number[] = NONE;
     for (const event of events) {
-      const work = machine.task(event.op);
+      // Until it has repeated what is put back, a machine does not know all of it.
+      const work = machine.replaying ? recordedTask(machine.recorded, event.op, event.seq) : machine.task(event.op);
       if (!work) continue;
       if (event.type === "task_scheduled" || event.type === "op_rescheduled")
         created = appended(created, this.#scheduled(work, event.seq, event.op as string));
@@ -124,7 +126,7 @@ export class RunTasks implements LocalRun {
     const scheduling = this.#scheduling;
     this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
-    for (const seq of dropTasks ? [...this.#running.keys(), ...this.#results.keys()] : NONE) this.#settled(seq);
+    for (const seq of dropTasks ? [...this.#running, ...this.#results.keys()] : NONE) this.#settled(seq);
     const held = tasksHeld.length > FEW ? new Set(tasksHeld) : undefined;
     for (const { task, work, reservation } of scheduling) {
       if (!reservation) continue;
@@ -132,8 +134,9 @@ export class RunTasks implements LocalRun {
         reservation.cancel();
         continue;
       }
-      if (this.#running === NONE_RUNNING) this.#running = new Map();
-      this.#running.set(task.seq, this.#host.clock.monotonic());
+      if (this.#running === NONE_RUNNING) this.#running = new Set();
+      this.#running.add(task.seq);
+      this.#newestStart = this.#host.clock.monotonic();
       reservation.start(this.#heldTask(task, work), this);
     }
   }
@@ -144,7 +147,7 @@ export class RunTasks implements LocalRun {
     this.#closing?.forget(seq);
     // One without a result was taken back: it must stop.
     if (result) result.settled();
-    else if (this.#running.has(seq)) this.#host.localTasks?.lost({ runId: this.#run.runId, seq });
+    else if (this.#running.has(seq)) this.#host.localTasks?.takenBack({ runId: this.#run.runId, seq });
     this.#running.delete(seq);
   }
 
@@ -263,9 +266,7 @@ export class RunTasks implements LocalRun {
     if (this.#results.size > 0 || this.#closing?.asking || this.#reserved.size > 0) return true;
     const { clock, taskHoldMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
-    let newest = Number.NEGATIVE_INFINITY;
-    for (const since of this.#running.values()) newest = Math.max(newest, since);
-    const leftMs = newest + taskHoldMs - clock.monotonic();
+    const leftMs = this.#newestStart + taskHoldMs - clock.monotonic();
     if (leftMs <= 0) return false;
     // One that rings for an earlier task leads here again.
     this.#holdTimer ??= clock.setTimer(leftMs, () => {
@@ -281,8 +282,9 @@ export class RunTasks implements LocalRun {
    * Once after each claim, and once after turns were taken back: tasks that no longer exist because the run was retried are
    * scheduled again, and the store is asked about those whose outcome must still be learned.
    */
-  attend(durableSeq: number): void {
+  attend(written: Written): void {
     const { machine } = this.#run;
+    this.#closing?.born(written);
     if (this.#attended || !machine.hasTasks) return;
     this.#attended = true;
     const now = this.#host.storeTime.now();
@@ -290,20 +292,21 @@ export class RunTasks implements LocalRun {
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
     const closing = ops.filter(({ task }) => task?.closing);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, written);
   }
 
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
+    this.#closing?.clear();
     this.#releaseReserved();
   }
 
   /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
-  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
+  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], written: Written): void {
     if (!this.#run.machine.hasTasks) return;
     this.#withdraw(withdrawn);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq);
+    if (closing.length > 0) this.#givenUp().close(closing, written);
   }
 
   /** The next commit deletes them. */
@@ -323,6 +326,20 @@ function placeOf({
   requires = NONE,
 }: TaskSpec): Pick<NewTask, "name" | "queue" | "requires"> {
   return { name, queue, requires };
+}
+
+/** The task of the op as history has it up to that event. */
+function recordedTask(recorded: readonly HistoryEvent[], op: string | null, seq: number): TaskWork | undefined {
+  let work: TaskWork | undefined;
+  for (const event of recorded) {
+    if (event.op !== op || event.seq > seq) continue;
+    const { type, meta, payload = EMPTY_PAYLOAD } = event;
+    if (type === "task_scheduled" && meta?.task) {
+      work = new TaskWork(meta.task, () => payload);
+      work.scheduled(event);
+    } else if (type === "op_rescheduled") work?.rescheduled(event.seq);
+  }
+  return work;
 }
 
 /** Whether history says that it was taken back. */

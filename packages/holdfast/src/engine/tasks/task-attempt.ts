@@ -1,5 +1,6 @@
 import { expiryError } from "../../calls/task-judgment.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { RetryIf } from "../../errors/retry-rule.ts";
 import { idempotencyKey } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Task } from "../../model/task.ts";
@@ -11,8 +12,33 @@ import { runLogger } from "../../replay/context/run-logger.ts";
 import type { TaskFunction, TaskInfo } from "../../replay/ops/task-options.ts";
 
 export type TaskEnd =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: unknown; readonly unknown?: boolean };
+  /** `checked`: the output schema has seen it. */
+  | { readonly ok: true; readonly value: unknown; readonly checked?: true }
+  /** Checked and encoded in a process of the pool. */
+  | { readonly ok: true; readonly payload: Payload }
+  | FailedEnd
+  | { readonly ok: false; readonly died: DeathInPool };
+
+export interface FailedEnd {
+  readonly ok: false;
+  readonly error: unknown;
+  readonly unknown?: boolean;
+  /** What the process of the pool says of it, where the error was thrown. */
+  readonly verdict?: {
+    readonly retryIf: RetryIf;
+    readonly retryAfterMs: number | undefined;
+    readonly final: boolean;
+  };
+}
+
+/** The process that executed it is no more. */
+export interface DeathInPool {
+  /** It executed nothing else. */
+  readonly alone: boolean;
+  /** The process was killed because of another task. */
+  readonly innocent: boolean;
+  readonly message: string;
+}
 
 /** What a function returns that leaves its attempt open. */
 export const LATER = Symbol("completed later");
@@ -98,28 +124,39 @@ export class TaskAttempt implements TaskInfo {
   }
 
   run(fn: TaskFunction<never, unknown>): void {
+    this.begin();
+    void holdfastTaskFrame(fn, this, this.#host.codec);
+  }
+
+  /** Its limits begin to run; someone else calls the function. */
+  begin(): void {
     const { spec } = this.task;
     if (spec?.timeoutMs !== undefined)
       this.#timer = this.#host.clock.setTimer(spec.timeoutMs, () => this.#expire("timeout"));
     this.#restartSilence();
-    void holdfastTaskFrame(fn, this, this.#host.codec);
   }
 
   /** May be taken off the object. */
   get heartbeat(): (details?: unknown) => Promise<void> {
-    return (details) => this.#beat(details);
+    return (details) => this.#encodeAndBeat(details);
   }
 
-  async #beat(details: unknown): Promise<void> {
+  async #encodeAndBeat(details: unknown): Promise<void> {
     if (this.#over) return;
-    this.#restartSilence();
     let payload: Payload | null = null;
     try {
       payload = details === undefined ? null : this.#host.codec.encode(details, `details of task "${this.task.op}"`);
     } catch (error) {
       this.log.warn({ error: String(error) }, "the details of a heartbeat cannot be stored; they are left out");
     }
-    await this.#owner.heard(this, payload);
+    await this.beat(payload);
+  }
+
+  /** A heartbeat whose details are encoded. */
+  async beat(details: Payload | null): Promise<void> {
+    if (this.#over) return;
+    this.#restartSilence();
+    await this.#owner.heard(this, details);
   }
 
   completeLater(): never {

@@ -10,8 +10,6 @@
  */
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
-import { type JudgeHost, judgeFailure } from "../../calls/task-judgment.ts";
-import { invalidValue, validateWith } from "../../define/standard-schema.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
@@ -22,11 +20,14 @@ import type { NewTask, Task, TaskKey } from "../../model/task.ts";
 import type { FinishTask, TaskResult } from "../../ports/store.ts";
 import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
+import type { TaskPool } from "../pool/task-pool.ts";
+import { AttemptResults } from "./attempt-results.ts";
 import { Beats } from "./beats.ts";
+import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
-import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import { LATER, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
+import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
+import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
 export interface TaskRunnerParams {
@@ -38,13 +39,21 @@ export interface TaskRunnerParams {
   /** As in `requires`. */
   readonly labels: readonly string[];
   readonly concurrency: number;
+  /** The processes that call the functions; undefined: this one does. */
+  readonly pool: TaskPool | undefined;
+  /** What the deaths of those processes mean. */
+  readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
   readonly storeTime: StoreTime;
   readonly lease: Lease;
   readonly claimer: () => TaskClaimer;
   /** The worker takes nothing new, or keeps itself empty. */
   readonly closed: () => boolean;
+  /** A limit of a task passes at this store time, and no worker watches over it. */
+  readonly noteLimit: (storeAt: number) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
+  /** An attempt has failed that somebody waits for. */
+  readonly onFailed: (task: Task, result: TaskResult) => void;
 }
 
 export class TaskRunner implements LocalTasks, HeldTaskOwner {
@@ -57,7 +66,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   readonly #attemptHost: TaskAttemptHost;
   readonly #finisher: Finisher;
   readonly #beats: Beats;
-  readonly #judge: JudgeHost;
+  readonly #results: AttemptResults;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
   #reserved = 0;
@@ -81,17 +90,24 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
       random,
       store,
       stopped,
-      workerId: () => params.lease.workerId,
       onHeard: (attempt, { outcome, canceled }) => {
+        // The answer to an earlier attempt says nothing about this one.
+        if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
     });
-    this.#judge = {
-      record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
-      now: () => params.storeTime.now(),
-      random: () => random.next(),
-    };
+    this.#results = new AttemptResults({
+      codec,
+      deaths: params.deaths,
+      onFailed: params.onFailed,
+      judge: {
+        record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+        now: () => params.storeTime.now(),
+        random: () => random.next(),
+      },
+      definition: (name) => this.#byName.get(name) as AnyTask,
+    });
   }
 
   get count(): number {
@@ -103,7 +119,10 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   get free(): number {
-    return this.#params.closed() ? 0 : this.#params.concurrency - this.#held.size + this.#taken - this.#reserved;
+    const { closed, concurrency, pool } = this.#params;
+    if (closed()) return 0;
+    const slots = concurrency - this.#held.size + this.#taken;
+    return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
   }
 
   start(): void {
@@ -140,19 +159,22 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     }
     const held = new HeldTask(task, run, this.#attemptHost, this);
     this.#held.set(key, held);
-    const { fn } = this.#byName.get(task.name) as AnyTask;
-    this.#begin(held, fn as TaskFunction<never, unknown>);
+    this.#begin(held);
   }
 
-  #giveBack({ namespace, runId, seq, epoch }: Task): void {
-    const by = { type: "holder", workerId: this.#params.lease.workerId } as const;
+  #giveBack({ namespace, runId, seq, epoch, heldBy }: Task): void {
+    const by = { type: "holder", workerId: heldBy as string } as const;
     void this.#finisher.finish({ namespace, runId, seq, epoch, by, result: { type: "release" } }).catch(() => "lost");
   }
 
   /** The interceptor of steps also wraps tasks: mocks in tests. */
-  #begin({ attempt, task }: HeldTask, fn: TaskFunction<never, unknown>): void {
-    const { tasks } = this.#params.ports;
-    attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
+  #begin(held: HeldTask): void {
+    const { attempt, task } = held;
+    const { pool, ports } = this.#params;
+    const { tasks } = ports;
+    const fn = this.#definition(held).fn as TaskFunction<never, unknown>;
+    if (pool) pool.run(attempt);
+    else attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
     if (task.canceled) attempt.abort(canceledError(task));
   }
 
@@ -204,6 +226,12 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     if (held) this.#drop(held);
   }
 
+  /** A run of this process has taken the task back. */
+  takenBack(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (held) this.#drop(held, canceledError(held.task));
+  }
+
   /** Every held task has been returned to the store. */
   dropAll(): void {
     for (const held of [...this.#held.values()]) this.#drop(held);
@@ -215,8 +243,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.dropAll();
   }
 
-  #drop(held: HeldTask): void {
-    held.attempt.discard(leftWorker(this.#params.workerName));
+  #drop(held: HeldTask, reason = leftWorker(this.#params.workerName)): void {
+    held.attempt.discard(reason);
     this.#leave(held);
     held.run?.released(held.task);
   }
@@ -240,25 +268,35 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   ended(attempt: TaskAttempt, end: TaskEnd): void {
     const held = this.#held.get(taskKey(attempt.task));
     if (held?.attempt !== attempt) return;
-    if (end.ok && this.#definition(held).outputSchema) void this.#checkAndReport(held, end.value);
+    const { pool } = this.#params;
+    // A process that still executes it would do so beside the next attempt.
+    if (pool) pool.whenOver(attempt, () => this.#receive(held, end));
+    else this.#receive(held, end);
+  }
+
+  #receive(held: HeldTask, end: TaskEnd): void {
+    if (this.#held.get(held.key) !== held) return;
+    const unchecked = "value" in end && !end.checked && this.#definition(held).outputSchema;
+    if (unchecked) void this.#checkAndReport(held, end.value);
     else this.#report(held, end);
   }
 
   async #checkAndReport(held: HeldTask, value: unknown): Promise<void> {
     let end: TaskEnd;
     try {
-      end = { ok: true, value: await this.#checked(this.#definition(held), value) };
+      end = { ok: true, value: await checkedOutput(this.#definition(held), value) };
     } catch (error) {
       end = { ok: false, error };
-      held.result = this.#failed(held, end, true);
+      held.result = this.#results.failed(held, end, true);
     }
     if (this.#held.get(held.key) === held) this.#report(held, end);
   }
 
   #report(held: HeldTask, end: TaskEnd): void {
     const { task, attempt, run } = held;
-    const result = held.result ?? this.#resultOf(held, end);
+    const result = held.result ?? this.#results.resultOf(held, end);
     held.result = result;
+    this.#count(attempt, result);
     if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
     void this.#send(held, result);
@@ -269,13 +307,12 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     await this.#finish(held, result);
   }
 
-  #resultOf(held: HeldTask, end: TaskEnd): TaskResult {
-    try {
-      return end.ok ? this.#completed(held.task, end.value) : this.#failed(held, end);
-    } catch (error) {
-      // The work is done and would be done again: only new code can help, so it is not retried.
-      return this.#failed(held, { ok: false, error }, true);
-    }
+  #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
+    const { telemetry } = this.#params.ports;
+    if (!telemetry) return;
+    const outcome = type === "completed" || type === "external" ? "completed" : "failed";
+    telemetry.count("task_attempts", 1, { task: task.name, outcome });
+    telemetry.duration("task_attempt", ms, { task: task.name, outcome });
   }
 
   #definition({ task }: HeldTask): AnyTask {
@@ -304,35 +341,18 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     held.taken = false;
   }
 
-  #checked({ outputSchema, name }: AnyTask, value: unknown): unknown {
-    if (!outputSchema || value === LATER) return value;
-    const judge = (outcome: Awaited<ReturnType<typeof validateWith>>): unknown => {
-      if (outcome.ok) return outcome.value;
-      throw invalidValue("invalid_output", `result of task "${name}"`, outcome.issues);
-    };
-    const outcome = validateWith(outputSchema, value);
-    return outcome instanceof Promise ? outcome.then(judge) : judge(outcome);
-  }
-
-  #completed(task: Task, value: unknown): TaskResult {
-    if (value === LATER) return { type: "external" };
-    return { type: "completed", payload: this.#params.ports.codec.encode(value, `result of task "${task.op}"`) };
-  }
-
-  #failed({ task, attempt, canceled }: HeldTask, end: Extract<TaskEnd, { ok: false }>, final = false): TaskResult {
-    const { retryIf } = this.#byName.get(task.name) as AnyTask;
-    const facts = { error: end.error, unknown: end.unknown ?? false, ms: attempt.ms, retryIf };
-    return judgeFailure({ ...task, canceled }, { ...facts, final: final || canceled }, this.#judge);
-  }
-
   async #finish(held: HeldTask, result: TaskResult): Promise<void> {
     const { task } = held;
     const { namespace, runId, seq, epoch } = task;
     const { log } = this.#params.ports;
-    const { workerId } = this.#params.lease;
-    const finish: FinishTask = { namespace, runId, seq, epoch, by: { type: "holder", workerId }, result };
+    // Not the worker's current id: a worker that was declared dead registers under a new one.
+    const by = { type: "holder", workerId: task.heldBy as string } as const;
+    const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
+    this.#noteLimits(task, result);
     try {
       await this.#finisher.finish(finish);
+      // The store may have decided that this death fails the task: it has expired by now.
+      if (result.type === "died") this.#params.noteLimit(this.#params.storeTime.now());
     } catch (error) {
       if (!this.#stopped) {
         log.error({ runId, op: task.op, error: describeValue(error) }, "the store refuses the result of a task");
@@ -342,39 +362,27 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.#leave(held);
   }
 
+  /** Limits that this worker no longer watches over. */
+  #noteLimits({ spec }: Task, result: TaskResult): void {
+    const { storeTime, noteLimit } = this.#params;
+    const now = storeTime.now();
+    const later = (ms: number | undefined): void => {
+      if (ms !== undefined) noteLimit(now + ms);
+    };
+    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
+    if (result.type !== "external") return;
+    later(spec?.timeoutMs);
+    later(spec?.heartbeatMs);
+  }
+
   /** The store refuses what the task has returned: the run learns that instead. */
   async #refused(held: HeldTask, finish: FinishTask, error: unknown): Promise<void> {
     if (finish.result.type === "failed") return;
-    const result = this.#failed(held, { ok: false, error }, true);
+    const result = this.#results.failed(held, { ok: false, error }, true);
     await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
 }
 
 function canceledError({ op }: Task): HoldfastError {
   return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
-}
-
-/** A slot is kept until the task that it is for starts, or is not created after all. */
-class Reservation implements TaskReservation {
-  readonly workerId: string;
-  readonly claimId: string;
-  #use: ((task?: Task, run?: LocalRun) => void) | undefined;
-
-  constructor(workerId: string, claimId: string, use: (task?: Task, run?: LocalRun) => void) {
-    this.workerId = workerId;
-    this.claimId = claimId;
-    this.#use = use;
-  }
-
-  start(task: Task, run: LocalRun): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.(task, run);
-  }
-
-  cancel(): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.();
-  }
 }

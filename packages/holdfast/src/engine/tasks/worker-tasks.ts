@@ -6,8 +6,12 @@ import { toErrorRecord } from "../../errors/error-record.ts";
 import { offeredLabels, type Task, type TaskKey } from "../../model/task.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
+import { writeFailedTask } from "../../report/failure-lines.ts";
+import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { SoloRule } from "../claim/solo-rule.ts";
 import type { Lease } from "../lease/lease.ts";
+import type { TaskPoolStatus } from "../pool/pool-stats.ts";
+import { TaskPool } from "../pool/task-pool.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { LocalTasks, TaskReservation } from "./local-tasks.ts";
 import { TaskClaimer } from "./task-claimer.ts";
@@ -28,10 +32,12 @@ export interface WorkerTasksParams {
   /** A slot is free that a suspect run may wait for. */
   readonly onLeft: () => void;
   readonly onDead: () => void;
+  readonly lines: RepeatedLines;
 }
 
 export class WorkerTasks {
   readonly #params: WorkerTasksParams;
+  readonly #pool: TaskPool | undefined;
   readonly #claimer: TaskClaimer;
   readonly #runner: TaskRunner;
   readonly #sweeper: TaskSweeper;
@@ -42,6 +48,7 @@ export class WorkerTasks {
     const { clock, random, store, log, redact } = ports;
     this.#params = params;
     const labels = offeredLabels(options.labels);
+    this.#pool = this.#makePool();
     this.#runner = new TaskRunner({
       ports,
       namespace,
@@ -50,11 +57,18 @@ export class WorkerTasks {
       queues: options.queues,
       labels,
       concurrency: options.taskConcurrency,
+      pool: this.#pool,
+      deaths: options.tuning,
       storeTime,
       lease,
       claimer: () => this.#claimer,
       closed: () => solo.exclusive || params.draining(),
+      noteLimit: (storeAt) => this.noteLimit(storeAt),
       onLeft: (task) => this.#left(task),
+      onFailed: (task, result) => {
+        const failure = "failures" in result ? result.failures.at(-1) : undefined;
+        if (failure) writeFailedTask(params.lines, task, failure, result.type === "retry" ? result.delayMs : undefined);
+      },
     });
     this.#claimer = new TaskClaimer({
       clock,
@@ -93,6 +107,33 @@ export class WorkerTasks {
     this.#reconciler = new TaskReconciler({ clock, store, log, namespace, lease, runner: this.#runner, askingSince });
   }
 
+  #makePool(): TaskPool | undefined {
+    const { ports, options } = this.#params;
+    if (!options.pool || !ports.processes) return undefined;
+    return new TaskPool({
+      ports,
+      processes: ports.processes,
+      workerName: options.name,
+      options: options.pool,
+      tasks: options.tasks.map(({ name }) => name),
+      onFree: () => this.#claimer.slotFreed(),
+    });
+  }
+
+  /** The state of its task pool, if it has one. */
+  get pool(): TaskPoolStatus | undefined {
+    return this.#pool?.status();
+  }
+
+  /** Rejects if the processes of the pool cannot be started. */
+  async openPool(): Promise<void> {
+    await this.#pool?.start();
+  }
+
+  async closePool(): Promise<void> {
+    await this.#pool?.stop();
+  }
+
   /** The names of the tasks that it executes. */
   get names(): readonly string[] {
     return this.#runner.names;
@@ -111,9 +152,9 @@ export class WorkerTasks {
     return this.names.length === 0 || this.#params.draining() ? undefined : this.#runner.reserve(...wanted);
   }
 
-  /** The store has no such task any more. */
-  lost(task: TaskKey): void {
-    this.#runner.lost(task);
+  /** A run of this process has taken the task back. */
+  takenBack(task: TaskKey): void {
+    this.#runner.takenBack(task);
   }
 
   start(): void {
@@ -139,6 +180,7 @@ export class WorkerTasks {
     await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
     this.#runner.stop();
     this.#claimer.abandon();
+    await this.closePool();
   }
 
   /** The store has returned all that this worker held. */

@@ -24,6 +24,7 @@ import type { CheckedDuration } from "../../model/checked-duration.ts";
 import { formatDuration } from "../../model/duration.ts";
 import { valueFault } from "../../model/names.ts";
 import type { AnyTask } from "../../replay/ops/task-options.ts";
+import { isPool, type ResolvedPoolOptions, resolvePool, type TaskPoolOptions } from "../pool/pool-options.ts";
 
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
@@ -49,9 +50,15 @@ export interface WorkerOptions<S extends string = string> {
   readonly concurrency?: number;
   /**
    * How many tasks may be in progress at once.
-   * @defaultValue `100`
+   * @defaultValue `100`; with a pool, as many as its processes execute at once, which is also the most
    */
   readonly taskConcurrency?: number;
+  /**
+   * Executes the functions of tasks in child processes: what a task does to its process, it does to no other. Workflows and
+   * their steps stay in this process.
+   * @defaultValue tasks are executed in this process
+   */
+  readonly pool?: TaskPoolOptions<S>;
   /**
    * How long the worker may be silent before its lease expires and its runs are reclaimed. At least 1 s.
    * @defaultValue `"30s"`
@@ -150,6 +157,7 @@ export interface ResolvedWorkerOptions {
   readonly queues: readonly string[];
   readonly concurrency: number;
   readonly taskConcurrency: number;
+  readonly pool: ResolvedPoolOptions | undefined;
   readonly leaseMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly name: string;
@@ -212,6 +220,7 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   queues: areQueues,
   concurrency: wholeNumber(1),
   taskConcurrency: wholeNumber(1),
+  pool: isPool,
   lease: isDuration,
   labels: areLabels,
   name: isName("name of the worker"),
@@ -247,6 +256,19 @@ function requireDistinct(tasks: readonly AnyTask[]): void {
     throw new HoldfastError("invalid_option", `worker: tasks has two tasks with the name "${twice}".`);
 }
 
+function taskSlots(
+  wanted: number | undefined,
+  pool: ResolvedPoolOptions | undefined,
+  tasks: readonly AnyTask[],
+): number {
+  if (!pool) return wanted ?? 100;
+  if (tasks.length === 0) throw invalidOption("worker", "pool", "is given, but the worker has no tasks");
+  const slots = pool.processes * pool.perProcess;
+  if ((wanted ?? slots) <= slots) return wanted ?? slots;
+  const fault = `is ${wanted}, but the pool executes ${slots} at once. Raise pool.processes or pool.perProcess`;
+  throw invalidOption("worker", "taskConcurrency", fault);
+}
+
 /** A label without a value is kept with an empty one. */
 function labelRecord(labels: WorkerOptions["labels"] = {}): Readonly<Record<string, string>> {
   return Array.isArray(labels)
@@ -266,12 +288,14 @@ export function resolveWorkerOptions(options: WorkerOptions, nameless: () => str
       "invalid_option",
       `worker: lease is ${formatDuration(leaseMs)}; the minimum is ${formatDuration(LEASE_MS_MIN)}.`,
     );
+  const pool = options.pool && resolvePool(options.pool);
   return {
     workflows,
     tasks,
     queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
     concurrency: options.concurrency ?? 100,
-    taskConcurrency: options.taskConcurrency ?? 100,
+    pool,
+    taskConcurrency: taskSlots(options.taskConcurrency, pool, tasks),
     leaseMs,
     labels: { host: hostname(), pid: String(process.pid), ...labelRecord(options.labels) },
     name: options.name ?? nameless(),

@@ -5,6 +5,7 @@
 
 import { type LimitedWait, limitedWait } from "../../calls/limited-wait.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
@@ -13,6 +14,7 @@ import { drainOnSignals } from "../../system/shutdown-signals.ts";
 
 import { stopWorker } from "../lease/sign-on.ts";
 
+import type { TaskPoolStatus } from "../pool/pool-stats.ts";
 import type { LocalTasks, TaskReservation } from "../tasks/local-tasks.ts";
 
 import { announceVersions } from "./announce-versions.ts";
@@ -51,8 +53,8 @@ export class Worker {
       onDead: () => void this.#onDead(),
       localTasks: {
         reserve: (task) => this.#reserveTask(task),
-        lost: (task) => {
-          for (const worker of this.#siblings()) worker.loseTask(task);
+        takenBack: (task) => {
+          for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
     });
@@ -61,6 +63,11 @@ export class Worker {
   /** Tasks that this worker holds right now. */
   get activeTasks(): number {
     return this.#parts.tasks.count;
+  }
+
+  /** The state of its task pool: throughput, latency, restarts, processes. Undefined if it has none. */
+  get pool(): TaskPoolStatus | undefined {
+    return this.#parts.tasks.pool;
   }
 
   /** Runs that this worker holds right now. */
@@ -119,10 +126,13 @@ export class Worker {
     this.#state = "starting";
     this.#starts += 1;
     try {
+      if (ports.environment?.inPool) throw workerInPool(this.name);
+      await this.#parts.tasks.openPool();
       await announceVersions({ ...ports, life }, namespace, this.#parts.registry.all, options.onChangedCode);
       await this.#register(false);
     } catch (error) {
       const unwanted = this.#isDraining();
+      await this.#parts.tasks.closePool();
       this.#state = "stopped";
       if (unwanted) return;
       throw error;
@@ -139,8 +149,10 @@ export class Worker {
     const claiming = this.#parts.claimer.start();
     this.#parts.tasks.start();
     await claiming;
-    const { names } = this.#parts.tasks;
-    const offers = { workflows: this.#parts.offers(), ...(names.length > 0 ? { tasks: names } : {}) };
+    const tasks = this.#parts.tasks.names;
+    const workflows = this.#parts.offers();
+    // One that only executes tasks says nothing about workflows, and the other way round.
+    const offers = tasks.length === 0 ? { workflows } : workflows.length === 0 ? { tasks } : { workflows, tasks };
     this.#tell("worker started", { queues: options.queues, ...offers, store: ports.place });
   }
 
@@ -154,7 +166,9 @@ export class Worker {
 
   async #drain(waitMs: number): Promise<void> {
     this.#state = "draining";
-    this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", { runs: this.#parts.held.count });
+    const { names, count } = this.#parts.tasks;
+    const inProgress = { runs: this.#parts.held.count, ...(names.length > 0 ? { tasks: count } : {}) };
+    this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", inProgress);
     this.#parts.claimer.stop();
     this.#parts.sweeper.stop();
     this.#parts.tasks.close();
@@ -259,8 +273,8 @@ export class Worker {
   }
 
   /** @internal A run of this process has taken the task back. */
-  loseTask(task: Parameters<LocalTasks["lost"]>[0]): void {
-    this.#parts.tasks.lost(task);
+  takeTaskBack(task: Parameters<LocalTasks["takenBack"]>[0]): void {
+    this.#parts.tasks.takenBack(task);
   }
 
   #siblings(): readonly Worker[] {
@@ -302,4 +316,11 @@ export class Worker {
     void this.#parts.reconciler.compare(result.heldCount);
     this.#parts.tasks.onHeartbeat(result);
   }
+}
+
+function workerInPool(name: string): HoldfastError {
+  return new HoldfastError(
+    "task_pool_failed",
+    `Worker "${name}" was started in a process of a task pool. The module of the pool must only define tasks: start workers elsewhere.`,
+  );
 }

@@ -1,5 +1,5 @@
 import { wakes, wakeTime } from "../../model/decisions/delivery.ts";
-import { judgeFinish } from "../../model/decisions/task.ts";
+import { afterTaskHolder, afterTaskProcess, judgeFinish } from "../../model/decisions/task.ts";
 import { taskMessageId } from "../../model/ids.ts";
 import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -37,6 +37,10 @@ function finishTask(state: MemoryState, finish: FinishTask, now: number): Finish
     case "release":
       returnTask(state, task, now, now);
       return "done";
+    case "died":
+      task.failures = result.failures;
+      returnDead(state, task, afterTaskProcess(task, result, task.failOnCrash), now);
+      return "done";
     case "external":
       letGo(state, task);
       task.status = "external";
@@ -50,6 +54,32 @@ export function returnTask(state: MemoryState, task: TaskRecord, availableAt: nu
   task.finishId = null;
   if (task.external) open(task, now);
   else makeDue(state, task, availableAt, now);
+}
+
+/** The task of an offline worker is due again, or expires at once if that fails it. */
+export function takeTaskBack(
+  state: MemoryState,
+  task: TaskRecord,
+  died: boolean,
+  limits: { readonly suspectAfter: number; readonly parkAfter: number },
+  now: number,
+): void {
+  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);
+}
+
+/** The same with what follows from it. */
+function returnDead(
+  state: MemoryState,
+  task: TaskRecord,
+  { crashed, ...marks }: ReturnType<typeof afterTaskProcess>,
+  now: number,
+): void {
+  returnTask(state, task, now, now);
+  Object.assign(task, marks);
+  if (!crashed) return;
+  task.availableAt = null;
+  state.dueTasks.delete(taskKey(task));
+  setExpiry(task, { expiresAt: now, expires: "crash" });
 }
 
 /** To the very run that scheduled the task. */

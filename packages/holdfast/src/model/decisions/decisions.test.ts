@@ -146,8 +146,10 @@ describe("a retry of a failed run", () => {
     expect(judgeReopening(open, 5, () => true)).toBe("not_failed");
   });
 
-  test("gives the run its whole time again", () => {
-    expect(renewedDeadline({ createdAt: 100, deadlineAt: 130 }, 1_000)).toBe(1_030);
-    expect(renewedDeadline({ createdAt: 100, deadlineAt: null }, 1_000)).toBe(null);
+  test("gives the run its whole time again, however far earlier ones have moved the deadline", () => {
+    expect(renewedDeadline({ timeoutMs: 30, deadlineAt: 130 }, 1_000)).toBe(1_030);
+    expect(renewedDeadline({ timeoutMs: 30, deadlineAt: 530 }, 1_000)).toBe(1_030);
+    expect(renewedDeadline({ timeoutMs: 30, deadlineAt: null }, 1_000)).toBe(null);
+    expect(renewedDeadline({ timeoutMs: null, deadlineAt: null }, 1_000)).toBe(null);
   });
 });

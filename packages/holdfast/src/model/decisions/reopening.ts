@@ -9,10 +9,10 @@ export function judgeReopening(
   return isNewest() ? "reopen" : "superseded";
 }
 
-/** Its deadline: as far from now as it was from its creation. */
+/** Its deadline: the whole timeout from now, unless the deadline no longer counted. Earlier reopenings have moved the deadline itself. */
 export function renewedDeadline(
-  run: { readonly deadlineAt: number | null; readonly createdAt: number },
+  run: { readonly deadlineAt: number | null; readonly timeoutMs: number | null },
   now: number,
 ): number | null {
-  return run.deadlineAt === null ? null : now + (run.deadlineAt - run.createdAt);
+  return run.deadlineAt === null || run.timeoutMs === null ? null : now + run.timeoutMs;
 }

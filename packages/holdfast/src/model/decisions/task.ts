@@ -101,7 +101,10 @@ export function fitsTask(
   );
 }
 
-/** What the death of its worker does to a task: it is due again, or it fails, which the next look for expired tasks decides. */
+/**
+ * What it does to a task that its worker is gone: it is due again, or it fails, which the next look for expired tasks decides.
+ * One that must not be repeated fails even if its worker only stopped: it may have begun.
+ */
 export function afterTaskHolder(
   task: { readonly deaths: number; readonly aloneDeaths: number; readonly alone: boolean; readonly suspect: boolean },
   died: boolean,
@@ -111,7 +114,29 @@ export function afterTaskHolder(
   const deaths = task.deaths + Number(died);
   const aloneDeaths = task.aloneDeaths + Number(died && task.alone);
   const suspect = died ? deaths >= limits.suspectAfter : task.suspect;
-  return { deaths, aloneDeaths, suspect, crashed: died && (failOnCrash || aloneDeaths >= limits.parkAfter) };
+  return { deaths, aloneDeaths, suspect, crashed: failOnCrash || (died && aloneDeaths >= limits.parkAfter) };
+}
+
+/** The death of a process that a worker has for its tasks. */
+export interface ProcessDeath {
+  /** The process executed no other task. */
+  readonly alone: boolean;
+  readonly suspectAfter: number;
+  readonly parkAfter: number;
+}
+
+/**
+ * What the death of its process does to a task whose worker lives on. A task that was alone in its process has harmed nobody
+ * else: that makes no suspect of it.
+ */
+export function afterTaskProcess(
+  task: Parameters<typeof afterTaskHolder>[0],
+  death: ProcessDeath,
+  failOnCrash: boolean,
+): ReturnType<typeof afterTaskHolder> {
+  const alone = task.alone || death.alone;
+  const { suspect, ...after } = afterTaskHolder({ ...task, alone }, true, failOnCrash, death);
+  return { ...after, suspect: task.suspect || (suspect && !death.alone) };
 }
 
 function earliest(times: readonly (readonly [at: number | null, expires: TaskExpiry])[]): Expiry {

@@ -38,6 +38,11 @@ export class TaskWork {
     this.lost = false;
   }
 
+  /** Its input is needed no more. */
+  done(): void {
+    this.recordedInput = null;
+  }
+
   lose(): void {
     this.lost = true;
   }

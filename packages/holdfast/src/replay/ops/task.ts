@@ -49,6 +49,7 @@ export const TASK: OpModule = {
     if (type === "task_completed") {
       const result = payload === undefined ? undefined : host.codec.decode(payload);
       host.learned(op, "completed", result);
+      op.task?.done();
       op.resolve(result);
       return;
     }

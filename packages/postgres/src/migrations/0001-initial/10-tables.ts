@@ -76,6 +76,7 @@ create table run_starts (
   lane_id        int not null,
   namespace      text collate "C" not null,
   id             text collate "C" not null,
+  timeout_ms     bigint,
   seed           text not null,
   input          bytea not null
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
@@ -216,7 +217,7 @@ create table versions (
 create view lean_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
-       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at,
+       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as
   from runs r
@@ -226,7 +227,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
 create view run_rows as
 select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, l.priority, s.seed, r.status, r.epoch,
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
-       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at,
+       r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
        s.continued_from, r.continued_as, s.input, r.output, r.error
   from runs r

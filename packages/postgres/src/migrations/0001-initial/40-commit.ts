@@ -228,9 +228,10 @@ create function continue_runs(
 returns text[] language plpgsql volatile as $$
 declare v_lines text[];
 begin
-  insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, seed, input)
-  select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.seed, n.input
-    from unnest(n_i, n_run, n_lane, n_seed, n_input) as n(i, run_id, lane_id, seed, input)
+  insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, timeout_ms, seed, input)
+  select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
+         n.seed, n.input
+    from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input) as n(i, run_id, lane_id, timeout, seed, input)
     join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i];
   insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
   select n.run_id, s.chain_id, row_number() over (partition by n.run_id order by m.part, m.number),

@@ -10,8 +10,8 @@ returns table (live boolean, now bigint, more_due boolean, next_due_at bigint, s
   lanes json,
   run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
-  alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, attributes jsonb,
-  compensation text, input bytea, error bytea,
+  alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, timeout_ms bigint,
+  attributes jsonb, compensation text, input bytea, error bytea,
   m_number int, m_kind text, m_name text, m_id text, m_payload bytea, m_at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -85,7 +85,7 @@ begin
     select null::boolean, null::bigint, null::boolean, null::bigint, null::boolean, null::json,
            o.run_id, nullif(s.chain_id, o.run_id), s.continued_from, s.id, s.seed, o.lane_id,
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
-           o.created_at, o.started_at, o.deadline_at, a.attributes, o.compensation,
+           o.created_at, o.started_at, o.deadline_at, s.timeout_ms, a.attributes, o.compensation,
            case when coalesce(m.number = o.consumed + 1, true) then s.input end, o.error,
            m.number, m.kind, m.name, m.message_id, m.payload, m.at
       from unnest(v_ids) with ordinality as t(run_id, i)

@@ -91,7 +91,7 @@ begin
 end $$;
 
 -- Returns the tasks of workers that have stopped or died, by their physical positions: the rows are locked. p_died: one entry
--- for each; none if nobody died. A task that the death fails expires at once, and whoever looks for expired tasks decides
+-- for each; none if nobody died. A task that this fails expires at once, and whoever looks for expired tasks decides
 -- (afterTaskHolder in model/decisions/task.ts). Returns the hints.
 create function return_tasks(p_rows tid[], p_died boolean[], p_now bigint, p_suspect_after int, p_park_after int)
 returns text[] language plpgsql volatile as $$
@@ -114,5 +114,5 @@ begin
 end $$;
 
 create function task_crashed(t tasks, p_died boolean, p_park_after int) returns boolean language sql immutable as
-$$ select p_died and (t.fail_on_crash or t.alone_deaths + t.alone::int >= p_park_after) $$;
+$$ select t.fail_on_crash or (p_died and t.alone_deaths + t.alone::int >= p_park_after) $$;
 `;

@@ -125,8 +125,9 @@ begin
       select array_agg(f.i order by f.i), array_agg(f.created_at order by f.i), array_agg(f.available_at order by f.i),
              array_agg(f.hold order by f.i) into v_made, v_created, v_available, v_held
         from fresh f;
-      insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, seed, input)
-      select p_run[f.i], p_run[f.i], v_lane[f.i], p_namespace[f.i], p_id[f.i], f.created_at, p_seed[f.i], p_input[f.i]
+      insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, timeout_ms, seed, input)
+      select p_run[f.i], p_run[f.i], v_lane[f.i], p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
+             p_seed[f.i], p_input[f.i]
         from unnest(v_made, v_created) as f(i, created_at);
       update open_ids o set created_at = f.created_at from unnest(v_made, v_created) as f(i, created_at)
        where f.created_at <> v_now and o.namespace = p_namespace[f.i] and o.id = p_id[f.i];

@@ -17,8 +17,8 @@ create function finish_tasks(
   p_namespace text[], p_run uuid[], p_seq int[], p_epoch int[],
   p_by "char"[],         -- h the holder, t someone with the token, e time
   p_worker uuid[], p_secret uuid[], p_finish text[],
-  p_result "char"[],     -- c completed, f failed, k failed and kept, r retry, l release, x external
-  p_payload bytea[], p_delay bigint[], p_failures bytea[], p_notify boolean,
+  p_result "char"[],     -- c completed, f failed, k failed and kept, r retry, l release, x external, d its process died, a so it did alone
+  p_payload bytea[], p_delay bigint[], p_suspect int[], p_park int[], p_failures bytea[], p_notify boolean,
   out o_outcome text,    -- per task: d done, l lost, c closed, b busy
   out o_now bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -54,6 +54,12 @@ begin
     select k.i, p_by[k.i] as by, p_result[k.i] as result, k.task, k.run, k.closed, k.held_by as run_held_by, k.delivered, t.run_id,
            t.seq, t.op, t.attempt, t.held_by, t.epoch, t.status, t.secret, t.finish_id, t.expires_at,
            (select n.namespace from task_lanes n where n.lane_id = t.lane_id) as namespace,
+           -- afterTaskProcess (model/decisions/task.ts)
+           p_result[k.i] in ('d', 'a') as died,
+           p_result[k.i] in ('d', 'a') and (t.alone or p_result[k.i] = 'a') as alone_died,
+           p_result[k.i] = 'd' and t.deaths + 1 >= p_suspect[k.i] as suspected,
+           p_result[k.i] in ('d', 'a') and (t.fail_on_crash
+             or t.alone_deaths + (t.alone or p_result[k.i] = 'a')::int >= p_park[k.i]) as crashed,
            row_number() over (partition by k.task order by k.i) as copy
       from unnest(k_i, k_task, k_run, k_closed, k_held, k_delivered) as k(i, task, run, closed, held_by, delivered)
       join tasks t on t.ctid = k.task
@@ -91,23 +97,27 @@ begin
       status = case when j.result = 'k' then 'dead' when j.result = 'x' or t.external then 'external' else 'due' end::task_status,
       epoch = t.epoch + (j.result <> 'x')::int,
       attempt = t.attempt + (j.result = 'r')::int,
-      finish_id = case when j.result = 'x' then t.finish_id when j.result <> 'l' then p_finish[j.i] end,
-      failures = case when j.result in ('k', 'r') then p_failures[j.i] else t.failures end,
+      finish_id = case when j.result = 'x' then t.finish_id when j.result in ('k', 'r') then p_finish[j.i] end,
+      failures = case when j.result in ('k', 'r') or j.died then p_failures[j.i] else t.failures end,
       held_by = null, claim_id = null, alone = false,
-      available_at = case when j.returned and not t.external and not t.canceled then j.due_at end,
+      deaths = t.deaths + j.died::int, alone_deaths = t.alone_deaths + j.alone_died::int, suspect = t.suspect or j.suspected,
+      available_at = case when j.returned and not t.external and not t.canceled and not j.crashed then j.due_at end,
       began_at = case when j.returned and t.external then o_now else t.began_at end,
       expires_at = case when j.result = 'x' then t.expires_at
         when j.result = 'k' then null
+        when j.crashed then o_now
         when t.external then held_expires_at(o_now, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when t.canceled then o_now
         else due_expires_at(j.due_at, t.start_timeout_ms, t.created_at, t.total_timeout_ms) end,
       expires = case when j.result = 'x' then t.expires
         when j.result = 'k' then null
+        when j.crashed then 'crash'
         when t.external then held_expires(o_now, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when t.canceled then 'cancel'
         else due_expires(j.due_at, t.start_timeout_ms, t.created_at, t.total_timeout_ms) end
-      from (select x.i, x.task, x.result, x.result in ('r', 'l') as returned, o_now + coalesce(p_delay[x.i], 0) as due_at
-              from judged x where x.outcome = 'f' and x.result in ('k', 'r', 'l', 'x')) j
+      from (select x.i, x.task, x.result, x.died, x.alone_died, x.suspected, x.crashed,
+                   x.result in ('r', 'l', 'd', 'a') as returned, o_now + coalesce(p_delay[x.i], 0) as due_at
+              from judged x where x.outcome = 'f' and x.result in ('k', 'r', 'l', 'x', 'd', 'a')) j
      where t.ctid = j.task returning t.lane_id, t.available_at
   )
   select array_agg(j.i), array_agg(case when j.outcome = 'f' then 'd' else j.outcome end),

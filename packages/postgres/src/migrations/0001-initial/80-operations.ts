@@ -54,7 +54,8 @@ language plpgsql volatile security definer set search_path from current set enab
 set plan_cache_mode = force_generic_plan as $$
 declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint; r record;
 begin
-  select x.run_no, x.status, x.ended_at, x.event_count, coalesce(x.started_at, x.created_at) as begun, s.namespace, s.id, s.created_at into r
+  select x.run_no, x.status, x.ended_at, x.event_count, coalesce(x.started_at, x.created_at) as begun, s.namespace, s.id,
+         s.created_at, s.timeout_ms into r
     from runs x join run_starts s using (run_id) where x.run_id = v_run for no key update of x skip locked;
   if not found then
     select x.status into o_status from runs x where x.run_id = v_run;
@@ -77,7 +78,8 @@ begin
           greatest(v_now, r.begun, (select e.at from events e where e.run_no = r.run_no and e.seq = p_event_count)),
           p_payload, p_meta);
   update runs x set event_count = x.event_count + 1, epoch = x.epoch + 1, status = 'running', ended_at = null, deaths = 0,
-      alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null, deadline_at = v_now + (x.deadline_at - x.created_at),
+      alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null,
+      deadline_at = case when x.deadline_at is not null then v_now + r.timeout_ms end,
       available_at = v_now where x.run_id = v_run;
   o_outcome := 'reopened';
   o_status := 'running';
