@@ -18,7 +18,8 @@ export interface BeatsParams {
   readonly random: Random;
   readonly store: Store;
   readonly stopped: () => boolean;
-  readonly onHeard: (attempt: TaskAttempt, heard: Heard) => void;
+  /** `progress`: the report had details. */
+  readonly onHeard: (attempt: TaskAttempt, heard: Heard, progress: boolean) => void;
 }
 
 interface Pulse {
@@ -108,7 +109,7 @@ export class Beats {
         by: { type: "holder", workerId },
         details,
       });
-      this.#params.onHeard(attempt, heard);
+      this.#params.onHeard(attempt, heard, details !== null);
     } catch {
       // The worker has stopped, or the store refuses the details.
     }

@@ -50,6 +50,8 @@ export interface TaskRunnerParams {
   readonly closed: () => boolean;
   /** A limit of a task passes at this store time, and no worker watches over it. */
   readonly noteLimit: (storeAt: number) => void;
+  /** A task has reported something new. */
+  readonly onProgress: (task: TaskKey) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
   /** An attempt has failed that somebody waits for. */
@@ -90,9 +92,10 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
       random,
       store,
       stopped,
-      onHeard: (attempt, { outcome, canceled }) => {
+      onHeard: (attempt, { outcome, canceled }, progress) => {
         // The answer to an earlier attempt says nothing about this one.
         if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
+        if (outcome === "heard" && progress) params.onProgress(attempt.task);
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },

@@ -29,8 +29,8 @@ export interface WorkerTasksParams {
   /** Whether the worker holds no run and expects none. */
   readonly noRuns: () => boolean;
   readonly draining: () => boolean;
-  /** A slot is free that a suspect run may wait for. */
-  readonly onLeft: () => void;
+  /** A slot is free that a suspect run may wait for. `freed`: the task was alone here, and any run may wait for it to go. */
+  readonly onLeft: (freed: boolean) => void;
   readonly onDead: () => void;
   readonly lines: RepeatedLines;
 }
@@ -64,6 +64,7 @@ export class WorkerTasks {
       claimer: () => this.#claimer,
       closed: () => solo.exclusive || params.draining(),
       noteLimit: (storeAt) => this.noteLimit(storeAt),
+      onProgress: (task) => this.#progressed(task),
       onLeft: (task) => this.#left(task),
       onFailed: (task, result) => {
         const failure = "failures" in result ? result.failures.at(-1) : undefined;
@@ -214,12 +215,19 @@ export class WorkerTasks {
     void this.#reconciler.compare(heldTasks);
   }
 
+  /** What has made progress need not be alone any more. */
+  #progressed(task: TaskKey): void {
+    if (!this.#params.solo.cleared(soloKey(task))) return;
+    this.#claimer.poke();
+    this.#params.onLeft(true);
+  }
+
   #left(task: TaskKey): void {
     const { solo } = this.#params;
     const cleared = solo.cleared(soloKey(task));
     if (cleared || solo.wants("task")) this.#claimer.poke();
     else this.#claimer.slotFreed();
-    this.#params.onLeft();
+    this.#params.onLeft(cleared);
   }
 }
 

@@ -113,9 +113,10 @@ export class WorkerParts {
 
   #onLeft(runId: string): void {
     const { solo, claimer } = this;
-    if (solo.cleared(runId) || (solo.wants("run") && this.held.count === 0)) claimer.poke();
+    const cleared = solo.cleared(runId);
+    if (cleared || (solo.wants("run") && this.held.count === 0)) claimer.poke();
     claimer.slotFreed();
-    if (solo.wants("task")) this.tasks.poke();
+    if (cleared || solo.wants("task")) this.tasks.poke();
   }
 
   #makeSweeper(): Sweeper {
@@ -202,8 +203,8 @@ export class WorkerParts {
       solo: this.solo,
       noRuns: () => this.slots.allFree && this.claimer.asking === 0,
       draining: this.#self.draining,
-      onLeft: () => {
-        if (this.solo.wants("run")) this.claimer.poke();
+      onLeft: (freed) => {
+        if (freed || this.solo.wants("run")) this.claimer.poke();
       },
       onDead: this.#self.onDead,
       lines: this.lines,
@@ -221,7 +222,9 @@ export class WorkerParts {
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
       progressed: (executor) => {
-        if (this.solo.cleared(executor.runId)) this.claimer.poke();
+        if (!this.solo.cleared(executor.runId)) return;
+        this.claimer.poke();
+        this.tasks.poke();
       },
       left: (executor, leaving) => this.#left(executor, leaving),
     });
