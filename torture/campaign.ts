@@ -86,19 +86,20 @@ export class Campaign {
   readonly #complaints: string[] = [];
   #ended = false;
 
-  constructor(params: CampaignParams) {
+  private constructor(params: CampaignParams, fleet: Fleet) {
     const { stage, server, onlyTasks } = params;
     this.#params = params;
     this.#random = new SeededSource(params.seed);
-    this.#fleet = new Fleet({
-      place: stage.place,
-      effectsFile: this.#effectsFile(),
-      leaseMs: LEASE_MS,
-      concurrency: OPEN_PER_WORKER,
-      gated: false,
-    });
+    this.#fleet = fleet;
     const random = (): number => this.#random.next();
     this.#disturber = new Disturber({ fleet: this.#fleet, stage, leaseMs: LEASE_MS, random, onlyTasks, server });
+  }
+
+  static async open(params: CampaignParams): Promise<Campaign> {
+    const { folder, place } = params.stage;
+    const effectsFile = effectsFileOf(folder, 0);
+    const limits = { leaseMs: LEASE_MS, concurrency: OPEN_PER_WORKER, gated: false };
+    return new Campaign(params, await Fleet.open({ place, effectsFile, ...limits }));
   }
 
   get tally(): Tally {
@@ -206,8 +207,12 @@ export class Campaign {
   }
 
   #effectsFile(): string {
-    return path.join(this.#params.stage.folder, `effects-${this.#rounds}.jsonl`);
+    return effectsFileOf(this.#params.stage.folder, this.#rounds);
   }
+}
+
+function effectsFileOf(folder: string, round: number): string {
+  return path.join(folder, `effects-${round}.jsonl`);
 }
 
 /** Everything known about the runs with findings, for people to read. */

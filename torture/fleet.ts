@@ -1,9 +1,11 @@
 /** The worker processes of a campaign. A process that dies is replaced if the fleet is asked to keep its size. */
 import { TorturedWorker } from "./tortured-worker.ts";
 import { Warden } from "./warden.ts";
+import { bundleWorker, type WorkerBundle } from "./worker-bundle.ts";
 import type { WorkerRole, WorkerSetup } from "./worker-messages.ts";
 
 export class Fleet {
+  readonly #bundle: WorkerBundle;
   readonly #setup: WorkerSetup;
   readonly #warden = new Warden();
   readonly #workers = new Set<TorturedWorker>();
@@ -14,9 +16,14 @@ export class Fleet {
   readonly accidents: string[] = [];
   deaths = 0;
 
-  constructor(setup: WorkerSetup) {
+  private constructor(bundle: WorkerBundle, setup: WorkerSetup) {
+    this.#bundle = bundle;
     this.#setup = setup;
     this.#effectsFile = setup.effectsFile;
+  }
+
+  static async open(setup: WorkerSetup): Promise<Fleet> {
+    return new Fleet(await bundleWorker(), setup);
   }
 
   get live(): readonly TorturedWorker[] {
@@ -29,7 +36,8 @@ export class Fleet {
   }
 
   spawn(different: Partial<WorkerSetup> = {}): TorturedWorker {
-    const worker = new TorturedWorker({ ...this.#setup, effectsFile: this.#effectsFile, ...different }, this.#warden);
+    const setup = { ...this.#setup, effectsFile: this.#effectsFile, ...different };
+    const worker = new TorturedWorker(this.#bundle.file, setup, this.#warden);
     this.#workers.add(worker);
     void worker.exited.then((signal) => {
       this.#workers.delete(worker);
@@ -48,6 +56,12 @@ export class Fleet {
     await Promise.all(this.live.map(({ ready }) => ready));
   }
 
+  /** Kills all of them, and keeps none. */
+  async clear(): Promise<void> {
+    this.#roles = [];
+    await this.#killAll();
+  }
+
   async useEffectsFile(path: string): Promise<void> {
     this.#effectsFile = path;
     await Promise.all(this.live.map((worker) => worker.useEffectsFile(path).catch(() => {})));
@@ -59,10 +73,15 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#killAll();
+    this.#warden.close();
+    this.#bundle.remove();
+  }
+
+  async #killAll(): Promise<void> {
     const all = this.live;
     for (const worker of all) worker.kill();
     await Promise.all(all.map(({ exited }) => exited));
-    this.#warden.close();
   }
 
   #fill(): void {

@@ -82,8 +82,10 @@ function seqOf(token: string): number {
   return Number(token.split(".")[1]);
 }
 
+const deadly = task<TaskPlan, EffectResult>({ name: "torture-deadly", retry: RETRY }, execute);
+
 /** What torture's task workers execute. */
-export const ALL_TASKS = [work, press, flight, hotel, copy, watched, letter, single, print, slow, fragile];
+export const ALL_TASKS = [work, press, flight, hotel, copy, watched, letter, single, print, slow, fragile, deadly];
 
 // Workflows -----------------------------------------------------------------------------------------------------------
 
@@ -204,6 +206,12 @@ const patience = workflow("torture-patience", async (ctx, _n: number) => {
     ctx.task(press, bare("unserved"), { queue: UNSERVED, totalTimeout: "350ms" }),
   ];
   return Promise.all(waits.map((wait) => wait.then(() => "done", codeOf)));
+});
+
+/** For a single test: it kills every worker that executes its task. */
+export const poisonTask = workflow("torture-poison-task", async (ctx, _n: number) => {
+  await new Trail().task(ctx, deadly, { deadly: true });
+  return "it never gets here";
 });
 
 function bare(value: string): TaskPlan {

@@ -1,7 +1,6 @@
 /** One worker process, seen from the harness. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import type { Point } from "./named-points.ts";
 import type { Warden } from "./warden.ts";
 import type {
@@ -16,7 +15,6 @@ import type {
 } from "./worker-messages.ts";
 import { POINT_FD } from "./worker-messages.ts";
 
-const ENTRY = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
 const STDERR_KEPT = 4_000;
 
 interface Waiting {
@@ -41,10 +39,10 @@ export class TorturedWorker {
   #count = 0;
   #stderr = "";
 
-  constructor(setup: WorkerSetup, warden: Warden) {
+  /** `program`: the bundled worker process. */
+  constructor(program: string, setup: WorkerSetup, warden: Warden) {
     const stdio = ["ignore", "ignore", "pipe", "ipc", "pipe"] as const;
-    const execArgv = ["--conditions=holdfast-source", "--import", "tsx"];
-    this.#child = fork(ENTRY, [JSON.stringify(setup)], { stdio: [...stdio], execArgv, env: workerEnv() });
+    this.#child = fork(program, [JSON.stringify(setup)], { stdio: [...stdio], execArgv: [], env: workerEnv() });
     this.role = setup.role ?? "both";
     this.pid = this.#child.pid ?? 0;
     warden.watch(this.pid);

@@ -4,7 +4,7 @@
  */
 import { type Context, NonRetryableError, signal, workflow } from "holdfast";
 import { book } from "./ledger.ts";
-import { TASK_WORKLOADS } from "./task-workloads.ts";
+import { poisonTask, TASK_WORKLOADS } from "./task-workloads.ts";
 import { digest, outputOf, Trail } from "./trail.ts";
 import { completed, type Sent, type Workload } from "./workload.ts";
 
@@ -239,4 +239,4 @@ export const poison = workflow("torture-poison", async (ctx, _n: number) => {
   return "it never gets here";
 });
 
-export const ALL_DEFINITIONS = [...WORKLOADS.map(({ definition }) => definition), gated, poison];
+export const ALL_DEFINITIONS = [...WORKLOADS.map(({ definition }) => definition), gated, poison, poisonTask];

@@ -4,6 +4,9 @@ import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.t
 import type { Hooks } from "../lab/hooks.ts";
 
 const CONCURRENCY = 500;
+const TASK_CONCURRENCY = 1_000;
+/** All runs are in progress at once while their tasks wait for another process. */
+const CACHE_SIZE: Readonly<Record<string, number>> = { tasks: 10_000, backlog: 10_000 };
 
 interface Input {
   readonly id: string;
@@ -23,7 +26,7 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
     title: `Holdfast, ${title}`,
     kind: "own",
     store,
-    settings: `one worker, concurrency ${CONCURRENCY} (default 100); recovery: lease 5 s (default 30 s)`,
+    settings: `one worker, concurrency ${CONCURRENCY} (default 100); tasks: ${TASK_CONCURRENCY} at once (default 100), cache of 10,000 runs (default 1,000); recovery: lease 5 s (default 30 s)`,
     workloads: ["*"],
     // On SQLite there are no statements to count, and the cost of an idle process shows at once.
     ...(store === "sqlite" ? { sizes: { idle: { seconds: 5 } } } : {}),
@@ -38,11 +41,12 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
   if (!clientOnly) {
     const lease = size["leaseMs"] === undefined ? {} : { lease: { milliseconds: size["leaseMs"] } };
     const concurrency = size["concurrency"] ?? CONCURRENCY;
-    const withTasks = serves !== "runs" && (workload === "tasks" || workload === "backlog");
+    const executes = serves !== "runs" && (workload === "tasks" || workload === "backlog");
     const worker = hf.worker({
       workflows: serves === "tasks" ? [] : Object.values(workflows),
-      ...(withTasks ? { tasks: [work], taskConcurrency: size["slots"] ?? concurrency } : {}),
+      ...(executes ? { tasks: [work], taskConcurrency: TASK_CONCURRENCY } : {}),
       concurrency,
+      cacheSize: CACHE_SIZE[workload] ?? 1_000,
       ...lease,
     });
     await worker.start();

@@ -1,6 +1,6 @@
 import type { Bench } from "../lab/bench.ts";
 import { countsBetween, type Snapshots } from "../lab/counters.ts";
-import type { Figures } from "../lab/engine.ts";
+import type { Figures, Size } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 import { ratioGoal, type Shown, STORES, type Workload } from "../lab/workload.ts";
 import type { Medians } from "../report/medians.ts";
@@ -33,11 +33,11 @@ export const tasks: Workload = {
   },
   peerSizes: {
     tiny: { runs: 5, tasks: 5, warm: 3, times: 3, idleMs: 20 },
-    normal: { runs: 100, tasks: 10, warm: 20, times: 20, idleMs: 500 },
+    normal: { runs: 300, tasks: 10, warm: 50, times: 20, idleMs: 500 },
     full: { runs: 500, tasks: 10, warm: 50, times: 50, idleMs: 500 },
   },
   measure: async (bench) => (bench.definition.kind === "own" ? ours(bench) : bench.one()),
-  parts: { main, beside, runs: (inside) => apart(inside, "Two"), tasks: worker },
+  parts: { main, beside, runs: (inside) => apart(inside, "Two"), tasks: taskWorker },
   counted: (snapshots, figures) => ({
     ...perTask(snapshots, "", figures["tasks"]),
     ...perTask(snapshots, "Two", figures["tasksTwo"]),
@@ -108,17 +108,18 @@ async function ours(bench: Bench): Promise<Figures> {
 }
 
 /** One process starts and executes the runs, another one executes their tasks. */
-export async function twoProcesses(bench: Bench): Promise<Figures> {
+export async function twoProcesses(bench: Bench, more: Size = {}): Promise<Figures> {
   const { warm: warming = 0, runs = 0, tasks: each = 0, times = 0 } = bench.size;
-  const worker = bench.start("tasks", { serves: "tasks" });
+  const size = { ...bench.size, ...more };
+  const worker = bench.start("tasks", { serves: "tasks", size });
   await worker.passed("ready");
-  const { allocatedBytes, nodeCpuSeconds, ...figures } = await bench.start("runs", { serves: "runs" }).figures;
+  const { allocatedBytes, nodeCpuSeconds, ...figures } = await bench.start("runs", { serves: "runs", size }).figures;
   worker.tell("stop");
   const did = (await worker.figures)["did"] ?? 0;
   return { ...figures, stepsWrong: Math.abs(did - (warming + runs) * each - times) };
 }
 
-async function worker({ hooks, mark, hear }: Inside): Promise<Figures> {
+export async function taskWorker({ hooks, mark, hear }: Inside): Promise<Figures> {
   await mark("ready");
   await hear("stop");
   return { did: hooks.steps };

@@ -1,4 +1,5 @@
 import type { Workload } from "../lab/workload.ts";
+import { backlog } from "./backlog.ts";
 import { finished } from "./finished.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
@@ -30,6 +31,7 @@ export const WORKLOADS: readonly Workload[] = [
   processes,
   payloads,
   finished,
+  backlog,
   idle,
 ];
 

@@ -12,10 +12,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connect, isHoldfastError, silentLogger } from "holdfast";
 import { order } from "./order.ts";
-import { type Line, prose, show, speakJson, summary, tell } from "./tell.ts";
+import { type Line, prose, show, speakOnScreen, summary, tell } from "./tell.ts";
 
 const { values } = parseArgs({ options: { json: { type: "boolean", default: false }, store: { type: "string" } } });
-if (values.json) speakJson();
+speakOnScreen(values);
 const folder = mkdtempSync(path.join(os.tmpdir(), "holdfast-tasks-"));
 const url = values.store ?? `file:${path.join(folder, "orders.db")}`;
 const namespace = `tasks-${Date.now()}`;

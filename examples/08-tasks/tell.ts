@@ -13,23 +13,23 @@ export interface Line {
 
 const SIGNS = { good: "✔", bad: "✖", note: "·" } as const;
 const began = performance.now();
-let speaker = "main";
 let json = false;
+/** Nobody listens, as in a test. */
+let say: (line: Line) => void = () => {};
 
 /** This is the process of a worker. */
 export function speakAs(who: string): void {
-  speaker = who;
+  say = (line) => process.send?.({ line: { who, ...line } });
 }
 
-/** One JSON object per line, for scripts. */
-export function speakJson(): void {
-  json = true;
+/** This is main.ts. With `json`, every line is an object, for scripts. */
+export function speakOnScreen(options: { readonly json: boolean }): void {
+  json = options.json;
+  say = (line) => show({ who: "main", ...line });
 }
 
 export function tell(line: Line): void {
-  const said = { who: speaker, ...line };
-  if (process.send) process.send({ line: said });
-  else show(said);
+  say(line);
 }
 
 export function show(line: Line): void {

@@ -118,6 +118,7 @@ export class SimStore {
     this.calls += 1;
     const { busy } = this.settings;
     const isBusy = LOCKING.includes(method) && !this.healed && this.dice.chance(busy);
+    if (isBusy) this.trace.add(this.time.elapsedMs, who, undefined, `${method}: busy`);
     return isBusy ? this.#applySome(who, method, params) : this.#applyAll(who, method, params);
   }
 

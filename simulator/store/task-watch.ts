@@ -100,7 +100,8 @@ export class TaskWatch {
       this.#holds.set(`${runId}/${seq}/${after.epoch}`, after);
     const [end] = finishes.filter(({ epoch }) => epoch === before?.epoch);
     if (end && before && before.epoch !== after?.epoch) this.#ends.set(`${runId}/${seq}/${before.epoch}`, end);
-    this.#trace.add(at, who, runId, `${method}: ${op} (${seq}) ${describe(before)} -> ${describe(after)}`);
+    const how = end ? ` ${end.result.type} by ${end.by.type}` : "";
+    this.#trace.add(at, who, runId, `${method}${how}: ${op} (${seq}) ${describe(before)} -> ${describe(after)}`);
   }
 
   #hasResult(runId: string, op: string, seq: number): boolean {

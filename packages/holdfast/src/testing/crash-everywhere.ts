@@ -122,8 +122,11 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   let crashes = 0;
   const whos: readonly Doomed[] = (options.tasks ?? []).length > 0 ? ["worker", "task worker"] : ["worker"];
   for (const who of whos) {
-    for (let call = 1, more = true; more; call++) {
-      more = false;
+    // How often the worker that does everything calls the store, the run without a crash has shown.
+    const callsMax = who === "worker" ? undisturbed.calls : Number.POSITIVE_INFINITY;
+    for (let call = 1, more = true; more && call <= callsMax; call++) {
+      // Of calls that are in flight together, one may have no moment of its own.
+      more = who === "worker";
       for (const moment of ["before", "after"] as const) {
         const point = { who, call, moment };
         const crashed = await runOnce(workflow, input, options, point);
@@ -184,6 +187,8 @@ interface Observed {
   readonly error?: HoldfastError;
   readonly status: ClosedStatus;
   readonly world: unknown;
+  /** How often the worker that may die has called the store, in a way in which it may. */
+  readonly calls: number;
   readonly died: boolean;
   readonly diedAt: StoreMethod | undefined;
   /** Ops whose function was executed although their result was in the store. */
@@ -250,7 +255,7 @@ async function runOnce(
   const died = life.dead;
   if (!died) await clock.until(doomed.close());
   const world = comparable(await options.effects?.snapshot());
-  return { ...observed, world, died, diedAt, rerun: steps.rerun, repeated: steps.repeated };
+  return { ...observed, world, calls, died, diedAt, rerun: steps.rerun, repeated: steps.repeated };
 }
 
 /** The dead worker's lease expires at once: waiting for it shows nothing, and timeouts would pass meanwhile. */

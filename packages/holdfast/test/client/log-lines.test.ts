@@ -150,6 +150,24 @@ describe("a worker says", () => {
     ]);
   });
 
+  test("that an attempt of a task failed and when the next one is, and that none is left", async () => {
+    const { lines, logger, shown } = recording();
+    const charge = task({ name: "charge", retry: { attempts: 2, fixed: "90s" } }, () => {
+      throw new TypeError("bank is down");
+    });
+    const pay = workflow("pay", async (ctx) => ctx.task(charge).catch(() => "unpaid"));
+    const t = await testEngine({ workflows: [pay], tasks: [charge], logger });
+    const run = await t.client.start(pay);
+    await run.result();
+    await t.close();
+    expect(shown("warn")).toEqual([
+      'task "charge" failed, attempt 1 of 2, next attempt in 1m 30s: TypeError: bank is down',
+      'task "charge" failed, attempt 2 of 2, no attempts are left: TypeError: bank is down',
+    ]);
+    const about = { namespace: "default", runId: run.runId, op: "charge", task: "charge" };
+    expect(lines.find(({ level }) => level === "warn")?.fields).toEqual({ ...about, attempt: 1 });
+  });
+
   test("that a run timed out, and nothing of one that completed or was canceled", async () => {
     const { logger, shown } = recording();
     const wait = workflow("wait", (ctx, ms: number) => ctx.sleep("z", { milliseconds: ms }));

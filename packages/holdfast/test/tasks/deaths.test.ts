@@ -1,4 +1,4 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
 
@@ -128,6 +128,31 @@ test("the run may be taken over by another worker while its task runs elsewhere"
   await fleet.worker({ workflows: [main] });
   for (const done of release) done();
   expect(await fleet.clock.until(run.result())).toBe("done 1");
+});
+
+test("a late answer to an earlier attempt does not stop the next one", async () => {
+  const fleet = openFleet();
+  let calls = 0;
+  const job = task({ name: "job", retry: { attempts: 2, fixed: "1s" } }, async (_: undefined, t) => {
+    calls += 1;
+    if (t.attempt === 1) {
+      void t.heartbeat("half");
+      throw new Error("not yet");
+    }
+    await new Promise<void>((resolve) => void fleet.clock.setTimer(60_000, resolve));
+    return "done";
+  });
+  const main = workflow("main", async (ctx) => ctx.task(job));
+  // The first report reaches the store only when the second attempt runs.
+  fleet.store.fault = (moment, method) =>
+    moment === "before" && method === "tasks.beat" && calls < 2
+      ? new HoldfastError("store_unavailable", "not now")
+      : undefined;
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [job] });
+  const run = await fleet.client().start(main);
+  expect(await fleet.clock.until(run.result())).toBe("done");
+  expect(calls).toBe(2);
 });
 
 /** No call that concerns that worker reaches the store any more. */

@@ -1,6 +1,7 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { openFleet } from "../lab/fleet.ts";
+import { Gate, openWorld } from "../lab/world.ts";
 
 const NEVER = new Promise<never>(() => {});
 
@@ -100,18 +101,11 @@ test("a task that is given up before its run knows that it exists, and that a wo
     await new Promise<void>((resolve) => t.signal.addEventListener("abort", () => resolve()));
     return "charged all the same";
   });
-  let go = (): void => {};
+  const going: (() => void)[] = [];
   const main = workflow("main", async (ctx) => {
     const compensate = (result: string | undefined): void => void undone.push(result);
     await ctx.race({
-      go: (c) =>
-        c.step(
-          "go",
-          () =>
-            new Promise<void>((resolve) => {
-              go = resolve;
-            }),
-        ),
+      go: (c) => c.step("go", () => new Promise<void>((resolve) => void going.push(resolve))),
       charge: (c) => c.task(charge, undefined, { compensate }),
     });
     throw new Error("too late");
@@ -120,8 +114,8 @@ test("a task that is given up before its run knows that it exists, and that a wo
   fleet.store.fault = (moment, method) => {
     if (moment !== "after" || method !== "runs.commit") return undefined;
     fleet.store.fault = undefined;
-    go();
-    return Object.assign(new Error("cut off"), { code: "store_outcome_unknown" });
+    for (const go of going) go();
+    return new HoldfastError("store_outcome_unknown", "cut off");
   };
   await fleet.worker({ workflows: [main] });
   await fleet.worker({ tasks: [charge] });
@@ -177,3 +171,44 @@ test("the end of a run takes its tasks with it", async () => {
   await fleet.clock.settle();
   expect({ active: worker.activeTasks, rows: fleet.store.state.tasks.size }).toEqual({ active: 0, rows: 0 });
 });
+
+for (const where of ["the process of the run", "another process"]) {
+  test(`a run that is canceled while its task is being written undoes what ${where} has begun`, async () => {
+    const world = openWorld();
+    const [sent, arrived] = [new Gate(), new Gate()];
+    const happened: string[] = [];
+    const charge = task("charge", () => {
+      happened.push("charged");
+      return "receipt";
+    });
+    const main = workflow("main", async (ctx) => {
+      await ctx.task(charge, undefined, { compensate: (result) => void happened.push(`undone ${result}`) });
+      await ctx.sleep("a day", "1 day");
+    });
+    let first = true;
+    const here = world.client({
+      hooks: {
+        "runs.commit": async ({ commits }, call) => {
+          const schedules = commits.some(({ events }) => events.some(({ type }) => type === "task_scheduled"));
+          if (!schedules || !first) return call();
+          first = false;
+          sent.open();
+          const answer = await call();
+          await arrived.opened;
+          return answer;
+        },
+      },
+    });
+    const local = where === "the process of the run";
+    await world.worker(here, { workflows: [main], ...(local ? { tasks: [charge] } : {}) });
+    if (!local) await world.worker(world.client(), { tasks: [charge] });
+    const run = await here.start(main);
+    await world.clock.until(sent.opened);
+    await run.cancel();
+    await world.clock.settle();
+    arrived.open();
+    await expect(world.result(run)).rejects.toMatchObject({ code: "run_canceled" });
+    expect(happened).toEqual(["charged", "undone receipt"]);
+    expect(world.store.state.tasks.size).toBe(0);
+  });
+}

@@ -1,7 +1,6 @@
 import type { NewTask } from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
 import { arrayLiteral } from "../database/codes.ts";
-import { asUuid } from "../tasks/task-rows.ts";
 
 /** Something that belongs to a run, with the position of the run, from 1. */
 export type Placed<T> = readonly [position: number, T];
@@ -26,7 +25,7 @@ export const NEW_TASKS = {
   t_priority: ({ tasks }: NewTasks) => binary.int4Array(tasks, ([, task]) => task.priority),
   t_external: ({ tasks }: NewTasks) => binary.boolArray(tasks, ([, task]) => task.external),
   t_fail_on_crash: ({ tasks }: NewTasks) => binary.boolArray(tasks, ([, task]) => task.failOnCrash),
-  t_secret: ({ tasks }: NewTasks) => binary.uuidArray(tasks.map(([, { secret }]) => asUuid(secret))),
+  t_secret: ({ tasks }: NewTasks) => binary.secretArray(tasks, ([, task]) => task.secret),
   t_timeout: ({ tasks }: NewTasks) => binary.sparse(binary.timeArray, tasks, ([, task]) => task.timeoutMs),
   t_start_timeout: ({ tasks }: NewTasks) => binary.sparse(binary.timeArray, tasks, ([, task]) => task.startTimeoutMs),
   t_total_timeout: ({ tasks }: NewTasks) => binary.sparse(binary.timeArray, tasks, ([, task]) => task.totalTimeoutMs),

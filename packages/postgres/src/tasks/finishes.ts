@@ -2,7 +2,7 @@ import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult, T
 import * as binary from "../database/binary-array.ts";
 import type { Server } from "../database/server.ts";
 import { callOf } from "../database/server-call.ts";
-import { asUuid, KEYS, type Keys } from "./task-rows.ts";
+import { KEYS, type Keys } from "./task-rows.ts";
 
 interface Finishing extends FinishTasksParams, Keys {
   readonly failures: readonly (Uint8Array | null)[];
@@ -17,7 +17,7 @@ export const FINISH_TASKS = callOf<Finishing>("finish_tasks", {
   p_worker: ({ finishes }) =>
     binary.sparse(binary.uuidArray, finishes, ({ by }) => (by.type === "holder" ? by.workerId : null)),
   p_secret: ({ finishes }) =>
-    binary.sparse(binary.uuidArray, finishes, ({ by }) => (by.type === "token" ? asUuid(by.secret) : null)),
+    binary.sparse(binary.secretArray, finishes, ({ by }) => (by.type === "token" ? by.secret : null)),
   p_finish: ({ finishes }) =>
     binary.sparse(binary.textArray, finishes, ({ by }) => (by.type === "token" ? by.finishId : null)),
   p_result: ({ finishes }) => binary.charArray(finishes, ({ result }) => letterOf(result)),

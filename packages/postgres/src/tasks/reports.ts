@@ -9,7 +9,7 @@ import * as binary from "../database/binary-array.ts";
 import type { Server } from "../database/server.ts";
 import { callOf, queryOf } from "../database/server-call.ts";
 import { isLockConflict } from "../errors.ts";
-import { asUuid, KEYS, type Keys, taskOf } from "./task-rows.ts";
+import { KEYS, type Keys, taskOf } from "./task-rows.ts";
 
 interface Beating extends BeatTasksParams, Keys {
   /** Skip rows that another transaction has locked. */
@@ -24,7 +24,7 @@ export const BEAT_TASKS = callOf<Beating>("beat_tasks", {
   p_worker: ({ beats }) =>
     binary.sparse(binary.uuidArray, beats, ({ by }) => (by.type === "holder" ? by.workerId : null)),
   p_secret: ({ beats }) =>
-    binary.sparse(binary.uuidArray, beats, ({ by }) => (by.type === "token" ? asUuid(by.secret) : null)),
+    binary.sparse(binary.secretArray, beats, ({ by }) => (by.type === "token" ? by.secret : null)),
   p_details: ({ beats }) => binary.sparse(binary.byteaArray, beats, ({ details }) => details),
 });
 

@@ -61,12 +61,3 @@ export const KEYS = {
 export interface Keys {
   readonly keys: readonly TaskKey[];
 }
-
-const SECRET = /^[0-9a-f]{32}$/;
-
-/** Secrets have the size of a UUID and are kept as one. Anything else becomes null, which matches nothing. */
-export function asUuid(secret: string): string | null {
-  if (!SECRET.test(secret)) return null;
-  const parts = [secret.slice(0, 8), secret.slice(8, 12), secret.slice(12, 16), secret.slice(16, 20), secret.slice(20)];
-  return parts.join("-");
-}

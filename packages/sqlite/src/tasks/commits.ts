@@ -16,14 +16,15 @@ export interface HeldTasks {
 }
 
 export const NO_TASKS: HeldTasks = {};
+const NONE: readonly never[] = [];
 
 /** Returns which tasks are held since this commit. Runs without tasks pay for nothing here. */
 export function changeTasks(call: Call, runKey: number, commit: RunCommit, workers: KnownWorkers): HeldTasks {
-  const { tasks, settled, dropTasks: drop, results } = commit;
+  const { tasks = NONE, settled = NONE, dropTasks: drop, results = NONE } = commit;
   if (drop) dropTasks(call, newUuidBytes(commit.runId), workers.find(commit.workerId)?.workerKey);
-  if (settled) for (const seq of settled) settle(call, commit, seq, workers);
-  if (results) deleteResults(call, runKey, results);
-  return tasks ? insertTasks(call, commit, tasks, workers) : NO_TASKS;
+  for (const seq of settled) settle(call, commit, seq, workers);
+  if (results.length > 0) deleteResults(call, runKey, results);
+  return tasks.length > 0 ? insertTasks(call, commit, tasks, workers) : NO_TASKS;
 }
 
 function insertTasks(call: Call, commit: RunCommit, tasks: readonly NewTask[], workers: KnownWorkers): HeldTasks {

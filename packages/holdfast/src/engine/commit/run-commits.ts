@@ -44,6 +44,11 @@ export class RunCommits {
     return this.#durableSeq;
   }
 
+  /** Up to here everything is durable, or may be: the commit in flight has it. */
+  get sentSeq(): number {
+    return this.#inFlight?.events.at(-1)?.seq ?? this.#durableSeq;
+  }
+
   get durableConsumed(): number {
     return this.#durableConsumed;
   }
@@ -76,7 +81,9 @@ export class RunCommits {
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
     // Messages whose events are not written are still in the inbox.
     const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
-    const gathered = machine.hasTasks ? tasks.gather(events, transition, queue.takeResults(consumed)) : NO_TASKS;
+    // A machine that is still to repeat what is put back does not know its tasks yet.
+    const mayHaveTasks = machine.hasTasks || machine.replaying;
+    const gathered = mayHaveTasks ? tasks.gather(events, transition, queue.takeResults(consumed)) : NO_TASKS;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,

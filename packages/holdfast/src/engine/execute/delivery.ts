@@ -1,6 +1,7 @@
 import { eventRole } from "../../model/event.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { StepBoard } from "../steps/step-board.ts";
+import type { Written } from "../tasks/given-up-tasks.ts";
 import { isUnwanted, type RunTasks, withWithdrawn } from "../tasks/run-tasks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import { withAttempt } from "./message-draft.ts";
@@ -27,9 +28,9 @@ export function deliverNext({ machine, queue, steps, tasks }: Delivery, now: num
 }
 
 /** What the code has stopped waiting for is stopped. */
-export function stopWithdrawn({ machine, steps, tasks }: Delivery, durableSeq: number): void {
+export function stopWithdrawn({ machine, steps, tasks }: Delivery, written: Written): void {
   const withdrawn = machine.takeWithdrawn();
   const closing = machine.takeClosing();
   steps.stop(withdrawn, closing);
-  tasks.stop(withdrawn, closing, durableSeq);
+  tasks.stop(withdrawn, closing, written);
 }

@@ -236,11 +236,11 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.divergence) return;
     this.#steps.takeAsked();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
-    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits.durableSeq);
+    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits);
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
-      this.#tasks.attend(this.#commits.durableSeq);
+      this.#tasks.attend(this.#commits);
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
       if (!machine.waiting) return this.#parking.explain(foreignAwait);
@@ -387,7 +387,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       return;
     }
     this.#phase.leave();
-    if (transition.type === "end") stopWithdrawn(this.#delivery(), this.#commits.durableSeq);
+    if (transition.type === "end") stopWithdrawn(this.#delivery(), this.#commits);
     this.#host.left(this, { how: "closed", transition });
   }
 

@@ -12,6 +12,8 @@ export interface AttemptResultsParams {
   /** What the deaths of processes mean. */
   readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
   readonly definition: (name: string) => AnyTask;
+  /** An attempt has failed, and its run still wants the result. */
+  readonly onFailed: (task: Task, result: TaskResult) => void;
 }
 
 interface Ended {
@@ -46,7 +48,9 @@ export class AttemptResults {
     const retryIf = verdict && typeof rule === "function" ? verdict.retryIf : rule;
     const facts = { error, unknown, ms: attempt.ms, retryIf, retryAfterMs: verdict?.retryAfterMs };
     const isFinal = final || canceled || verdict?.final === true;
-    return judgeFailure({ ...task, canceled }, { ...facts, final: isFinal }, this.#params.judge);
+    const result = judgeFailure({ ...task, canceled }, { ...facts, final: isFinal }, this.#params.judge);
+    if (!canceled) this.#params.onFailed(task, result);
+    return result;
   }
 
   #completed(task: Task, value: unknown): TaskResult {

@@ -1,5 +1,6 @@
 import { untilAnswered } from "../../calls/store-retry.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { NONE } from "../../model/short-list.ts";
 import type { CancelTasksResult } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { TaskWork } from "../../replay/ops/task-work.ts";
@@ -15,14 +16,22 @@ export interface TaskOwner extends HeldRun {
   push(draft: QueuedDraft): void;
 }
 
+/** How far the history of the run is durable, and how far it has been sent to be. */
+export interface Written {
+  readonly durableSeq: number;
+  readonly sentSeq: number;
+}
+
 /** The tasks that one live run has given up and whose outcome it must still learn: their compensations need it. */
 export class GivenUpTasks {
   readonly #host: ExecutorHost;
   readonly #run: TaskOwner;
   /** The store has been asked what became of them, by seq. */
   readonly #asked = new Set<number>();
-  /** Given up while the commit that creates them was in flight. */
-  #undecided: readonly DrivenOp[] = [];
+  /** The commit in flight creates them: nobody knows yet whether they exist, and somebody may take them at once. */
+  #unborn: readonly DrivenOp[] = NONE;
+  /** Answers to earlier questions do not count. */
+  #generation = 0;
   /** Questions that are not answered yet. */
   #asking = 0;
 
@@ -33,44 +42,47 @@ export class GivenUpTasks {
 
   /** Whether an answer is still to come. */
   get asking(): boolean {
-    return this.#asking > 0;
-  }
-
-  /** The commit in flight was answered: those that it was to create exist now, or do not. */
-  decide(durableSeq: number): void {
-    const ops = this.#undecided;
-    this.#undecided = [];
-    if (ops.length > 0) this.close(ops, durableSeq, () => false);
+    return this.#asking > 0 || this.#unborn.length > 0;
   }
 
   forget(seq: number): void {
     this.#asked.delete(seq);
   }
 
+  /** All of them are asked about again, if the code still gives them up. */
   clear(): void {
+    this.#generation += 1;
     this.#asked.clear();
-    this.#undecided = [];
+    this.#unborn = NONE;
   }
 
-  /** The code has given these up. `inFlight`: whether the commit that creates a task is on its way to the store. */
-  close(ops: readonly DrivenOp[], durableSeq: number, inFlight: (seq: number) => boolean): void {
-    const given = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
-    const undecided = given.filter(({ task }) => inFlight((task as TaskWork).seq));
-    this.#undecided = [...this.#undecided, ...undecided];
-    const closing = given.filter((op) => !undecided.includes(op));
-    const unborn = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > durableSeq);
-    for (const op of unborn) {
+  /** The code has given these up. */
+  close(ops: readonly DrivenOp[], { durableSeq, sentSeq }: Written): void {
+    const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
+    const unsent = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > sentSeq);
+    for (const op of unsent) {
       this.#asked.add((op.task as TaskWork).seq);
       this.#giveUp(op, { neverBegan: true });
     }
-    const existing = closing.filter((op) => !unborn.includes(op));
+    const sent = closing.filter((op) => !unsent.includes(op));
+    const existing = sent.filter(({ task }) => (task as TaskWork).seq <= durableSeq);
+    const unborn = sent.filter((op) => !existing.includes(op));
+    if (unborn.length > 0) this.#unborn = [...this.#unborn, ...unborn];
     if (existing.length > 0) void this.#ask(existing);
+  }
+
+  /** A commit was answered: what it created can be asked about, and what it did not create never began. */
+  born(written: Written): void {
+    const ops = this.#unborn;
+    if (ops.length === 0 || written.sentSeq > written.durableSeq) return;
+    this.#unborn = NONE;
+    this.close(ops, written);
   }
 
   /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
   async #ask(ops: readonly DrivenOp[]): Promise<void> {
-    const { epoch } = this.#run.run;
-    const gone = (): boolean => !this.#run.here || this.#run.run.epoch !== epoch;
+    const generation = this.#generation;
+    const gone = (): boolean => !this.#run.here || this.#generation !== generation;
     for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
     this.#asking += 1;
     for (let open = ops; open.length > 0 && !gone(); ) {

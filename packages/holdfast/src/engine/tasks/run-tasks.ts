@@ -9,17 +9,17 @@
  */
 import { DEFAULT_QUEUE } from "../../define/definitions.ts";
 import type { EventDraft, EventMeta, HistoryEvent } from "../../model/event.ts";
-import type { Payload } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 import type { NewTask, Task, TaskSpec } from "../../model/task.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
-import type { TaskWork } from "../../replay/ops/task-work.ts";
+import { TaskWork } from "../../replay/ops/task-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
-import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
+import { GivenUpTasks, type TaskOwner, type Written } from "./given-up-tasks.ts";
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
 
 /** What a commit does about tasks. */
@@ -69,7 +69,8 @@ export class RunTasks implements LocalRun {
     let created: readonly Scheduled[] = NONE;
     let settled: readonly number[] = NONE;
     for (const event of events) {
-      const work = machine.task(event.op);
+      // Until it has repeated what is put back, a machine does not know all of it.
+      const work = machine.replaying ? recordedTask(machine.recorded, event.op, event.seq) : machine.task(event.op);
       if (!work) continue;
       if (event.type === "task_scheduled" || event.type === "op_rescheduled")
         created = appended(created, this.#scheduled(work, event.seq, event.op as string));
@@ -121,7 +122,7 @@ export class RunTasks implements LocalRun {
   }
 
   /** The commit was written: its tasks exist, and local ones start. */
-  written({ events, settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
+  written({ settled = NONE, dropTasks = false }: RunCommit, { tasksHeld = NONE }: CommitOutcome): void {
     const scheduling = this.#scheduling;
     this.#scheduling = NONE;
     for (const seq of settled) this.#settled(seq);
@@ -138,7 +139,6 @@ export class RunTasks implements LocalRun {
       this.#newestStart = this.#host.clock.monotonic();
       reservation.start(this.#heldTask(task, work), this);
     }
-    this.#closing?.decide(events.at(-1)?.seq ?? 0);
   }
 
   #settled(seq: number): void {
@@ -282,8 +282,9 @@ export class RunTasks implements LocalRun {
    * Once after each claim, and once after turns were taken back: tasks that no longer exist because the run was retried are
    * scheduled again, and the store is asked about those whose outcome must still be learned.
    */
-  attend(durableSeq: number): void {
+  attend(written: Written): void {
     const { machine } = this.#run;
+    this.#closing?.born(written);
     if (this.#attended || !machine.hasTasks) return;
     this.#attended = true;
     const now = this.#host.storeTime.now();
@@ -291,23 +292,22 @@ export class RunTasks implements LocalRun {
     for (const { id, task } of ops)
       if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
     const closing = ops.filter(({ task }) => task?.closing);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
+    if (closing.length > 0) this.#givenUp().close(closing, written);
   }
 
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
+    this.#closing?.clear();
     this.#releaseReserved();
   }
 
   /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
-  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], durableSeq: number): void {
+  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], written: Written): void {
     if (!this.#run.machine.hasTasks) return;
     this.#withdraw(withdrawn);
-    if (closing.length > 0) this.#givenUp().close(closing, durableSeq, this.#inFlight);
+    if (closing.length > 0) this.#givenUp().close(closing, written);
   }
-
-  readonly #inFlight = (seq: number): boolean => this.#scheduling.some(({ task }) => task.seq === seq);
 
   /** The next commit deletes them. */
   #withdraw(ops: readonly DrivenOp[]): void {
@@ -326,6 +326,20 @@ function placeOf({
   requires = NONE,
 }: TaskSpec): Pick<NewTask, "name" | "queue" | "requires"> {
   return { name, queue, requires };
+}
+
+/** The task of the op as history has it up to that event. */
+function recordedTask(recorded: readonly HistoryEvent[], op: string | null, seq: number): TaskWork | undefined {
+  let work: TaskWork | undefined;
+  for (const event of recorded) {
+    if (event.op !== op || event.seq > seq) continue;
+    const { type, meta, payload = EMPTY_PAYLOAD } = event;
+    if (type === "task_scheduled" && meta?.task) {
+      work = new TaskWork(meta.task, () => payload);
+      work.scheduled(event);
+    } else if (type === "op_rescheduled") work?.rescheduled(event.seq);
+  }
+  return work;
 }
 
 /** Whether history says that it was taken back. */

@@ -52,6 +52,8 @@ export interface TaskRunnerParams {
   readonly noteLimit: (storeAt: number) => void;
   /** A task has left the worker. */
   readonly onLeft: (task: TaskKey) => void;
+  /** An attempt has failed that somebody waits for. */
+  readonly onFailed: (task: Task, result: TaskResult) => void;
 }
 
 export class TaskRunner implements LocalTasks, HeldTaskOwner {
@@ -89,6 +91,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
       store,
       stopped,
       onHeard: (attempt, { outcome, canceled }) => {
+        // The answer to an earlier attempt says nothing about this one.
+        if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
         if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
@@ -96,6 +100,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.#results = new AttemptResults({
       codec,
       deaths: params.deaths,
+      onFailed: params.onFailed,
       judge: {
         record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
         now: () => params.storeTime.now(),

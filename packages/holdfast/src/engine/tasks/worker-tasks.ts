@@ -6,6 +6,8 @@ import { toErrorRecord } from "../../errors/error-record.ts";
 import { offeredLabels, type Task, type TaskKey } from "../../model/task.ts";
 import type { Hint } from "../../ports/notifier.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
+import { writeFailedTask } from "../../report/failure-lines.ts";
+import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { SoloRule } from "../claim/solo-rule.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { TaskPoolStatus } from "../pool/pool-stats.ts";
@@ -30,6 +32,7 @@ export interface WorkerTasksParams {
   /** A slot is free that a suspect run may wait for. */
   readonly onLeft: () => void;
   readonly onDead: () => void;
+  readonly lines: RepeatedLines;
 }
 
 export class WorkerTasks {
@@ -62,6 +65,10 @@ export class WorkerTasks {
       closed: () => solo.exclusive || params.draining(),
       noteLimit: (storeAt) => this.noteLimit(storeAt),
       onLeft: (task) => this.#left(task),
+      onFailed: (task, result) => {
+        const failure = "failures" in result ? result.failures.at(-1) : undefined;
+        if (failure) writeFailedTask(params.lines, task, failure, result.type === "retry" ? result.delayMs : undefined);
+      },
     });
     this.#claimer = new TaskClaimer({
       clock,

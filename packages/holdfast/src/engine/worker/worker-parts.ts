@@ -206,6 +206,7 @@ export class WorkerParts {
         if (this.solo.wants("run")) this.claimer.poke();
       },
       onDead: this.#self.onDead,
+      lines: this.lines,
     });
   }
 

@@ -1,10 +1,12 @@
 export const TABLES = String.raw`
--- The tables. docs/store-on-postgresql.md explains their shape. Four rules to keep:
+-- The tables. docs/store-on-postgresql.md explains their shape. Five rules to keep:
 -- 1. Columns that a commit changes while the run stays held (commit_no, event_count, consumed, the death counters) are in no
 --    index, so that the update is heap-only.
 -- 2. What never changes is in run_starts, not in "runs". A row of "runs" is in at most one of runs_due and runs_held.
 -- 3. Text in keys is compared byte by byte (collate "C"): fast, and the same on every server and after every upgrade.
--- 4. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
+-- 4. Tables whose rows come and go keep their empty pages (vacuum_truncate = false): to return them, a vacuum locks the
+--    whole table, longer than a commit waits.
+-- 5. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
 
 create type run_status as enum ('pending', 'running', 'sleeping', 'waiting', 'compensating', 'parked',
   'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued');
@@ -94,7 +96,7 @@ create table open_ids (
   -- The id comes first: this table is never searched by namespace alone.
   primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
-        autovacuum_vacuum_cost_delay = 0);
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 create index open_ids_list on open_ids (namespace, created_at, run_id);
 
 create table events (
@@ -118,7 +120,8 @@ create table inbox (
   name       text not null,
   message_id text collate "C" not null,
   payload    bytea not null,
-  primary key (run_id, number));
+  primary key (run_id, number)
+) with (vacuum_truncate = false);
 create unique index inbox_once on inbox (chain_id, message_id, run_id);
 
 -- Everything a claim of tasks filters on. External tasks have a lane as well; nobody claims them.
@@ -170,7 +173,7 @@ create table tasks (
   failures         bytea,
   primary key (run_id, seq)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
-        autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+        autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 create index tasks_due on tasks (lane_id, suspect, available_at) where available_at is not null;
 create index tasks_held on tasks (held_by) where held_by is not null;
 create index tasks_expiring on tasks (expires_at) where expires_at is not null;
