@@ -128,6 +128,10 @@ const PAGES: readonly Page[] = [
         ],
       },
       { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
+      {
+        title: "Task pools",
+        names: ["TaskPoolOptions", "ByteSize", "TaskPoolStatus", "PoolProcessStatus", "RestartReason", "serveTasks"],
+      },
       { title: "Tasks", names: ["Tasks", "TaskListOptions", "TaskPage", "TaskView", "TaskStatus", "TaskFailure"] },
       {
         title: "Operations",

@@ -43,8 +43,8 @@ export const TASK_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary:
-      'The worker died during a task with onCrash "fail", or three times while it executed only this task. Whether the task took effect is unknown.',
-    advice: "Find out with the task's idempotency key; find out what kills the worker.",
+      'The worker, or a process of its task pool, died during a task with onCrash "fail", or three times while it executed only this task. Whether the task took effect is unknown.',
+    advice: "Find out with the task's idempotency key; find out what kills the process.",
   },
   task_canceled: {
     group: "canceled",

@@ -4,6 +4,7 @@ import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 
 const note = signal<string>("note");
+const one = task("one", () => 1);
 
 async function withRun(
   body: (ctx: Context, input: unknown) => Promise<unknown>,
@@ -327,6 +328,21 @@ describe("docs/limits.md", () => {
   test("lease of a worker", async () => {
     const { t } = await withRun(async () => 1);
     expect(() => t.client.worker({ lease: "500ms" })).toThrow(expect.objectContaining({ code: "invalid_option" }));
+    await t.close();
+  });
+
+  test("memory of a process of a task pool", async () => {
+    const { t } = await withRun(async () => 1);
+    const pool = { module: "/tasks.js", memory: "63 MiB" } as const;
+    expect(() => t.client.worker({ tasks: [one], pool })).toThrow("the minimum is 64 MiB");
+    await t.close();
+  });
+
+  test("tasks that a worker with a pool executes at once", async () => {
+    const { t } = await withRun(async () => 1);
+    const pool = { module: "/tasks.js", processes: 2 };
+    t.client.worker({ tasks: [one], pool, taskConcurrency: 2 });
+    expect(() => t.client.worker({ tasks: [one], pool, taskConcurrency: 3 })).toThrow("the pool executes 2 at once");
     await t.close();
   });
 

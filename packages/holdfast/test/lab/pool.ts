@@ -1,6 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import {
   type AnyTask,
   type Client,
@@ -12,6 +14,7 @@ import {
   workflow,
 } from "holdfast";
 import { afterAll, onTestFinished, vi } from "vitest";
+import { systemTaskProcesses } from "../../src/system/task-processes.ts";
 import type { LogLine } from "./fleet.ts";
 import { EXEC_ARGV, MODULE } from "./pool-module.ts";
 
@@ -74,14 +77,39 @@ async function open(
   const client = await connect("memory:", { logger, ...options });
   whenOver(() => client.close());
   const calls = call(tasks);
+  bundle ??= bundled();
+  // A module that is not bundled is TypeScript.
+  const code = pool.module ? { execArgv: EXEC_ARGV } : { module: await bundle, execArgv: [] };
   const worker = client.worker({
     workflows: [calls],
     tasks,
-    pool: { module: MODULE, execArgv: EXEC_ARGV, processes: 1, ...pool } as TaskPoolOptions,
+    pool: { processes: 1, ...code, ...pool } as TaskPoolOptions,
   });
   await worker.start();
   const start: PoolLab["start"] = ({ name }, input, undone = false) => client.start(calls, { name, input, undone });
   return { client, worker, lines, start, run: async (task, input) => (await start(task, input)).result() };
+}
+
+let bundle: Promise<URL> | undefined;
+
+/** The module of the pools under test, with Holdfast, as one file: a process that loads it is ready in no time. */
+async function bundled(): Promise<URL> {
+  const root = fileURLToPath(new URL("../../../..", import.meta.url));
+  mkdirSync(path.join(root, "dist"), { recursive: true });
+  const folder = mkdtempSync(path.join(root, "dist", "pool-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const outfile = path.join(folder, "tasks.mjs");
+  const contents = 'import { serveTasks } from "holdfast"; import * as tasks from "./tasks.ts"; serveTasks(tasks);';
+  await build({
+    stdin: { contents, resolveDir: path.dirname(fileURLToPath(MODULE)), loader: "ts" },
+    ...{ outfile, bundle: true, platform: "node", format: "esm", conditions: ["holdfast-source"] },
+  });
+  // There is a file that would load the module here, but it is not in the bundle.
+  const { start } = systemTaskProcesses;
+  vi.spyOn(systemTaskProcesses, "start").mockImplementation((params, events) =>
+    start(params.module.endsWith(".mjs") ? { ...params, loader: undefined } : params, events),
+  );
+  return pathToFileURL(outfile);
 }
 
 /** A folder for what processes tell each other. */

@@ -7,13 +7,13 @@ import { build } from "esbuild";
 import { connect, silentLogger, task, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { EXEC_ARGV, isAlive, linesOf, makeFile, openFolder, openPool, until } from "../lab/pool.ts";
+import { EXEC_ARGV, isAlive, linesOf, MODULE, makeFile, openFolder, openPool, until } from "../lab/pool.ts";
 import { about, block, deaf, echo, hold } from "./tasks.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 
 test("a process is replaced after its tasks, and its successor is ready before it gets its last one", async () => {
-  const pool = await openPool([about], { recycleAfter: 2 });
+  const pool = await openPool([about], { recycleAfter: 2, module: MODULE });
   const pids: number[] = [];
   // Without a gap: there is always a process that can take the next task.
   for (let i = 0; i < 60 && new Set(pids).size < 3; i++) {
@@ -63,7 +63,7 @@ test("when the worker's process is killed its children go too, whatever they are
 
 test("a worker does not start if its module does not export all of its tasks", async () => {
   const unknown = task("unknown", () => 1);
-  await expect(openPool([echo, unknown])).rejects.toMatchObject({
+  await expect(openPool([echo, unknown], { module: MODULE })).rejects.toMatchObject({
     code: "task_pool_failed",
     message: expect.stringContaining('does not export task "unknown"'),
   });
@@ -80,7 +80,9 @@ test("a module that starts a worker is refused: its processes would be workers",
 });
 
 test("a limit on memory that the module alone exceeds is refused", async () => {
-  await expect(openPool([echo], { memory: "64 MiB" })).rejects.toThrow(/takes \d+ MiB of memory when it is loaded/);
+  await expect(openPool([echo], { memory: "64 MiB", module: MODULE })).rejects.toThrow(
+    /takes \d+ MiB of memory when it is loaded/,
+  );
 });
 
 test("a program that is bundled with Holdfast serves its tasks itself", async () => {

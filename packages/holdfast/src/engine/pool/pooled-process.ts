@@ -38,8 +38,15 @@ export interface PooledProcessParams {
   readonly onMeasured: (process: PooledProcess) => void;
   /** A slot is free again; `ms`: how long it was taken. */
   readonly onFree: (process: PooledProcess, ms: number) => void;
-  /** `why`: what its module did wrong, or how it ended, with what it said last. */
-  readonly onEnded: (process: PooledProcess, why: string, was: ProcessState) => void;
+  readonly onEnded: (process: PooledProcess, ending: ProcessEnding) => void;
+}
+
+export interface ProcessEnding {
+  /** How it ended, with what it said last, or why it was killed. */
+  readonly why: string;
+  readonly was: ProcessState;
+  /** How many tasks have ended with it. */
+  readonly tasks: number;
 }
 
 interface Execution {
@@ -230,7 +237,7 @@ export class PooledProcess {
       execution.attempt.end(this.#deathOf(execution.attempt, executions.length === 1, why));
       execution.over();
     }
-    this.#params.onEnded(this, why, was);
+    this.#params.onEnded(this, { why, was, tasks: executions.length });
   }
 
   #deathOf(attempt: TaskAttempt, alone: boolean, why: string): TaskEnd {

@@ -10,7 +10,7 @@ import type { TaskAttempt } from "../tasks/task-attempt.ts";
 import { loaderFile } from "./loader-file.ts";
 import type { ResolvedPoolOptions } from "./pool-options.ts";
 import { PoolStats, type RestartReason, type TaskPoolStatus } from "./pool-stats.ts";
-import { PooledProcess, type ProcessState, poolFailed } from "./pooled-process.ts";
+import { PooledProcess, type ProcessEnding, poolFailed } from "./pooled-process.ts";
 
 /** Above this share of the memory limit a process is replaced; above the limit it is killed. */
 const REPLACE_SHARE = 0.8;
@@ -159,9 +159,9 @@ export class TaskPool {
         this.#stats.executed(ms);
         this.#roomMade();
       },
-      onEnded: (ended, why, was) => {
+      onEnded: (ended, ending) => {
         late.cancel();
-        this.#ended(ended, why, was);
+        this.#ended(ended, ending);
       },
     });
     this.#all.add(process);
@@ -219,12 +219,17 @@ export class TaskPool {
     this.#spawn(process);
   }
 
-  #ended(process: PooledProcess, why: string, was: ProcessState): void {
+  #ended(process: PooledProcess, { why, was, tasks }: ProcessEnding): void {
     this.#all.delete(process);
     const replaces = this.#replaced.get(process);
     this.#replaced.delete(process);
     if (this.#all.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
-    if (!this.#open || was === "retiring") return;
+    if (!this.#open) return;
+    if (was === "retiring") {
+      // It was counted, and replaced, before.
+      if (tasks > 0) this.#log(process, process.killed ? "killed" : "crashed", why);
+      return;
+    }
     if (was === "starting" && this.#started) return this.#startFailed(why);
     this.#noteRestart(process, process.killed ? "killed" : "crashed", why);
     // Unless its successor is about to take its place.
@@ -254,6 +259,11 @@ export class TaskPool {
     const { ports, workerName } = this.#params;
     this.#stats.restarted(reason);
     ports.telemetry?.count("pool_restarts", 1, { worker: workerName, reason });
+    this.#log(process, reason, why);
+  }
+
+  #log(process: PooledProcess, reason: RestartReason, why: string | undefined): void {
+    const { ports, workerName } = this.#params;
     const about = {
       worker: workerName,
       pid: process.pid,
@@ -261,7 +271,7 @@ export class TaskPool {
       residentBytes: process.residentBytes,
     };
     if (why === undefined) ports.log.info({ ...about, reason }, "a process of the task pool is replaced");
-    else ports.log.warn({ ...about, reason, why }, "a process of the task pool has died; another one is started");
+    else ports.log.warn({ ...about, reason, why }, "a process of the task pool has died; another one takes its place");
   }
 }
 
