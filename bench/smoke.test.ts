@@ -38,6 +38,8 @@ const OF_SEVERAL_PROCESSES: Readonly<Record<string, string>> = {
   recover: "holdfast-postgres",
   sleepers: "holdfast-sqlite",
   processes: "holdfast-postgres",
+  tasks: "holdfast-postgres",
+  backlog: "holdfast-sqlite",
 };
 
 const CASES = WORKLOADS.flatMap(({ name }) => {
@@ -61,7 +63,7 @@ describe("every workload is done right and gives its figures", () => {
     for (const [name, value] of Object.entries(figures)) expect(value, name).not.toBeNaN();
   });
 
-  test.each(["short", "ten", "long", "latency"])("the limit of both stores for %s", async (workload) => {
+  test.each(["short", "ten", "long", "latency", "tasks"])("the limit of both stores for %s", async (workload) => {
     for (const engine of OWN.filter((name) => name.startsWith("bare"))) {
       const [main] = workloadOf(workload).shown;
       expect((await measureOnce(workload, engine)).figures[main?.figure ?? ""]).toBeGreaterThan(0);

@@ -18,6 +18,9 @@ const checks = {
   "05-versions": () => printsExpected("05-versions"),
   "06-testing": () => testsPass("06-testing"),
   "07-ledger": ledger,
+  "08-tasks": () => tasksForPeople() ?? tasksForScripts(),
+  "09-approval": () => printsExpected("09-approval"),
+  "10-heavy-task": heavyTask,
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };
@@ -67,6 +70,31 @@ function ledger() {
   return lacks(printed, ["10 killed", "ok     sum of all entries", "The books balance, to the cent."]);
 }
 
+function tasksForPeople() {
+  return lacks(start("08-tasks"), [
+    "payments  ✖ o-1  process-payment: the bank is down",
+    "payments  ✔ o-1  process-payment (attempt 2): 4990 cents charged",
+    'waits on queue "mail", 1st in line; no live worker executes "send-mail" on that queue.',
+    "mail      ✔ o-1  send-mail: to ann@example.com",
+    "main      · o-2  the grand piano goes back to its shelf",
+  ]);
+}
+
+function tasksForScripts() {
+  const { type, outcomes, steps } = jsonLines("08-tasks", "--json").at(-1);
+  const attempts = steps.map(({ op, attempts: count }) => `${op} ${count}`).join();
+  if (attempts !== "reserve-inventory 1,process-payment 2,send-mail 1") return `other attempts: ${attempts}`;
+  if (type !== "summary" || outcomes["o-1"].mail !== "mail-o-1") return `another outcome: ${toText(outcomes)}`;
+  if (outcomes["o-2"] !== "declined by the bank") return `the dear order did not fail: ${toText(outcomes)}`;
+}
+
+/** The picture itself is for people. */
+function heavyTask() {
+  const [{ rows, by, here }] = jsonLines("10-heavy-task", "--json");
+  if (here) return `the process with the workflow computed: ${toText(by)}`;
+  if (rows.length !== 24 || !rows[12].includes("@@@@")) return `that is not the picture: ${toText(rows)}`;
+}
+
 function orderForPeople() {
   const printed = start();
   const wanted = [
@@ -82,10 +110,7 @@ function orderForPeople() {
 }
 
 function orderForScripts() {
-  const objects = start("--json")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  const objects = jsonLines("--json");
   const history = objects.find(({ type }) => type === "history");
   const { executions } = objects.at(-1);
   const by = Object.fromEntries(executions.map((execution) => [execution.step, execution.by.join()]));
@@ -109,6 +134,13 @@ function readme() {
 
 function start(...args) {
   return execute([path.join(root, "scripts", "start.mjs"), ...args]);
+}
+
+function jsonLines(...args) {
+  const lines = start(...args)
+    .trim()
+    .split("\n");
+  return lines.map((line) => JSON.parse(line));
 }
 
 function execute(args) {

@@ -7,6 +7,8 @@ export interface Configuration {
   readonly seed: number;
   readonly temper: Temper;
   readonly workers: number;
+  /** Further workers, which only execute tasks. */
+  readonly helpers: number;
   readonly worker: WorkerSettings;
   readonly clocks: ClockSettings;
   readonly store: StoreSettings;
@@ -33,6 +35,8 @@ export interface WorkerSettings {
   readonly claimFallbackMs: number;
   readonly suspectAfter: number;
   readonly parkAfter: number;
+  readonly taskConcurrency: number;
+  readonly taskHoldMs: number;
 }
 
 export interface ClockSettings {
@@ -120,7 +124,8 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     seed,
     temper,
     workers: dice.pick([1, 2, 2, 3, 3, 4]),
-    worker: drawWorker(dice, leaseMs),
+    helpers: new Dice(`helpers ${seed}`).pick([0, 0, 1, 1, 2]),
+    worker: { ...drawWorker(dice, leaseMs), ...drawTaskSlots(new Dice(`task slots ${seed}`)) },
     clocks: {
       skewMsMax: dice.pick([0, 100, 60_000]),
       driftMax: dice.pick([0, 0.001, 0.02]),
@@ -133,12 +138,18 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       lateMs: dice.pick([50, 2_000]),
     },
     trouble: drawTrouble(dice, harm, leaseMs),
-    workload: drawWorkload(dice, kinds),
+    workload: drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)),
     safetyMs: dice.int(15, 40) * 1_000,
   };
 }
 
-function drawWorker(dice: Dice, leaseMs: number): WorkerSettings {
+type TaskSlots = Pick<WorkerSettings, "taskConcurrency" | "taskHoldMs">;
+
+function drawTaskSlots(dice: Dice): TaskSlots {
+  return { taskConcurrency: dice.pick([1, 2, 5, 100]), taskHoldMs: dice.pick([1, 100, 1_000]) };
+}
+
+function drawWorker(dice: Dice, leaseMs: number): Omit<WorkerSettings, keyof TaskSlots> {
   return {
     concurrency: dice.pick([1, 2, 5, 100]),
     cacheSize: dice.pick([0, 1, 3, 1_000]),
@@ -182,14 +193,18 @@ function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings
   return { everyMs, weights: weights as Record<Trouble, number> };
 }
 
-function drawWorkload(dice: Dice, kinds: readonly string[]): WorkloadSettings {
+const TASK_KINDS: readonly string[] = ["task", "approval"];
+
+function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): WorkloadSettings {
   const share = (...shares: number[]): number => dice.pick([0, ...shares]);
-  const weights = Object.fromEntries(kinds.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
+  const others = kinds.filter((kind) => !TASK_KINDS.includes(kind));
+  const weights = Object.fromEntries(others.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
+  const tasks = { task: taskDice.pick([0, 2, 5, 12]), approval: taskDice.pick([0, 0, 1, 4]) };
   return {
     runs: dice.int(12, 48),
     workflows: dice.int(2, 8),
     opsMax: dice.pick([6, 12, 20]),
-    opWeights: { ...weights, step: dice.pick([2, 5]), failure: dice.pick([0, 0, 0.3]) },
+    opWeights: { ...weights, ...tasks, step: dice.pick([2, 5]), failure: dice.pick([0, 0, 0.3]) },
     cancels: share(0.1, 0.4),
     terminations: share(0.05, 0.2),
     timeouts: share(0.1, 0.3),
@@ -202,7 +217,10 @@ function drawWorkload(dice: Dice, kinds: readonly string[]): WorkloadSettings {
 
 /** One line per group, for people to read. */
 export function describeConfiguration(configuration: Configuration): string {
-  const { seed, temper, workers, safetyMs, ...groups } = configuration;
+  const { seed, temper, workers, helpers, safetyMs, ...groups } = configuration;
   const lines = Object.entries(groups).map(([name, group]) => `  ${name.padEnd(9)} ${JSON.stringify(group)}`);
-  return [`seed ${seed}: ${temper}, ${workers} workers, ${safetyMs / 1_000} s of faults`, ...lines].join("\n");
+  return [
+    `seed ${seed}: ${temper}, ${workers} workers, ${helpers} helpers, ${safetyMs / 1_000} s of faults`,
+    ...lines,
+  ].join("\n");
 }

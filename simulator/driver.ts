@@ -7,22 +7,16 @@ import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/sta
 import { signalMessageId } from "../packages/holdfast/src/model/ids.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { SignalDefinition } from "../packages/holdfast/src/replay/context/context.ts";
-import type { SimTime } from "./clock.ts";
-import type { Dice } from "./dice.ts";
 import type { Ack, Letters } from "./evidence.ts";
+import { type Caller, insist } from "./insist.ts";
 import type { PlannedRun } from "./plan.ts";
-import type { SimProcess } from "./process.ts";
 import type { Trace } from "./trace.ts";
 import { LAST_WORD } from "./workload/last-words.ts";
 import { LETTER } from "./workload/mailbox.ts";
 
-export interface DriverParams {
-  readonly time: SimTime;
+export interface DriverParams extends Caller {
   readonly state: MemoryState;
-  readonly dice: Dice;
   readonly trace: Trace;
-  /** Any live process to make a call from. */
-  readonly anybody: () => SimProcess | undefined;
   readonly complain: (text: string) => void;
 }
 
@@ -89,13 +83,21 @@ export class Driver {
   }
 
   async #retry(id: string, runId: string): Promise<void> {
-    const done = await this.#insist((c) => c.get(id).retry(), ["run_closed", "run_not_failed"]);
+    // By its dead letter, or as a whole: the same.
+    const byTask = this.#params.dice.chance(0.3) ? await this.#deadLetterOf(runId) : undefined;
+    const call = (c: Client) => (byTask === undefined ? c.get(id).retry() : c.tasks.retry(byTask));
+    const done = await this.#insist(call, ["run_closed", "run_not_failed", "task_closed"]);
     const { byId, events } = this.#params.state;
     // A later run may have the id by now: then that one is retried.
     const retried = (byId.get(`default\n${id}`) ?? []).some((one) =>
       events.get(one)?.some((event) => event.type === "run_retried"),
     );
     if (done) this.#ack({ kind: "retry", id, runId, true: retried });
+  }
+
+  async #deadLetterOf(runId: string): Promise<string | undefined> {
+    const page = await this.#insist((c) => c.tasks.list({ runId, status: "dead" }), []);
+    return page?.value.tasks.at(-1)?.token;
   }
 
   #task(what: string, work: () => Promise<unknown>): void {
@@ -253,33 +255,11 @@ export class Driver {
     return row;
   }
 
-  /** The answer, or undefined if it is an expected refusal. */
-  async #insist<T>(
+  #insist<T>(
     call: (client: Client) => Promise<T>,
     fine: readonly string[],
   ): Promise<{ readonly value: T } | undefined> {
-    const { time, dice } = this.#params;
-    for (;;) {
-      const process = this.#params.anybody();
-      if (process) {
-        const answer = await Promise.race([
-          call(process.client).then(
-            (value) => ({ value }),
-            (error: unknown) => ({ error }),
-          ),
-          process.gone,
-        ]);
-        if (answer && "value" in answer) return answer;
-        if (answer && isHoldfastError(answer.error) && fine.includes(answer.error.code)) return undefined;
-        const away =
-          answer &&
-          ["store_unavailable", "store_outcome_unknown"].some((code) =>
-            isHoldfastError(answer.error, code as "store_unavailable"),
-          );
-        if (answer && !away) throw answer.error;
-      }
-      await time.wait(dice.between(20, 400));
-    }
+    return insist(this.#params, call, fine);
   }
 
   async #until(atMs: number): Promise<void> {

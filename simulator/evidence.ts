@@ -6,6 +6,7 @@ import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Message } from "../packages/holdfast/src/model/message.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Transition } from "../packages/holdfast/src/ports/store.ts";
+import type { Execution, TaskAccount, TaskChange, TokenAnswer } from "./task-evidence.ts";
 import type { Program } from "./workload/program.ts";
 
 /** A run as judged at the end. */
@@ -44,6 +45,8 @@ export interface Effect {
   /** Which worker held the run, and why this worker should not have executed it, if so. */
   readonly heldBy: string | null;
   readonly trespass: string | undefined;
+  /** What else its worker had, although it was to have nothing else. */
+  readonly company?: string | undefined;
   /** Failed attempts of the op that were in the store. */
   readonly failedAttempts: number;
 }
@@ -114,6 +117,10 @@ export interface Evidence {
   readonly commits?: readonly CommitRecord[];
   readonly acks?: readonly Ack[];
   readonly letters?: readonly Letters[];
+  readonly executions?: readonly Execution[];
+  readonly taskChanges?: readonly TaskChange[];
+  readonly taskAccounts?: readonly TaskAccount[];
+  readonly tokenAnswers?: readonly TokenAnswer[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

@@ -2,6 +2,7 @@ import type { Configuration } from "./configuration.ts";
 import { Dice } from "./dice.ts";
 import { drawProgram } from "./workload/index.ts";
 import type { Program } from "./workload/program.ts";
+import { taskNames } from "./workload/task-definitions.ts";
 
 /** A planned run, and everything that is sent to it. Times are since the beginning. */
 export interface PlannedRun {
@@ -32,6 +33,8 @@ export interface PlannedRun {
 export interface Plan {
   readonly programs: readonly Program[];
   readonly runs: readonly PlannedRun[];
+  /** The names of all tasks. */
+  readonly tasks: readonly string[];
 }
 
 export function drawPlan(configuration: Configuration): Plan {
@@ -42,7 +45,7 @@ export function drawPlan(configuration: Configuration): Plan {
     if (i % 2 === 0) programs.push(drawProgram(`${seed}`, `w${i}`, "2", workload));
   }
   const runs = Array.from({ length: workload.runs }, (_, i) => drawRun(configuration, programs, i + 1));
-  return { programs, runs };
+  return { programs, runs, tasks: taskNames(programs) };
 }
 
 function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly Program[], n: number): PlannedRun {

@@ -5,6 +5,7 @@ import type { WorkerOptions } from "../packages/holdfast/src/engine/worker/worke
 import type { Environment } from "../packages/holdfast/src/ports/environment.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
 import { Lane, ProcessClock, type SimTime } from "./clock.ts";
+import type { Skills } from "./crew.ts";
 import { Dice } from "./dice.ts";
 import type { SimNotifier } from "./notifier.ts";
 import { Connection } from "./store/connection.ts";
@@ -27,6 +28,8 @@ export interface ProcessParams {
   /** Which code it has, and whether it offers second versions. */
   readonly generation: number;
   readonly offersSecond: boolean;
+  /** Undefined for a process without a worker. */
+  readonly skills: Skills | undefined;
   /** The name of its worker, which the replacement process keeps. */
   readonly role: string;
   readonly pid: number;
@@ -40,6 +43,7 @@ export class SimProcess {
   readonly pid: number;
   readonly generation: number;
   readonly offersSecond: boolean;
+  readonly skills: Skills | undefined;
   readonly lane: Lane;
   readonly clock: ProcessClock;
   readonly connection: Connection;
@@ -60,6 +64,7 @@ export class SimProcess {
     this.pid = params.pid;
     this.generation = params.generation;
     this.offersSecond = params.offersSecond;
+    this.skills = params.skills;
     this.#onKilled = onKilled;
     this.gone = new Promise((resolve) => {
       this.#onGone = resolve;
@@ -88,7 +93,7 @@ export class SimProcess {
   #environment({ role, pid, isGone }: ProcessParams): Environment {
     const workerIds = new Set<string>();
     const programDigest = (): undefined => undefined;
-    return { host: "sim", pid, workerIds, workerName: () => role, isGone, programDigest };
+    return { host: "sim", pid, inPool: false, workerIds, workerName: () => role, isGone, programDigest };
   }
 
   get dead(): boolean {
@@ -98,6 +103,13 @@ export class SimProcess {
   makeWorker(options: WorkerOptions): Worker {
     this.worker = this.client.worker(options);
     return this.worker;
+  }
+
+  /** What its worker has besides that many runs and tasks; undefined if nothing. */
+  company(runs: number, tasks: number): string | undefined {
+    const { activeRuns = 0, activeTasks = 0 } = this.worker ?? {};
+    if (activeRuns <= runs && activeTasks <= tasks) return undefined;
+    return `${activeRuns - runs} other runs and ${activeTasks - tasks} other tasks`;
   }
 
   /** Every use of a port is a moment at which it may die. */

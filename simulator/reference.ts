@@ -7,7 +7,7 @@ import process from "node:process";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import { fromErrorRecord } from "../packages/holdfast/src/errors/error-record.ts";
 import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
-import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import { type HistoryEvent, isFailure } from "../packages/holdfast/src/model/event.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Context } from "../packages/holdfast/src/replay/context/context.ts";
 import { SeededRandom } from "../packages/holdfast/src/replay/context/seeded-random.ts";
@@ -130,6 +130,8 @@ class ReferenceMachine {
         return true;
       case "step_completed":
       case "step_failed":
+      case "task_completed":
+      case "task_failed":
       case "timer_fired":
         return this.#complete(event);
       default:
@@ -144,8 +146,8 @@ class ReferenceMachine {
     this.#now = event.at;
     this.#wishes.delete(id);
     const record = event.meta?.error;
-    if (event.type === "step_failed") wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
-    else wish.resolve(event.type === "step_completed" ? decoded(event) : undefined);
+    if (isFailure(event)) wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
+    else wish.resolve(event.type === "timer_fired" ? undefined : decoded(event));
     return true;
   }
 
@@ -203,6 +205,7 @@ class ReferenceMachine {
     const ctx = {
       info: { runId: this.#run.runId, historyLength: 0 },
       step: (name: string) => quiet(this.#wish(name, part, undefined)),
+      task: ({ name }: { readonly name: string }) => quiet(this.#wish(name, part, undefined)),
       sleep: (name: string) => quiet(this.#wish(name, part, undefined)),
       sleepUntil: (name: string) => quiet(this.#wish(name, part, undefined)),
       receive: ({ name }: { readonly name: string }) =>
@@ -338,7 +341,7 @@ function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEven
     for (const op of retry.meta?.forgets ?? []) {
       const failure = events
         .slice(0, i)
-        .findLast((event) => event.type === "step_failed" && event.op === op && !forgotten.has(event));
+        .findLast((event) => isFailure(event) && event.op === op && !forgotten.has(event));
       if (failure) forgotten.add(failure);
     }
   });

@@ -2,8 +2,10 @@
 import process from "node:process";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { Logger } from "../packages/holdfast/src/ports/logger.ts";
+import { Clerk } from "./clerk.ts";
 import { SimTime } from "./clock.ts";
 import type { Configuration } from "./configuration.ts";
+import { crewOf, knownTasks, type Skills } from "./crew.ts";
 import { Dice } from "./dice.ts";
 import { Driver } from "./driver.ts";
 import type { Evidence, Quiet } from "./evidence.ts";
@@ -11,9 +13,11 @@ import { SimNotifier } from "./notifier.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { SimProcess } from "./process.ts";
 import { SimStore } from "./store/sim-store.ts";
+import { TaskWorld } from "./task-world.ts";
 import { Trace } from "./trace.ts";
 import { TroubleMaker } from "./trouble.ts";
 import { programWorkflow } from "./workload/index.ts";
+import { executedTasks } from "./workload/task-definitions.ts";
 import { World } from "./world.ts";
 
 /** Longer than anything takes after healing. */
@@ -34,6 +38,8 @@ export class Scenario {
   readonly #store: SimStore;
   readonly #notifier: SimNotifier;
   readonly #world: World;
+  readonly #taskWorld: TaskWorld;
+  readonly #clerk: Clerk;
   readonly #driver: Driver;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
@@ -59,15 +65,18 @@ export class Scenario {
     this.#store = new SimStore(this.#time, this.#notifier, configuration.store, new Dice(`store ${seed}`), this.#trace);
     const toleranceMs = 2 * clocks.driftMax * worker.leaseMs + 2;
     this.#world = new World(this.#store, this.#trace, new Dice(`world ${seed}`), toleranceMs);
+    this.#taskWorld = new TaskWorld(this.#store, this.#trace, toleranceMs);
     this.#plan = drawPlan(configuration);
-    this.#driver = new Driver({
+    const outside = {
       time: this.#time,
-      state: this.#store.memory.state,
-      dice: new Dice(`driver ${seed}`),
       trace: this.#trace,
       anybody: () => this.#anybody(),
-      complain: (text) => this.#complain(text),
-    });
+      complain: (text: string) => this.#complain(text),
+    };
+    const { state } = this.#store.memory;
+    this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
+    const over = (): boolean => this.#healed && this.#isDone();
+    this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
     this.#trouble = new TroubleMaker(
       configuration,
       {
@@ -83,12 +92,13 @@ export class Scenario {
   }
 
   async run(): Promise<Outcome> {
-    const { safetyMs, workers } = this.#configuration;
+    const { safetyMs } = this.#configuration;
     const onRejection = (reason: unknown): void => this.#complain(`unhandled rejection: ${describe(reason)}`);
     process.on("unhandledRejection", onRejection);
-    for (let i = 0; i < workers; i++) this.#workers.push(this.#addWorker(false));
+    for (const skills of crewOf(this.#configuration)) this.#workers.push(this.#addWorker(false, skills));
     this.#clients.push(this.#addProcess("client", false));
     this.#driver.begin(this.#plan.runs);
+    if (this.#plan.tasks.length > 0) this.#clerk.begin();
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -111,16 +121,18 @@ export class Scenario {
     this.#healedAt = this.#time.elapsedMs;
     this.#trace.add(this.#time.elapsedMs, "trouble", undefined, "all is well");
     this.#world.mended = true;
+    this.#taskWorld.mended = true;
+    this.#clerk.mended = true;
     this.#notifier.settings = { lost: 0, doubled: 0, late: 0, lateMs: 0 };
     this.#trouble.heal();
     // At least one worker has all the code; the others stay as they are.
-    const alive = this.#workers.filter((one) => !one.dead);
+    const alive = this.#workers.filter((one) => !one.dead && one.skills?.workflows);
     if (alive[0] && !alive.some((one) => one.offersSecond)) this.#replace(alive[0], true);
     this.#driver.tend(this.#plan.runs, () => this.#isDone());
   }
 
   #isDone(): boolean {
-    if (this.#driver.unfinished.length > 0) return false;
+    if (this.#driver.unfinished.length > 0 || this.#clerk.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
       if (!isClosed(row.status) || this.#driver.isToBeRetried(row)) return false;
     return true;
@@ -150,7 +162,7 @@ export class Scenario {
   // Processes -----------------------------------------------------------------------------------------------------------
 
   /** `role`: the name of its worker; a replacement process keeps it. */
-  #addProcess(kind: string, offersSecond: boolean, role?: string): SimProcess {
+  #addProcess(kind: string, offersSecond: boolean, skills?: Skills, role?: string): SimProcess {
     const { seed, clocks } = this.#configuration;
     this.#names += 1;
     const name = `${kind}${this.#names}`;
@@ -169,6 +181,7 @@ export class Scenario {
         skewMs: Math.floor(this.#dice.between(-1, 1) * clocks.skewMsMax),
         generation: this.#generation,
         offersSecond,
+        skills,
       },
       (killed) => this.#onKilled(killed),
     );
@@ -176,14 +189,20 @@ export class Scenario {
     return one;
   }
 
-  #addWorker(offersSecond: boolean, role?: string): SimProcess {
-    const one = this.#addProcess("p", offersSecond, role);
+  #addWorker(offersSecond: boolean, skills: Skills, role?: string): SimProcess {
+    const one = this.#addProcess("p", offersSecond, skills, role);
     const stage = this.#world.stage(one);
-    const offered = this.#plan.programs.filter((program) => offersSecond || program.version === "1");
+    const programs = skills.workflows ? this.#plan.programs : [];
+    const offered = programs.filter((program) => offersSecond || program.version === "1");
+    const tasks = executedTasks(knownTasks(skills, this.#plan.tasks), this.#taskWorld.work(one, skills));
     const { worker } = this.#configuration;
     one.makeWorker({
       workflows: offered.map((program) => programWorkflow(program, stage)),
+      tasks,
+      queues: skills.queues,
+      labels: skills.labels,
       name: one.role,
+      taskConcurrency: worker.taskConcurrency,
       concurrency: worker.concurrency,
       cacheSize: worker.cacheSize,
       lease: { milliseconds: worker.leaseMs },
@@ -197,6 +216,7 @@ export class Scenario {
         claimFallbackMs: worker.claimFallbackMs,
         suspectAfter: worker.suspectAfter,
         parkAfter: worker.parkAfter,
+        taskHoldMs: worker.taskHoldMs,
       },
     });
     this.#boot(one);
@@ -220,16 +240,21 @@ export class Scenario {
         this.#clients = this.#clients.map((one) => (one === dead ? this.#addProcess("client", false) : one));
       else
         this.#workers = this.#workers.map((one) =>
-          one === dead ? this.#addWorker(dead.offersSecond || this.#healed, dead.role) : one,
+          one === dead ? this.#again(dead, dead.offersSecond || this.#healed) : one,
         );
     });
+  }
+
+  /** The same worker in a new process. */
+  #again({ skills, role }: SimProcess, offersSecond: boolean): SimProcess {
+    return this.#addWorker(offersSecond, skills as Skills, role);
   }
 
   /** Stops or kills the process and starts it again with other code. */
   #replace(old: SimProcess, offersSecond: boolean): void {
     const swap = (): void => {
       if (!this.#workers.includes(old) || !this.#listening) return;
-      const fresh = this.#addWorker(offersSecond, old.role);
+      const fresh = this.#again(old, offersSecond);
       this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
       old.end();
     };
@@ -246,7 +271,7 @@ export class Scenario {
     this.#generation = 1;
     for (const old of [...this.#workers]) {
       old.end();
-      const fresh = this.#addWorker(old.offersSecond, old.role);
+      const fresh = this.#again(old, old.offersSecond);
       this.#workers = this.#workers.map((one) => (one === old ? fresh : one));
     }
   }
@@ -284,6 +309,10 @@ export class Scenario {
       effects: this.#world.effects,
       ledger: this.#world.ledger,
       commits: this.#store.recorder.commits,
+      executions: this.#taskWorld.executions,
+      taskChanges: this.#store.taskWatch.changes,
+      taskAccounts: this.#store.taskWatch.accounts,
+      tokenAnswers: this.#clerk.answers,
       acks,
       letters,
       ...(quiet ? { quiet } : {}),
@@ -295,6 +324,8 @@ export class Scenario {
       runs: runs.length,
       events: runs.reduce((sum, { history }) => sum + history.length, 0),
       effects: this.#world.effects.length,
+      executions: this.#taskWorld.executions.length,
+      tokens: this.#clerk.answers.length,
       calls: this.#store.calls,
       faults: this.#store.faults,
       troubles: this.#trouble.count,

@@ -15,7 +15,7 @@ const PLAIN_WORKER = {
 
 /** Simpler configurations, the boldest changes first. */
 function simpler(configuration: Configuration): Configuration[] {
-  const { workload, worker, workers, safetyMs } = configuration;
+  const { workload, worker, workers, helpers, safetyMs } = configuration;
   const edits: Configuration[] = [];
   const edit = (change: Partial<Configuration>): void => void edits.push({ ...configuration, ...change });
   for (const runs of [1, 2, workload.runs >> 1, workload.runs - 1])
@@ -24,6 +24,7 @@ function simpler(configuration: Configuration): Configuration[] {
     for (const change of withoutNumbers(configuration[name] as unknown as Group)) edit({ [name]: change });
   for (const change of withoutNumbers(workload as unknown as Group)) edit({ workload: change as never });
   if (workers > 1) edit({ workers: workers - 1 });
+  if (helpers > 0) edit({ helpers: helpers - 1 });
   if (workload.opsMax > 2) edit({ workload: { ...workload, opsMax: workload.opsMax >> 1 } });
   if (workload.workflows > 1) edit({ workload: { ...workload, workflows: workload.workflows - 1 } });
   for (const [key, value] of Object.entries(PLAIN_WORKER))

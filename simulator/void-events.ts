@@ -1,4 +1,4 @@
-import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import { type HistoryEvent, isFailure } from "../packages/holdfast/src/model/event.ts";
 
 /**
  * Events that a retry of the run has made void: the failures that it clears, and everything recorded between them and
@@ -11,7 +11,7 @@ export function voidEvents(events: readonly HistoryEvent[]): ReadonlySet<History
   for (const [i, retry] of events.entries()) {
     for (const op of retry.meta?.forgets ?? []) {
       const at = events.findLastIndex(
-        (event, k) => k < i && event.type === "step_failed" && event.op === op && !forgotten.has(event),
+        (event, k) => k < i && isFailure(event) && event.op === op && !forgotten.has(event),
       );
       if (at < 0) continue;
       forgotten.add(events[at] as HistoryEvent);

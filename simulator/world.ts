@@ -103,6 +103,7 @@ export class World {
         !excused && events.some((event) => event.type === "cancel_requested" || event.type === "deadline_reached"),
       heldBy: row.heldBy,
       trespass,
+      company: row.alone && row.heldBy === workerId ? process.company(1, 0) : undefined,
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
     };
     this.effects.push(effect);

@@ -10,14 +10,18 @@ import { SeededSource } from "holdfast/testing";
 import { type Disturbances, Disturber, type OwnServer } from "./disturber.ts";
 import { Driver } from "./driver.ts";
 import { readEffects } from "./effects-file.ts";
-import { collectRuns, type Evidence } from "./evidence.ts";
+import { collectRuns, collectTasks, type Evidence } from "./evidence.ts";
 import { examine } from "./examination.ts";
+import type { Finding } from "./finding.ts";
 import { Fleet } from "./fleet.ts";
-import type { Finding } from "./judge.ts";
+import { addCounts, NO_TASKS, type TaskCounts } from "./judge-tasks.ts";
 import { createLedger, emptyLedger, readLedger } from "./ledger.ts";
 import type { Stage } from "./stage.ts";
+import { TASK_WORKLOADS } from "./task-workloads.ts";
 import { openTortureClient, type TortureClient } from "./torture-client.ts";
-import { WORKLOADS, type Workload } from "./workflows.ts";
+import type { WorkerRole } from "./worker-messages.ts";
+import { WORKLOADS } from "./workflows.ts";
+import type { Workload } from "./workload.ts";
 
 const LEASE_MS = 2_000;
 const ROUND_MS = 40_000;
@@ -26,12 +30,16 @@ const PEACE_MS = 60_000;
 const OPEN_PER_WORKER = 12;
 /** The share of starts that go through a worker process, which then holds the run from the first moment. */
 const STARTS_THROUGH_WORKERS = 0.4;
+/** What the worker processes work on, in turn. */
+const ROLES: readonly WorkerRole[] = ["both", "tasks", "workflows", "tasks"];
 
 export interface CampaignParams {
   readonly stage: Stage;
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
+  /** Only runs with tasks, and mostly points that such runs pass. */
+  readonly onlyTasks: boolean;
   readonly server: OwnServer | undefined;
 }
 
@@ -44,8 +52,14 @@ export interface Tally extends Disturbances {
   readonly cutOff: number;
   /** Runs that were parked after too many deaths of their workers, and resumed by the driver. */
   readonly resumed: number;
+  readonly tasks: TaskCounts;
+  /** Tasks finished with their tokens: how many answers were given, and how many of them were accepted. */
+  readonly answers: number;
+  readonly accepted: number;
+  /** Dead letters that were taken up again because the workers of their tasks died too often. */
+  readonly retried: number;
   readonly findings: readonly Finding[];
-  /** Processes that ended without being told to. */
+  /** Processes that ended without being told to, and answers that the driver did not expect. */
   readonly accidents: readonly string[];
 }
 
@@ -58,22 +72,34 @@ export class Campaign {
   #driver: Driver | undefined;
   #rounds = 0;
   #runs = 0;
-  #judged = { started: 0, finished: 0, effects: 0, cutOff: 0, resumed: 0 };
+  #judged = {
+    started: 0,
+    finished: 0,
+    effects: 0,
+    cutOff: 0,
+    resumed: 0,
+    tasks: NO_TASKS,
+    answers: 0,
+    accepted: 0,
+    retried: 0,
+  };
+  readonly #complaints: string[] = [];
   #ended = false;
 
-  constructor(params: CampaignParams) {
-    const { stage, server } = params;
+  private constructor(params: CampaignParams, fleet: Fleet) {
+    const { stage, server, onlyTasks } = params;
     this.#params = params;
     this.#random = new SeededSource(params.seed);
-    this.#fleet = new Fleet({
-      place: stage.place,
-      effectsFile: this.#effectsFile(),
-      leaseMs: LEASE_MS,
-      concurrency: OPEN_PER_WORKER,
-      gated: false,
-    });
+    this.#fleet = fleet;
     const random = (): number => this.#random.next();
-    this.#disturber = new Disturber({ fleet: this.#fleet, stage, leaseMs: LEASE_MS, random, server });
+    this.#disturber = new Disturber({ fleet: this.#fleet, stage, leaseMs: LEASE_MS, random, onlyTasks, server });
+  }
+
+  static async open(params: CampaignParams): Promise<Campaign> {
+    const { folder, place } = params.stage;
+    const effectsFile = effectsFileOf(folder, 0);
+    const limits = { leaseMs: LEASE_MS, concurrency: OPEN_PER_WORKER, gated: false };
+    return new Campaign(params, await Fleet.open({ place, effectsFile, ...limits }));
   }
 
   get tally(): Tally {
@@ -86,7 +112,7 @@ export class Campaign {
       resumed: resumed + (this.#driver?.resumed ?? 0),
       open: this.#driver?.open ?? 0,
       findings: this.#findings,
-      accidents: this.#fleet.accidents,
+      accidents: [...this.#fleet.accidents, ...this.#complaints],
     };
   }
 
@@ -95,7 +121,8 @@ export class Campaign {
     const endAt = performance.now() + this.#params.minutes * 60_000;
     try {
       await createLedger(this.#params.stage.place);
-      await this.#fleet.keep(this.#params.workers);
+      const roles = Array.from({ length: this.#params.workers }, (_, i) => ROLES[i % ROLES.length] as WorkerRole);
+      await this.#fleet.keep(roles);
       while (!this.#ended && performance.now() < endAt && this.#findings.length === 0) {
         await this.#round(torture, Math.min(ROUND_MS, endAt - performance.now()));
       }
@@ -119,7 +146,7 @@ export class Campaign {
 
   async #round(torture: TortureClient, ms: number): Promise<void> {
     await this.#fleet.useEffectsFile(this.#effectsFile());
-    const driver = new Driver(torture);
+    const driver = new Driver(torture, () => this.#fleet.awake);
     this.#driver = driver;
     const prefix = `round-${this.#rounds}:`;
     this.#disturber.start();
@@ -144,7 +171,8 @@ export class Campaign {
   #begin(driver: Driver, prefix: string): void {
     const { awake } = this.#fleet;
     this.#runs += 1;
-    const workload = WORKLOADS[Math.floor(this.#random.next() * WORKLOADS.length)] as Workload;
+    const workloads = this.#params.onlyTasks ? TASK_WORKLOADS : WORKLOADS;
+    const workload = workloads[Math.floor(this.#random.next() * workloads.length)] as Workload;
     const through = this.#random.next() < STARTS_THROUGH_WORKERS;
     const worker = through ? awake[Math.floor(this.#random.next() * awake.length)] : undefined;
     driver.begin(workload, this.#runs, `${prefix}${this.#runs}`, worker);
@@ -155,16 +183,23 @@ export class Campaign {
     const runs = await collectRuns(torture.store, prefix);
     const { place } = this.#params.stage;
     const entries = await readLedger(place);
-    const evidence: Evidence = { started: driver.started, runs, lines: readEffects(file), entries };
-    const { findings, finished, effects, cutOff } = await examine(evidence);
+    const rows = await collectTasks(torture.store);
+    const { started, answers, resumed, retried } = driver;
+    const evidence: Evidence = { started, runs, lines: readEffects(file), entries, rows, answers };
+    const { findings, finished, effects, cutOff, tasks } = await examine(evidence);
     const before = this.#judged;
     this.#judged = {
-      started: before.started + driver.started.length,
+      started: before.started + started.length,
       finished: before.finished + finished,
       effects: before.effects + effects,
       cutOff: before.cutOff + cutOff,
-      resumed: before.resumed + driver.resumed,
+      resumed: before.resumed + resumed,
+      tasks: addCounts(before.tasks, tasks),
+      answers: before.answers + answers.length,
+      accepted: before.accepted + answers.filter(({ outcome }) => outcome === "done").length,
+      retried: before.retried + retried,
     };
+    this.#complaints.push(...driver.complaints);
     this.#driver = undefined;
     this.#findings.push(...findings);
     if (findings.length === 0) rmSync(file);
@@ -172,12 +207,20 @@ export class Campaign {
   }
 
   #effectsFile(): string {
-    return path.join(this.#params.stage.folder, `effects-${this.#rounds}.jsonl`);
+    return effectsFileOf(this.#params.stage.folder, this.#rounds);
   }
 }
 
+function effectsFileOf(folder: string, round: number): string {
+  return path.join(folder, `effects-${round}.jsonl`);
+}
+
 /** Everything known about the runs with findings, for people to read. */
-function writeTraces(file: string, { runs, lines }: Evidence, findings: readonly Finding[]): void {
+function writeTraces(
+  file: string,
+  { runs, lines, rows = [], answers = [] }: Evidence,
+  findings: readonly Finding[],
+): void {
   const ids = new Set(findings.map(({ id }) => id));
   const traces = runs
     .filter(({ run }) => ids.has(run.id))
@@ -185,6 +228,8 @@ function writeTraces(file: string, { runs, lines }: Evidence, findings: readonly
       run: { ...run, input: decoded(run.input), output: decoded(run.output) },
       history: history.map(({ payload, ...event }) => ({ ...event, value: decoded(payload) })),
       effects: lines.filter((line) => line.run === run.runId),
+      tasks: rows.filter(({ runId }) => runId === run.runId),
+      answers: answers.filter(({ runId }) => runId === run.runId),
     }));
   writeFileSync(file, JSON.stringify({ findings, traces }, null, 2));
 }

@@ -13,6 +13,7 @@ export const HELP = `Runs workflows on your database while it kills their worker
   --minutes <n>    how long; default 5
   --workers <n>    how many worker processes; default 4
   --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
+  --only tasks     only runs with tasks, and only faults that concern them
   --json           the report as JSON, and nothing else, on standard output
   --keep           keeps the file or the schema
 
@@ -25,6 +26,7 @@ export interface TortureRequest {
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
+  readonly onlyTasks: boolean;
   readonly json: boolean;
   readonly keep: boolean;
 }
@@ -41,6 +43,7 @@ export function readCommandLine(args: readonly string[], randomSeed: number): To
     minutes: readNumber("minutes", values.minutes, { byDefault: 5, least: 0.1, most: 10_000, whole: false }),
     workers: readNumber("workers", values.workers, { byDefault: 4, least: 2, most: 64, whole: true }),
     seed: readNumber("seed", values.seed, { byDefault: randomSeed, least: 0, most: 2 ** 32, whole: true }),
+    onlyTasks: readOnly(values.only),
     json: values.json ?? false,
     keep: values.keep ?? false,
   };
@@ -55,6 +58,7 @@ function parse(args: readonly string[]) {
         minutes: { type: "string" },
         workers: { type: "string" },
         seed: { type: "string" },
+        only: { type: "string" },
         json: { type: "boolean" },
         keep: { type: "boolean" },
         help: { type: "boolean", short: "h" },
@@ -70,6 +74,11 @@ function readUrl(given: string): string | null {
   if (given === "sqlite" || /^(?:file|sqlite|postgres(?:ql)?):/i.test(given)) return given;
   // The URL is not repeated: it may contain a password.
   throw new CommandLineError("the URL is not one of file:app.db, postgres://…, sqlite or postgres");
+}
+
+function readOnly(given: string | undefined): boolean {
+  if (given === undefined || given === "tasks") return given === "tasks";
+  throw new CommandLineError(`--only is ${JSON.stringify(given)}; it must be tasks`);
 }
 
 interface Bounds {

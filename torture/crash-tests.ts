@@ -1,23 +1,16 @@
 /** What must hold however workers die: the same tests for every store. */
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Driver } from "./driver.ts";
-import { type EffectLine, readEffects } from "./effects-file.ts";
-import { collectRuns } from "./evidence.ts";
-import { examine } from "./examination.ts";
-import { Fleet } from "./fleet.ts";
-import type { Verdict } from "./judge.ts";
-import { createLedger, readLedger } from "./ledger.ts";
+import type { EffectLine } from "./effects-file.ts";
+import type { Fleet } from "./fleet.ts";
 import type { Point } from "./named-points.ts";
 import type { Stage } from "./stage.ts";
-import { openTortureClient, type TortureClient } from "./torture-client.ts";
+import { taskCrashTests } from "./task-crash-tests.ts";
+import { ENDS_WITHIN_MS, effectsFileOf, TEST_MS, Theater, untilDeclaredDead } from "./theater.ts";
+import { openTortureClient } from "./torture-client.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
-import { gated, poison, type Workload, workloadNamed } from "./workflows.ts";
+import { gated, poison, workloadNamed } from "./workflows.ts";
+import type { Workload } from "./workload.ts";
 
-const LEASE_MS = 1_000;
-/** Generous: a busy machine is not the engine's fault. */
-const ENDS_WITHIN_MS = 60_000;
-const TEST_MS = 120_000;
 const WORKERS = 2;
 /** Processes that migrate side by side, each in a separate place. */
 const MIGRATIONS = 4;
@@ -37,57 +30,6 @@ const CASES: readonly { readonly points: readonly [Point, Point]; readonly workl
   { points: ["after-transaction", "in-transaction"], workloads: ["transfer", "transfer", "order"] },
   { points: ["draining", "draining"], workloads: ["chain", "order", "saga", "once"] },
 ];
-
-class Theater {
-  readonly stage: Stage;
-  readonly torture: TortureClient;
-  readonly fleet: Fleet;
-  readonly driver: Driver;
-  readonly effectsFile: string;
-  #runs = 0;
-
-  constructor(stage: Stage, torture: TortureClient) {
-    this.stage = stage;
-    this.torture = torture;
-    this.driver = new Driver(torture);
-    this.effectsFile = path.join(stage.folder, "effects.jsonl");
-    const { place } = stage;
-    this.fleet = new Fleet({
-      place,
-      effectsFile: this.effectsFile,
-      leaseMs: LEASE_MS,
-      concurrency: 20,
-      gated: false,
-    });
-  }
-
-  static async open(stage: Stage): Promise<Theater> {
-    const torture = await openTortureClient(stage.place);
-    await createLedger(stage.place);
-    return new Theater(stage, torture);
-  }
-
-  begin(workload: Workload, prefix: string, through?: TorturedWorker): void {
-    this.#runs += 1;
-    this.driver.begin(workload, this.#runs, `${prefix}:${this.#runs}`, through);
-  }
-
-  lines(): EffectLine[] {
-    return readEffects(this.effectsFile);
-  }
-
-  async verdict(prefix: string): Promise<Verdict> {
-    const runs = await collectRuns(this.torture.store, `${prefix}:`);
-    const started = this.driver.started.filter(({ id }) => id.startsWith(`${prefix}:`));
-    return examine({ started, runs, lines: this.lines(), entries: await readLedger(this.stage.place) });
-  }
-
-  async close(): Promise<void> {
-    await this.fleet.close();
-    await this.torture.client.close();
-    await this.stage.remove();
-  }
-}
 
 export function crashTests(store: string, openStage: () => Promise<Stage>): void {
   let theater: Theater;
@@ -149,7 +91,8 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
 
   zombieTests(store, () => theater);
   poisonTests(store, () => theater);
-  migrationTests(store, openStage);
+  taskCrashTests(store, () => theater);
+  migrationTests(store, () => theater, openStage);
 }
 
 function zombieTests(store: string, theater: () => Theater): void {
@@ -160,9 +103,7 @@ function zombieTests(store: string, theater: () => Theater): void {
       "starts nothing that it has lost, has its results refused, and is of use again",
       async () => {
         const { fleet, driver } = theater();
-        await fleet.keep(0);
-        for (const worker of fleet.live) worker.kill();
-        await Promise.all(fleet.live.map(({ exited }) => exited));
+        await fleet.clear();
         const zombie = fleet.spawn({ gated: true });
         await zombie.ready;
         // Right after a heartbeat: when it continues, its backoff is over before it asks the store whether its lease is
@@ -227,14 +168,6 @@ function linesOf(theater: Theater, { pid }: TorturedWorker): EffectLine[] {
   return theater.lines().filter((line) => line.pid === pid);
 }
 
-/** And has registered again under a new id. */
-async function untilDeclaredDead(worker: TorturedWorker): ReturnType<TorturedWorker["ask"]> {
-  for (;;) {
-    const facts = await worker.ask();
-    if (facts.declaredDead > 0 && facts.workerId !== "" && facts.activeRuns === 0) return facts;
-  }
-}
-
 function poisonTests(store: string, theater: () => Theater): void {
   test(
     `a run on ${store} that kills its worker is parked in the end, and its neighbors get through`,
@@ -265,14 +198,16 @@ async function untilParked(run: { status(): Promise<string> }): Promise<void> {
   while ((await run.status()) !== "parked");
 }
 
-function migrationTests(store: string, openStage: () => Promise<Stage>): void {
+function migrationTests(store: string, theater: () => Theater, openStage: () => Promise<Stage>): void {
   test(
     `a process that dies at any statement of the migration on ${store} leaves a store that the next one can open`,
     async () => {
       let kills = 0;
       for (let survivors = 0; survivors === 0; ) {
         const statements = Array.from({ length: MIGRATIONS }, (_, i) => kills + i + 1);
-        const survived = await Promise.all(statements.map((statement) => migrateUntil(statement, openStage)));
+        const survived = await Promise.all(
+          statements.map((statement) => migrateUntil(statement, theater().fleet, openStage)),
+        );
         survivors = survived.filter(Boolean).length;
         kills += MIGRATIONS - survivors;
       }
@@ -283,19 +218,18 @@ function migrationTests(store: string, openStage: () => Promise<Stage>): void {
 }
 
 /** Whether the migration has fewer statements than this. */
-async function migrateUntil(dieAtStatement: number, openStage: () => Promise<Stage>): Promise<boolean> {
+async function migrateUntil(dieAtStatement: number, fleet: Fleet, openStage: () => Promise<Stage>): Promise<boolean> {
   const stage = await openStage();
-  const effectsFile = path.join(stage.folder, "effects.jsonl");
-  const fleet = new Fleet({ place: stage.place, effectsFile, leaseMs: LEASE_MS, concurrency: 1, gated: false });
-  const { ready } = fleet.spawn({ dieAtStatement });
-  const survived = await ready.then(
+  const worker = fleet.spawn({ place: stage.place, effectsFile: effectsFileOf(stage), dieAtStatement });
+  const survived = await worker.ready.then(
     () => true,
     () => false,
   );
   const { client } = await openTortureClient(stage.place);
   expect(await client.count()).toBe(0);
   await client.close();
-  await fleet.close();
+  worker.kill();
+  await worker.exited;
   await stage.remove();
   return survived;
 }

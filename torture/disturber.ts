@@ -1,6 +1,6 @@
 /** Injects faults into the worker processes, and into the database if it is torture's own. */
 import type { Fleet } from "./fleet.ts";
-import { POINTS, type Point } from "./named-points.ts";
+import { POINTS, POINTS_OF_ALL, POINTS_OF_RESULTS, POINTS_OF_TASKS, type Point } from "./named-points.ts";
 import type { Stage } from "./stage.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
 
@@ -13,6 +13,13 @@ const OFTEN_PASSED: readonly Point[] = [
   "before-claim",
   "after-claim",
   "sleeping",
+  "before-task-claim",
+  "after-task-claim",
+  "before-finish",
+  "after-finish",
+  "in-task",
+  "before-result",
+  "after-result",
 ];
 const ANYWHERE = "anywhere";
 
@@ -27,13 +34,19 @@ export interface DisturberParams {
   readonly leaseMs: number;
   /** Between 0 and 1. */
   readonly random: () => number;
+  /** Prefer points that runs with tasks pass. */
+  readonly onlyTasks: boolean;
   /** Torture's own server, which may be crashed. */
   readonly server: OwnServer | undefined;
 }
 
 export interface Disturbances {
   readonly kills: Readonly<Record<string, number>>;
+  /** Of them: processes that executed tasks. */
+  readonly taskWorkerKills: number;
   readonly zombies: number;
+  /** Of them: processes that executed tasks. */
+  readonly taskWorkerZombies: number;
   readonly drains: number;
   readonly terminatedConnections: number;
   readonly databaseCrashes: number;
@@ -43,7 +56,9 @@ export class Disturber {
   readonly #params: DisturberParams;
   readonly #kills = new Map<string, number>();
   readonly #busy = new Map<TorturedWorker, Promise<void>>();
+  #taskWorkerKills = 0;
   #zombies = 0;
+  #taskWorkerZombies = 0;
   #drains = 0;
   #terminated = 0;
   #crashes = 0;
@@ -58,7 +73,9 @@ export class Disturber {
   get disturbances(): Disturbances {
     return {
       kills: Object.fromEntries([...this.#kills].sort(([a], [b]) => (a < b ? -1 : 1))),
+      taskWorkerKills: this.#taskWorkerKills,
       zombies: this.#zombies,
+      taskWorkerZombies: this.#taskWorkerZombies,
       drains: this.#drains,
       terminatedConnections: this.#terminated,
       databaseCrashes: this.#crashes,
@@ -98,25 +115,26 @@ export class Disturber {
 
   async #killWorker(victim: TorturedWorker): Promise<void> {
     await victim.ready;
-    const point = this.#anyPoint();
+    const point = this.#anyPoint(victim);
     victim.arm(point, "kill", this.#skip(point));
     if (point === "draining") victim.drain();
     const signal = await within(REACH_MS, victim.exited);
     if (signal === undefined) await this.#killHere(victim);
-    else this.#count(victim.reached.at(-1) ?? ANYWHERE);
+    else this.#count(victim, victim.reached.at(-1) ?? ANYWHERE);
   }
 
   /** The process stops itself: at a point, and so never between its check of the lease and the effect that follows. */
   async #stopWorker(victim: TorturedWorker): Promise<void> {
     const { random, leaseMs } = this.#params;
     await victim.ready;
-    const point = this.#anyPoint();
+    const point = this.#anyPoint(victim);
     victim.arm(point, "stop", this.#skip(point));
     if (point === "draining") victim.drain();
     if ((await within(REACH_MS, victim.untilReached())) === undefined) return this.#killHere(victim);
     victim.stopped = true;
     await pause(leaseMs * (1.2 + 1.5 * random()));
     this.#zombies += 1;
+    if (victim.role !== "workflows") this.#taskWorkerZombies += 1;
     victim.continue();
     // What it does now is the test: give it time to do it.
     await within(leaseMs, victim.ask());
@@ -131,7 +149,7 @@ export class Disturber {
   }
 
   async #killHere(victim: TorturedWorker): Promise<void> {
-    this.#count(ANYWHERE);
+    this.#count(victim, ANYWHERE);
     await this.#end(victim);
   }
 
@@ -140,8 +158,15 @@ export class Disturber {
     await victim.exited;
   }
 
-  #anyPoint(): Point {
-    return POINTS[Math.floor(this.#params.random() * POINTS.length)] as Point;
+  /** One that a process of its role passes. */
+  #anyPoint({ role }: TorturedWorker): Point {
+    const { onlyTasks, random } = this.#params;
+    const points = POINTS.filter((point) => {
+      if (POINTS_OF_ALL.includes(point)) return true;
+      if (POINTS_OF_TASKS.includes(point)) return role !== "workflows";
+      return role !== "tasks" && (!onlyTasks || POINTS_OF_RESULTS.includes(point));
+    });
+    return points[Math.floor(random() * points.length)] as Point;
   }
 
   /** Not always at the first opportunity; but a worker does not reach every point often. */
@@ -149,7 +174,8 @@ export class Disturber {
     return OFTEN_PASSED.includes(point) ? Math.floor(this.#params.random() * 6) : 0;
   }
 
-  #count(point: string): void {
+  #count({ role }: TorturedWorker, point: string): void {
+    if (role !== "workflows") this.#taskWorkerKills += 1;
     this.#kills.set(point, (this.#kills.get(point) ?? 0) + 1);
   }
 

@@ -1,9 +1,10 @@
 /** The outside world: starts runs, signals and cancels them, and waits for their ends, asking as often as necessary. */
 import { isHoldfastError, type RunHandle } from "holdfast";
 import type { StartedRun } from "./evidence.ts";
+import { type Answer, TokenClerk } from "./token-clerk.ts";
 import type { TortureClient } from "./torture-client.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
-import { nudge, type Workload } from "./workflows.ts";
+import { nudge, type PlannedAnswer, type Workload } from "./workload.ts";
 
 const RETRY_MS = 100;
 /** How long to wait for an end before checking why it does not come. */
@@ -13,12 +14,23 @@ export class Driver {
   readonly started: StartedRun[] = [];
   /** Runs that were parked because their workers died too often, and then resumed: not the runs' fault. */
   resumed = 0;
+  /** Answers that it did not expect. */
+  readonly complaints: string[] = [];
+  /** Dead letters that were taken up again because the workers of their tasks died too often. */
+  retried = 0;
   readonly #torture: TortureClient;
+  readonly #clerk: TokenClerk;
   readonly #open = new Map<string, Promise<void>>();
   #givenUp = false;
 
-  constructor(torture: TortureClient) {
+  /** `processes`: those through which tasks may be finished. */
+  constructor(torture: TortureClient, processes: () => readonly TorturedWorker[] = () => []) {
     this.#torture = torture;
+    this.#clerk = new TokenClerk(torture, processes);
+  }
+
+  get answers(): readonly Answer[] {
+    return this.#clerk.answers;
   }
 
   get open(): number {
@@ -32,7 +44,9 @@ export class Driver {
    */
   begin(workload: Workload, n: number, id: string, through?: TorturedWorker): void {
     const life = this.#live(workload, n, id, through).finally(() => this.#open.delete(id));
-    life.catch(() => {});
+    life.catch((error: unknown) => {
+      if (!this.#givenUp) this.complaints.push(`${id}: ${error instanceof Error ? error.stack : String(error)}`);
+    });
     this.#open.set(id, life);
   }
 
@@ -59,7 +73,7 @@ export class Driver {
   }
 
   async #live(workload: Workload, n: number, id: string, through: TorturedWorker | undefined): Promise<void> {
-    const { definition, end, signals, cancelAfterMs } = workload;
+    const { definition, end, signals, cancelAfterMs, answers, repaired } = workload;
     if (through) await through.start([{ workflow: definition.name, id, input: n }]).catch(() => {});
     const run: RunHandle = await this.#insist(() => this.#torture.client.start(definition, n, { id }));
     this.started.push({ id, expected: end(n) });
@@ -68,6 +82,46 @@ export class Driver {
       await pause(cancelAfterMs(n));
       await this.#insist(() => run.cancel("as planned"));
     }
+    let before: string | undefined;
+    for (const planned of answers?.(n) ?? []) before = await this.#answer(run, planned, before);
+    await this.#untilEnded(run);
+    if (repaired) await this.#takeUp(run);
+    while (end(n).status === "completed" && (await this.#diedOfDeaths(run))) {
+      this.retried += 1;
+      await this.#takeUp(run);
+    }
+  }
+
+  /** Waits for a task that can be answered; returns its token. */
+  async #answer(run: RunHandle, planned: PlannedAnswer, before: string | undefined): Promise<string | undefined> {
+    while (!this.#givenUp) {
+      const token = await this.#insist(() => this.#clerk.find(run.runId, before));
+      if (token !== undefined) {
+        while (!(await this.#clerk.give(token, planned)) && !this.#givenUp) await pause(RETRY_MS);
+        return token;
+      }
+      if ((await this.#insist(() => run.describe())).endedAt) return undefined;
+      await pause(RETRY_MS);
+    }
+    return undefined;
+  }
+
+  /** The workers of a task died so often that it failed: not its fault. */
+  async #diedOfDeaths(run: RunHandle): Promise<boolean> {
+    const { status, error } = await this.#insist(() => run.describe());
+    return !this.#givenUp && status === "failed" && error?.code === "task_crashed";
+  }
+
+  /** Takes the dead letters of a failed run up again, and waits for its end. */
+  async #takeUp(run: RunHandle): Promise<void> {
+    const { tasks } = this.#torture.client;
+    const dead = await this.#insist(() => tasks.list({ runId: run.runId, status: "dead" }));
+    const token = dead.tasks.at(-1)?.token;
+    if (token === undefined) return;
+    await this.#insist(() => tasks.retry(token)).catch((error: unknown) => {
+      // An earlier call without an answer has done it.
+      if (!isHoldfastError(error, "run_not_failed") && !isHoldfastError(error, "task_closed")) throw error;
+    });
     await this.#untilEnded(run);
   }
 

@@ -1,5 +1,5 @@
 /**
- * What the steps of the torture workflows do: record that they began, wait, fail as planned, record that they ended.
+ * What the steps and tasks of the torture workflows do: record that they began, wait, fail as planned, record that they ended.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -17,6 +17,8 @@ export interface EffectPlan {
   readonly gated?: boolean;
   /** Kills the process. */
   readonly deadly?: boolean;
+  /** The rest of the work of a task. */
+  readonly during?: () => Promise<void>;
 }
 
 export interface EffectResult {
@@ -24,7 +26,7 @@ export interface EffectResult {
   readonly token: string;
 }
 
-/** One execution of a step in a worker process. */
+/** One execution of a step or a task in a worker process. */
 export interface EffectSite {
   begin(plan: EffectPlan): string;
   middle(plan: EffectPlan): Promise<void>;
@@ -38,6 +40,7 @@ export async function perform(plan: EffectPlan): Promise<EffectResult> {
   const site = effectSites.getStore();
   const token = site?.begin(plan) ?? "undisturbed";
   await site?.middle(plan);
+  await plan.during?.();
   site?.end(token);
   if (plan.attempt <= (plan.failures ?? 0)) throw new Error(`attempt ${plan.attempt} fails as planned [${token}]`);
   return { value: plan.value, token };

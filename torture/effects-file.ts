@@ -12,7 +12,9 @@ export interface EffectLine {
   readonly run: string;
   readonly op: string;
   readonly attempt: number;
-  /** The epoch under which the process held the run. */
+  /** The event that scheduled it, if it is a task. */
+  readonly task?: number;
+  /** The epoch under which the process held the run, or the task. */
   readonly epoch: number;
   /** Identifies this execution; its result in history carries the token. */
   readonly token?: string;
@@ -24,8 +26,12 @@ export interface EffectLine {
   readonly undoable?: boolean;
   /** It may begin only once, with or without a crash. */
   readonly once?: boolean;
-  /** In a `durable` line: the event that the store has acknowledged. */
+  /** In a `durable` line: the event, or the end of an attempt of a task, that the store has acknowledged. */
   readonly event?: string;
+  /** The seq of that event. */
+  readonly seq?: number;
+  /** What a heartbeat has reported, or what an attempt was told of an earlier one. */
+  readonly details?: number;
 }
 
 export class EffectsFile {

@@ -1,8 +1,9 @@
 /** The input of the judge: what was started, what the store contains, and what the processes did. Plain data. */
-import type { HistoryEvent, Run, Store } from "holdfast/adapter";
+import type { HistoryEvent, Run, Store, Task } from "holdfast/adapter";
 import type { EffectLine } from "./effects-file.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { ExpectedEnd } from "./workflows.ts";
+import type { Answer } from "./token-clerk.ts";
+import type { ExpectedEnd } from "./workload.ts";
 
 /** A run whose start was acknowledged. */
 export interface StartedRun {
@@ -23,6 +24,9 @@ export interface Evidence {
   /** In the order in which they were written. */
   readonly lines: readonly EffectLine[];
   readonly entries?: readonly LedgerEntry[];
+  /** The tasks that are in the store. */
+  readonly rows?: readonly Task[];
+  readonly answers?: readonly Answer[];
 }
 
 const PAGE = 200;
@@ -46,4 +50,16 @@ async function readRuns(store: Store, rows: readonly { readonly runId: string }[
   const wanted = rows.map(({ runId }) => ({ namespace: "default", runId, afterSeq: 0 }));
   const histories = await store.histories.read({ runs: wanted, limitPerRun: EVENTS_PER_READ });
   return runs.flatMap((run, i) => (run ? [{ run, history: histories[i] ?? [] }] : []));
+}
+
+/** Every task that is in the store. */
+export async function collectTasks(store: Store): Promise<Task[]> {
+  const tasks: Task[] = [];
+  for (;;) {
+    const last = tasks.at(-1);
+    const after = last ? { after: { runId: last.runId, seq: last.seq } } : {};
+    const page = await store.tasks.list({ namespace: "default", limit: PAGE, ...after });
+    tasks.push(...page);
+    if (page.length < PAGE) return tasks;
+  }
 }

@@ -1,7 +1,8 @@
 /** All findings about a round: from the judge, and from the simulator's checkers that need only rows and histories. */
 import { checkEvidence } from "../simulator/checkers/index.ts";
 import type { Evidence } from "./evidence.ts";
-import { type Finding, judge, type Verdict } from "./judge.ts";
+import type { Finding } from "./finding.ts";
+import { judge, type Verdict } from "./judge.ts";
 
 export async function examine(evidence: Evidence): Promise<Verdict> {
   const verdict = judge(evidence);

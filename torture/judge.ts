@@ -14,26 +14,11 @@ import { jsonCodec } from "holdfast";
 import type { HistoryEvent } from "holdfast/adapter";
 import type { EffectLine } from "./effects-file.ts";
 import type { Evidence, RunEvidence } from "./evidence.ts";
+import type { Finding, Report } from "./finding.ts";
+import { epochOf, judgeBegin, tokenOf, tokensOf } from "./judge-lines.ts";
+import { addCounts, judgeTasks, NO_TASKS, type TaskCounts } from "./judge-tasks.ts";
 import type { LedgerEntry } from "./ledger.ts";
-import type { ExpectedEnd } from "./workflows.ts";
-
-/** A busy machine may take this long between the engine's check of its lease and the first line of a step. */
-const LATE_MS_ALLOWED = 150;
-
-export const FAULTS = ["lost", "wrong", "repeated", "early", "late"] as const;
-
-/**
- * `lost`: an acknowledged run is missing or has not ended. `wrong`: it ended differently than undisturbed, or is not
- * undone. `repeated`: a step was executed again after its result was durable. `early`: an effect came before its
- * predecessors were durable. `late`: an effect began after the lease of its process had expired.
- */
-export type Fault = (typeof FAULTS)[number];
-
-export interface Finding {
-  readonly fault: Fault;
-  readonly id: string;
-  readonly text: string;
-}
+import type { ExpectedEnd } from "./workload.ts";
 
 export interface Verdict {
   readonly runs: number;
@@ -41,31 +26,40 @@ export interface Verdict {
   readonly effects: number;
   /** Executions whose result never became durable: those cut off by crashes. */
   readonly cutOff: number;
+  readonly tasks: TaskCounts;
   readonly findings: readonly Finding[];
 }
 
-type Report = (fault: Fault, text: string) => void;
-
-export function judge({ started, runs, lines, entries = [] }: Evidence): Verdict {
+export function judge({ started, runs, lines, entries = [], rows = [], answers = [] }: Evidence): Verdict {
   const findings: Finding[] = [];
   const byId = groupBy(runs, ({ run }) => run.id);
   const linesByRun = groupBy(lines, ({ run }) => run);
   const entriesByRun = groupBy(entries, ({ run }) => run);
+  const rowsByRun = groupBy(rows, ({ runId }) => runId);
+  const answersByRun = groupBy(answers, ({ runId }) => runId);
   let finished = 0;
+  let tasks = NO_TASKS;
   for (const { id, expected } of started) {
     const report: Report = (fault, text) => findings.push({ fault, id, text });
     const chain = byId.get(id) ?? [];
     if (judgeEnd(chain, expected, report)) finished += 1;
     const recorded = new Set(chain.flatMap(({ history }) => history.flatMap(tokensOf)));
     for (const one of chain) {
-      judgeEffects(one, linesByRun.get(one.run.runId) ?? [], recorded, report);
-      judgeLedger(one, entriesByRun.get(one.run.runId) ?? [], report);
+      const { runId } = one.run;
+      const own = linesByRun.get(runId) ?? [];
+      judgeEffects(one, own, recorded, report);
+      judgeLedger(one, entriesByRun.get(runId) ?? [], report);
+      const about = { rows: rowsByRun.get(runId) ?? [], answers: answersByRun.get(runId) ?? [] };
+      tasks = addCounts(tasks, judgeTasks({ ...one, ...about, lines: own, recorded }, report));
     }
   }
+  const runIds = new Set(runs.map(({ run }) => run.runId));
+  for (const { runId, op, status } of rows)
+    if (!runIds.has(runId)) findings.push({ fault: "forgotten", id: runId, text: `${op} is ${status} without a run` });
   const known = new Set(runs.flatMap(({ history }) => history.flatMap(tokensOf)));
   const begins = lines.filter(({ phase }) => phase === "begin");
-  const cutOff = begins.filter(({ token }) => !known.has(token ?? "")).length;
-  return { runs: started.length, finished, effects: begins.length, cutOff, findings };
+  const cutOff = begins.filter(({ task, token }) => task === undefined && !known.has(token ?? "")).length;
+  return { runs: started.length, finished, effects: begins.length, cutOff: cutOff + tasks.cutOff, tasks, findings };
 }
 
 // Ends ----------------------------------------------------------------------------------------------------------------
@@ -111,21 +105,18 @@ function judgeEffects(
   report: Report,
 ): void {
   const settled = settledByOp(history);
-  const durable = new Map<string, EffectLine[]>();
-  const begun = new Set<string>();
-  for (const line of lines) {
-    const about = `${line.op} of ${run.runId} (attempt ${line.attempt}, process ${line.pid}, epoch ${line.epoch})`;
-    if (line.phase === "durable") durable.set(line.op, [...(durable.get(line.op) ?? []), line]);
+  const earlier: EffectLine[] = [];
+  for (const line of lines.filter(({ task }) => task === undefined)) {
+    earlier.push(line);
     if (line.phase !== "begin") continue;
-    if (line.once && begun.has(line.op)) report("repeated", `${about} began again, but may begin only once`);
-    begun.add(line.op);
-    const unseen = (line.seen ?? []).filter((token) => !recorded.has(token));
-    if (unseen.length > 0) report("early", `${about} had seen ${unseen.join(", ")}, which is not in history`);
-    if ((line.lateMs ?? 0) > LATE_MS_ALLOWED)
-      report("late", `${about} began ${line.lateMs} ms after its lease expired`);
-    judgeExecution(line, settled.get(line.op) ?? [], durable.get(line.op) ?? [], (fault, text) =>
-      report(fault, `${about} ${text}`),
-    );
+    const about: Report = (fault, text) =>
+      report(
+        fault,
+        `${line.op} of ${run.runId} (attempt ${line.attempt}, process ${line.pid}, epoch ${line.epoch}) ${text}`,
+      );
+    judgeBegin(line, earlier.slice(0, -1), recorded, about);
+    const durable = earlier.filter(({ phase, op }) => phase === "durable" && op === line.op);
+    judgeExecution(line, settled.get(line.op) ?? [], durable, about);
   }
   judgeRecords(history, lines, report);
   if (run.endedAt !== null && !["completed", "continued"].includes(run.status)) judgeUndone(history, lines, report);
@@ -220,21 +211,4 @@ function settledByOp(history: readonly HistoryEvent[]): Map<string, Settled[]> {
       events.map((event) => ({ type: event.type, attempt: event.meta?.attempt ?? 1, token: tokenOf(event) })),
     ]),
   );
-}
-
-/** What code may have seen of an event. */
-function tokensOf(event: HistoryEvent): string[] {
-  if (event.type === "timer_fired") return [`timer:${event.op}`];
-  const token = tokenOf(event);
-  return token === undefined ? [] : [token];
-}
-
-function tokenOf({ type, payload, meta }: HistoryEvent): string | undefined {
-  if (type === "step_completed" || type === "signal_received")
-    return payload === undefined ? undefined : (jsonCodec.decode(payload) as { token?: string } | null)?.token;
-  return /\[(\d+\.\d+\.\d+)\]$/.exec(meta?.error?.message ?? "")?.[1];
-}
-
-function epochOf(token: string): number {
-  return Number(token.split(".").at(-1));
 }

@@ -29,9 +29,39 @@ export const POINTS = [
   "in-transaction",
   "after-transaction",
   "draining",
+  "before-task-claim",
+  "after-task-claim",
+  "before-finish",
+  "after-finish",
+  "before-beat",
+  "after-beat",
+  "in-task",
+  "before-result",
+  "after-result",
 ] as const;
 
 export type Point = (typeof POINTS)[number];
+
+/** Points that a process passes because of the tasks that it executes. */
+export const POINTS_OF_TASKS: readonly Point[] = [
+  "before-task-claim",
+  "after-task-claim",
+  "before-finish",
+  "after-finish",
+  "before-beat",
+  "after-beat",
+  "in-task",
+];
+/** Points that it passes because of runs that have scheduled tasks. */
+export const POINTS_OF_RESULTS: readonly Point[] = ["before-result", "after-result"];
+/** Points that every worker passes. */
+export const POINTS_OF_ALL: readonly Point[] = [
+  "before-heartbeat",
+  "after-heartbeat",
+  "before-sweep",
+  "after-sweep",
+  "draining",
+];
 
 /** A store call; `result` is set once the store has answered, before the engine gets the answer. */
 export interface StoreMoment {
@@ -56,11 +86,22 @@ export function watchStore(store: Store, watch: StoreWatch): Store {
   });
 }
 
+const CALLS_OF_A_DRAIN: readonly StoreMethod[] = ["runs.commit", "runs.releaseIfHeld", "tasks.finish", "workers.stop"];
+
+/** Whether a commit records what became of a task. */
+function hasResult({ commits }: CommitRunsParams): boolean {
+  return commits.some(({ events }) => events.some(({ type }) => type === "task_completed" || type === "task_failed"));
+}
+
 /** The points that a call passes on its way to the store. */
-export function pointsBefore({ method }: StoreMoment, draining: boolean): readonly Point[] {
+export function pointsBefore({ method, params }: StoreMoment, draining: boolean): readonly Point[] {
   const points: Point[] = [];
-  if (draining && ["runs.commit", "runs.releaseIfHeld", "workers.stop"].includes(method)) points.push("draining");
+  if (draining && CALLS_OF_A_DRAIN.includes(method)) points.push("draining");
   if (method === "runs.commit") points.push("before-commit");
+  if (method === "runs.commit" && hasResult(params)) points.push("before-result");
+  if (method === "tasks.claim") points.push("before-task-claim");
+  if (method === "tasks.finish") points.push("before-finish");
+  if (method === "tasks.beat") points.push("before-beat");
   if (method === "runs.claim") points.push("before-claim");
   if (method === "runs.start") points.push("before-start");
   if (method === "workers.heartbeat") points.push("before-heartbeat");
@@ -70,8 +111,12 @@ export function pointsBefore({ method }: StoreMoment, draining: boolean): readon
 }
 
 /** The points that it passes after it took effect, before the engine gets the answer. */
-export function pointsAfter({ method, result }: StoreMoment): readonly Point[] {
-  if (method === "runs.commit") return ["after-commit"];
+export function pointsAfter({ method, params, result }: StoreMoment): readonly Point[] {
+  if (method === "runs.commit") return hasResult(params) ? ["after-commit", "after-result"] : ["after-commit"];
+  if (method === "tasks.claim")
+    return (result as { tasks: readonly unknown[] }).tasks.length > 0 ? ["after-task-claim"] : [];
+  if (method === "tasks.finish") return ["after-finish"];
+  if (method === "tasks.beat") return ["after-beat"];
   if (method === "runs.claim") return (result as { runs: readonly unknown[] }).runs.length > 0 ? ["after-claim"] : [];
   if (method === "runs.start") return ["after-start"];
   if (method === "transact") return ["after-transaction"];

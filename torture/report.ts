@@ -1,11 +1,12 @@
 /** The tally in words: one line while it runs, a table at the end. */
 import type { Tally } from "./campaign.ts";
-import { FAULTS, type Fault } from "./judge.ts";
+import { FAULTS, type Fault } from "./finding.ts";
 
 const MEANINGS: Readonly<Record<Fault, string>> = {
   lost: "lost runs",
   wrong: "wrong ends",
-  repeated: "repeated steps",
+  repeated: "repeated steps and tasks",
+  forgotten: "forgotten tasks",
   early: "effects before their predecessors were durable",
   late: "effects after the lease",
 };
@@ -27,7 +28,7 @@ export function progressLine(tally: Tally, elapsedMs: number, minutes: number): 
   const parts = [
     `${clock(elapsedMs)} of ${clock(minutes * 60_000)}`,
     `${started} runs (${open} open)`,
-    `${killsOf(tally)} kills`,
+    `${killsOf(tally)} kills (${tally.taskWorkerKills} of workers with tasks)`,
     `${zombies} zombies`,
     ...(databaseCrashes > 0 ? [`${databaseCrashes} database crashes`] : []),
     ...(terminatedConnections > 0 ? [`${terminatedConnections} connections ended`] : []),
@@ -47,13 +48,23 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
     ["runs that ended", tally.finished],
     ["effects", tally.effects],
     ["  of them cut off, and executed again", tally.cutOff],
+    ["tasks scheduled", tally.tasks.scheduled],
+    ["tasks with a result in history", tally.tasks.finished],
+    ["executions of tasks", tally.tasks.executions],
+    ["  of them cut off, and executed again", tally.tasks.cutOff],
+    ["dead letters kept", tally.tasks.deadLetters],
+    ["answers given with tokens", tally.answers],
+    ["  of them accepted", tally.accepted],
     ["kills", killsOf(tally)],
+    ["  of workers with tasks", tally.taskWorkerKills],
     ...Object.entries(kills).map(([point, count]): [string, number] => [`  ${point}`, count]),
     ["drained workers", tally.drains],
     ["zombies", tally.zombies],
+    ["  of them workers with tasks", tally.taskWorkerZombies],
     ["database crashes", tally.databaseCrashes],
     ["connections ended by the server", tally.terminatedConnections],
     ["runs parked for dead workers, resumed", tally.resumed],
+    ["dead letters of dead workers, taken up", tally.retried],
     ...FAULTS.map((fault): [string, number] => [MEANINGS[fault], counts[fault]]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;

@@ -23,6 +23,7 @@ export interface TortureClientOptions {
   readonly log?: Logger;
   readonly wrap?: (store: Store) => Store;
   readonly steps?: Ports["steps"];
+  readonly tasks?: Ports["tasks"];
 }
 
 export async function openTortureClient(place: Place, options: TortureClientOptions = {}): Promise<TortureClient> {
@@ -40,6 +41,7 @@ export async function openTortureClient(place: Place, options: TortureClientOpti
     store: options.wrap?.(store) ?? store,
     notifier,
     ...(options.steps ? { steps: options.steps } : {}),
+    ...(options.tasks ? { tasks: options.tasks } : {}),
   };
   return { client: new Client(ports, "default", () => store.close()), store };
 }

@@ -1,13 +1,20 @@
 /** One worker process, seen from the harness. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import type { Point } from "./named-points.ts";
 import type { Warden } from "./warden.ts";
-import type { FromWorker, PointAction, StartOrder, ToWorker, WorkerFacts, WorkerSetup } from "./worker-messages.ts";
+import type {
+  FinishOrder,
+  FromWorker,
+  PointAction,
+  StartOrder,
+  ToWorker,
+  WorkerFacts,
+  WorkerRole,
+  WorkerSetup,
+} from "./worker-messages.ts";
 import { POINT_FD } from "./worker-messages.ts";
 
-const ENTRY = fileURLToPath(new URL("./worker-process.ts", import.meta.url));
 const STDERR_KEPT = 4_000;
 
 interface Waiting {
@@ -17,6 +24,7 @@ interface Waiting {
 
 export class TorturedWorker {
   readonly pid: number;
+  readonly role: WorkerRole;
   /** Settles when the process is gone, with the signal that ended it. */
   readonly exited: Promise<NodeJS.Signals | null>;
   readonly ready: Promise<void>;
@@ -31,10 +39,11 @@ export class TorturedWorker {
   #count = 0;
   #stderr = "";
 
-  constructor(setup: WorkerSetup, warden: Warden) {
+  /** `program`: the bundled worker process. */
+  constructor(program: string, setup: WorkerSetup, warden: Warden) {
     const stdio = ["ignore", "ignore", "pipe", "ipc", "pipe"] as const;
-    const execArgv = ["--conditions=holdfast-source", "--import", "tsx"];
-    this.#child = fork(ENTRY, [JSON.stringify(setup)], { stdio: [...stdio], execArgv, env: workerEnv() });
+    this.#child = fork(program, [JSON.stringify(setup)], { stdio: [...stdio], execArgv: [], env: workerEnv() });
+    this.role = setup.role ?? "both";
     this.pid = this.#child.pid ?? 0;
     warden.watch(this.pid);
     this.#child.stderr?.on("data", (data) => {
@@ -72,7 +81,7 @@ export class TorturedWorker {
       else if (message.type === "drained") isDrained();
       else if (message.type === "answer") this.#settle(message.request)?.resolve(message.facts);
       else if (message.request === null) isBroken(new Error(message.error));
-      else this.#settle(message.request)?.reject(new Error(message.error));
+      else this.#settle(message.request)?.reject(Object.assign(new Error(message.error), { code: message.code }));
     });
   }
 
@@ -100,6 +109,11 @@ export class TorturedWorker {
   /** Starts runs in this very process, which then holds them from the first moment. */
   start(runs: readonly StartOrder[]): Promise<WorkerFacts> {
     return this.#request((request) => ({ type: "start", request, runs }));
+  }
+
+  /** Finishes a task with its token, from that process. */
+  finish(order: FinishOrder): Promise<WorkerFacts> {
+    return this.#request((request) => ({ type: "finish", request, order }));
   }
 
   useEffectsFile(path: string): Promise<WorkerFacts> {

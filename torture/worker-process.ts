@@ -4,15 +4,26 @@
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
-import type { Worker } from "holdfast";
-import type { CommitRunsParams, CommitRunsResult, HeartbeatParams, Run } from "holdfast/adapter";
+import { isHoldfastError, type TaskInfo, type Worker } from "holdfast";
+import type {
+  BeatTasksResult,
+  CommitRunsParams,
+  CommitRunsResult,
+  FinishTasksResult,
+  HeartbeatParams,
+  Run,
+  Task,
+} from "holdfast/adapter";
+import { linesOfBeat, linesOfCommit, linesOfFinish } from "./durable-lines.ts";
 import { type EffectPlan, type EffectSite, effectSites } from "./effect.ts";
 import { type EffectLine, EffectsFile } from "./effects-file.ts";
 import { useLedger } from "./ledger.ts";
 import { migrateMortally } from "./mortal-driver.ts";
 import { type Point, pointsAfter, pointsBefore, pointsReached, type StoreMoment, watchStore } from "./named-points.ts";
+import { ALL_TASKS, TASK_LABELS } from "./task-workloads.ts";
 import { openTortureClient, type TortureClient } from "./torture-client.ts";
 import {
+  type FinishOrder,
   type FromWorker,
   POINT_FD,
   type PointAction,
@@ -50,14 +61,21 @@ class WorkerProcess {
     this.#torture = await openTortureClient(setup.place, {
       wrap: (store) => watchStore(store, { before: (call) => this.#before(call), after: (call) => this.#after(call) }),
       steps: {
-        around: (call, run) => effectSites.run(this.#site(call.runId, call.op, call.attempt), run),
+        around: ({ runId, op, attempt }, run) => {
+          const about = { run: runId, op, attempt, epoch: this.#epochs.get(runId) ?? 0 };
+          return effectSites.run(this.#site(about), run);
+        },
       },
+      tasks: { around: (task, _input, info, run) => effectSites.run(this.#taskSite(task, info as TaskInfo), run) },
     });
     if (setup.dieAtStatement === undefined) {
+      const { role = "both", leaseMs, concurrency } = setup;
       this.#worker = this.#torture.client.worker({
-        workflows: ALL_DEFINITIONS,
-        lease: { milliseconds: setup.leaseMs },
-        concurrency: setup.concurrency,
+        ...(role === "tasks" ? {} : { workflows: ALL_DEFINITIONS }),
+        ...(role === "workflows" ? {} : { tasks: ALL_TASKS, labels: TASK_LABELS }),
+        lease: { milliseconds: leaseMs },
+        concurrency,
+        taskConcurrency: concurrency,
         drainTimeout: "5s",
       });
       await this.#worker.start();
@@ -83,6 +101,9 @@ class WorkerProcess {
           message.runs.map(({ workflow, id, input }) => this.#torture?.client.start(workflow, input, { id })),
         );
         return this.#answer(message.request);
+      case "finish":
+        await this.#finish(message.order);
+        return this.#answer(message.request);
       case "drain":
         this.#draining = true;
         await this.#worker?.drain();
@@ -90,10 +111,18 @@ class WorkerProcess {
     }
   }
 
+  async #finish({ token, type, result }: FinishOrder): Promise<void> {
+    if (!this.#torture) throw new Error("the store is not open yet");
+    const { tasks } = this.#torture.client;
+    if (type === "complete") await tasks.complete(token, result);
+    else await tasks.fail(token, new Error(result.value));
+  }
+
   #answer(request: number): void {
     const facts: WorkerFacts = {
       workerId: this.#worker?.workerId ?? "",
       activeRuns: this.#worker?.activeRuns ?? 0,
+      activeTasks: this.#worker?.activeTasks ?? 0,
       refusedWrites: this.#refusedWrites,
       declaredDead: this.#declaredDead,
     };
@@ -133,6 +162,12 @@ class WorkerProcess {
     if (method === "workers.heartbeat" || method === "workers.register")
       this.#noteLease(params, result as { live: boolean });
     if (method === "runs.commit") this.#noteCommit(params, result as CommitRunsResult);
+    if (method === "tasks.beat") this.#effects.append(linesOfBeat(params, result as BeatTasksResult));
+    if (method === "tasks.finish") {
+      const { outcomes } = result as FinishTasksResult;
+      this.#refusedWrites += outcomes.filter(({ outcome }) => outcome === "lost").length;
+      this.#effects.append(linesOfFinish(params, result as FinishTasksResult));
+    }
   }
 
   #noteLease(params: HeartbeatParams, { live }: { readonly live: boolean }): void {
@@ -144,55 +179,43 @@ class WorkerProcess {
   }
 
   #noteCommit(params: CommitRunsParams, result: CommitRunsResult): void {
-    const lines: EffectLine[] = [];
-    for (const [i, { runId, epoch, events }] of params.commits.entries()) {
-      if (result.outcomes[i]?.outcome === "lost") this.#refusedWrites += 1;
-      if (result.outcomes[i]?.outcome !== "written") continue;
-      for (const { type, op, meta } of events) {
-        if (!["step_completed", "step_failed", "step_attempt_failed"].includes(type)) continue;
-        const about = { run: runId, op: op as string, attempt: meta?.attempt ?? 1, epoch, event: type };
-        lines.push({ phase: "durable", at: Date.now(), pid: process.pid, ...about });
-      }
-    }
-    this.#effects.append(lines);
+    this.#refusedWrites += result.outcomes.filter(({ outcome }) => outcome === "lost").length;
+    this.#effects.append(linesOfCommit(params, result));
     const reached = pointsReached(params, result);
     // The run sleeps, waits or backs off in this process only once the engine has processed the answer.
     if (reached.length > 0) setImmediate(() => setImmediate(() => this.#reach(reached)));
   }
 
-  // Steps ---------------------------------------------------------------------------------------------------------------
+  // Steps and tasks -----------------------------------------------------------------------------------------------------
 
-  #site(run: string, op: string, attempt: number): EffectSite {
-    const epoch = this.#epochs.get(run) ?? 0;
-    const line = (phase: EffectLine["phase"]): EffectLine => ({
-      phase,
-      at: Date.now(),
-      pid: process.pid,
-      run,
-      op,
-      attempt,
-      epoch,
-    });
+  #taskSite({ runId, seq, op, epoch }: Task, { attempt, lastDetails }: TaskInfo): EffectSite {
+    const details = typeof lastDetails === "number" ? { details: lastDetails } : {};
+    return this.#site({ run: runId, op, attempt, epoch, task: seq }, details);
+  }
+
+  #site(of: Omit<EffectLine, "phase" | "at" | "pid">, known: Partial<EffectLine> = {}): EffectSite {
+    const line = (phase: EffectLine["phase"]): EffectLine => ({ phase, at: Date.now(), pid: process.pid, ...of });
     return {
       begin: (plan) => {
         this.#executions += 1;
-        const token = `${process.pid}.${this.#executions}.${epoch}`;
+        const token = `${process.pid}.${this.#executions}.${of.epoch}`;
         const lateMs = Math.round(performance.now() - this.#leaseEndsAt);
         const { seen, undoable, once } = plan;
         const about = {
           ...(undoable ? { undoable } : {}),
           ...(once ? { once } : {}),
           ...(lateMs > 0 ? { lateMs } : {}),
+          ...known,
         };
         this.#effects.append([{ ...line("begin"), token, seen, ...about }]);
         return token;
       },
-      middle: (plan) => this.#middle(plan),
+      middle: (plan) => this.#middle(plan, of.task === undefined ? "in-step" : "in-task"),
       end: (token) => this.#effects.append([{ ...line("end"), token }]),
     };
   }
 
-  async #middle({ deadly, gated, dwellMs }: EffectPlan): Promise<void> {
+  async #middle({ deadly, gated, dwellMs }: EffectPlan, point: Point): Promise<void> {
     if (deadly) {
       writeSync(POINT_FD, "poison\n");
       process.kill(process.pid, "SIGKILL");
@@ -200,7 +223,7 @@ class WorkerProcess {
     if (gated && setup.gated) await this.#gate;
     const rest = (dwellMs ?? 0) / 2;
     await pause(rest);
-    this.#reach(["in-step"]);
+    this.#reach([point]);
     await pause(rest);
   }
 }
@@ -214,8 +237,10 @@ function tell(message: FromWorker): void {
 }
 
 function failed(request: number | null): (error: unknown) => void {
-  return (error) =>
-    tell({ type: "failed", request, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return (error) => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    tell({ type: "failed", request, error: text, ...(isHoldfastError(error) ? { code: error.code } : {}) });
+  };
 }
 
 process.on("disconnect", () => process.exit(0));

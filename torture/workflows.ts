@@ -2,103 +2,16 @@
  * What torture runs: one workflow for each thing that can be cut in two. A run's input is one number, which determines
  * everything: what the run does, what the driver sends to it, and how it must end, whatever happens to its workers.
  */
-import { createHash } from "node:crypto";
-import {
-  type CompensationInfo,
-  type Context,
-  NonRetryableError,
-  type RunStatus,
-  type StepOptions,
-  signal,
-  type WorkflowDefinition,
-  workflow,
-} from "holdfast";
-import { type EffectPlan, type EffectResult, perform } from "./effect.ts";
+import { type Context, NonRetryableError, signal, workflow } from "holdfast";
 import { book } from "./ledger.ts";
+import { poisonTask, TASK_WORKLOADS } from "./task-workloads.ts";
+import { digest, outputOf, Trail } from "./trail.ts";
+import { completed, type Sent, type Workload } from "./workload.ts";
 
-export interface ExpectedEnd {
-  readonly status: RunStatus;
-  readonly output?: unknown;
-  /** Default: none. */
-  readonly compensation?: readonly (string | null)[];
-}
-
-export interface Workload {
-  readonly name: string;
-  readonly definition: WorkflowDefinition<number, unknown>;
-  readonly end: (n: number) => ExpectedEnd;
-  /** What the driver sends, in this order; each signal is sent once the previous one is durable. */
-  readonly signals?: (n: number) => readonly Sent[];
-  /** The driver cancels the run after this many milliseconds. */
-  readonly cancelAfterMs?: (n: number) => number;
-}
-
-export interface Sent {
-  readonly text: string;
-  readonly token: string;
-}
-
-export const nudge = signal<Sent>("nudge");
 const never = signal("never");
-
-/** The code's record of what it has seen: every effect carries it, so that it can be checked against history. */
-class Trail {
-  readonly seen: string[];
-  readonly values: string[];
-
-  constructor(seen: readonly string[] = [], values: readonly string[] = []) {
-    this.seen = [...seen];
-    this.values = [...values];
-  }
-
-  async step(ctx: Context, name: string, plan: Plan = {}, options: StepOptions<EffectResult> = {}): Promise<string> {
-    const seen = [...this.seen];
-    const value = digest([name, ...this.values]);
-    const result = await ctx.step(name, (s) => perform({ dwellMs: 3, ...plan, value, seen, attempt: s.attempt }), {
-      retry: { attempts: 4, fixed: "60ms" },
-      ...options,
-      ...(plan.undoable ? { compensate: (_result: unknown, c: CompensationInfo) => this.#undo(name, c) } : {}),
-    });
-    this.seen.push(result.token);
-    this.values.push(result.value);
-    return result.value;
-  }
-
-  async sleep(ctx: Context, name: string, ms: number): Promise<void> {
-    await ctx.sleep(name, { milliseconds: ms });
-    this.seen.push(`timer:${name}`);
-  }
-
-  async receive(ctx: Context): Promise<void> {
-    const { text, token } = await ctx.receive(nudge);
-    this.seen.push(token);
-    this.values.push(text);
-  }
-
-  get output(): string {
-    return digest(this.values);
-  }
-
-  #undo(name: string, c: CompensationInfo): Promise<EffectResult> {
-    return perform({ value: `undone ${name}`, seen: [...this.seen], attempt: c.attempt, dwellMs: 3 });
-  }
-}
-
-type Plan = Omit<EffectPlan, "value" | "seen" | "attempt">;
-
-function digest(parts: readonly string[]): string {
-  return createHash("sha256").update(parts.join("|")).digest("hex").slice(0, 12);
-}
 
 function sent(n: number, count: number): readonly Sent[] {
   return Array.from({ length: count }, (_, i) => ({ text: `nudge ${i} of ${n}`, token: `signal:${n}:${i}` }));
-}
-
-/** What a chain of steps and signals amounts to: names of steps, or texts of signals after a colon. */
-function outputOf(names: readonly string[]): string {
-  const values: string[] = [];
-  for (const name of names) values.push(name.startsWith(":") ? name.slice(1) : digest([name, ...values]));
-  return digest(values);
 }
 
 // Workflows -----------------------------------------------------------------------------------------------------------
@@ -243,8 +156,7 @@ const transfer = workflow("torture-transfer", async (ctx, n: number) => {
   return moved + (await book(ctx, "bonus", n % 10));
 });
 
-/** For the campaign and for crashes at named points. */
-export const WORKLOADS: readonly Workload[] = [
+const RUN_WORKLOADS: readonly Workload[] = [
   { name: "order", definition: order, end: () => completed(orderOutput()) },
   {
     name: "chain",
@@ -299,14 +211,13 @@ export const WORKLOADS: readonly Workload[] = [
   { name: "transfer", definition: transfer, end: (n) => completed(100 + n + (n % 10)) },
 ];
 
+/** For the campaign and for crashes at named points. */
+export const WORKLOADS: readonly Workload[] = [...RUN_WORKLOADS, ...TASK_WORKLOADS];
+
 export function workloadNamed(name: string): Workload {
   const found = WORKLOADS.find((workload) => workload.name === name);
   if (!found) throw new Error(`there is no workload "${name}"`);
   return found;
-}
-
-function completed(output: unknown): ExpectedEnd {
-  return { status: "completed", output };
 }
 
 // For single tests ----------------------------------------------------------------------------------------------------
@@ -328,4 +239,4 @@ export const poison = workflow("torture-poison", async (ctx, _n: number) => {
   return "it never gets here";
 });
 
-export const ALL_DEFINITIONS = [...WORKLOADS.map(({ definition }) => definition), gated, poison];
+export const ALL_DEFINITIONS = [...WORKLOADS.map(({ definition }) => definition), gated, poison, poisonTask];

@@ -1,13 +1,21 @@
-import { connect, signal, silentLogger, workflow } from "holdfast";
+import { connect, signal, silentLogger, type TaskDefinition, task, workflow } from "holdfast";
 import { OPEN_STATUSES } from "holdfast/adapter";
 import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.ts";
 import type { Hooks } from "../lab/hooks.ts";
 
 const CONCURRENCY = 500;
+const TASK_CONCURRENCY = 1_000;
+/** All runs are in progress at once while their tasks wait for another process. */
+const CACHE_SIZE: Readonly<Record<string, number>> = { tasks: 10_000, backlog: 10_000 };
 
 interface Input {
   readonly id: string;
   readonly arg: number;
+}
+
+interface Work {
+  readonly id: string;
+  readonly i: number;
 }
 
 const go = signal<{ ok: boolean }>("go");
@@ -18,7 +26,7 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
     title: `Holdfast, ${title}`,
     kind: "own",
     store,
-    settings: `one worker, concurrency ${CONCURRENCY} (default 100); recovery: lease 5 s (default 30 s)`,
+    settings: `one worker, concurrency ${CONCURRENCY} (default 100); tasks: ${TASK_CONCURRENCY} at once (default 100), cache of 10,000 runs (default 1,000); recovery: lease 5 s (default 30 s)`,
     workloads: ["*"],
     // On SQLite there are no statements to count, and the cost of an idle process shows at once.
     ...(store === "sqlite" ? { sizes: { idle: { seconds: 5 } } } : {}),
@@ -26,14 +34,19 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
   };
 }
 
-async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engine> {
+async function open({ url, hooks, workload, size, clientOnly, serves }: OpenParams): Promise<Engine> {
   const hf = await connect(url, { logger: silentLogger });
-  const workflows = workflowsFor(hooks);
+  const work = task("work", async ({ id, i }: Work) => hooks.step(id, i));
+  const workflows = workflowsFor(hooks, work);
   if (!clientOnly) {
     const lease = size["leaseMs"] === undefined ? {} : { lease: { milliseconds: size["leaseMs"] } };
+    const concurrency = size["concurrency"] ?? CONCURRENCY;
+    const executes = serves !== "runs" && (workload === "tasks" || workload === "backlog");
     const worker = hf.worker({
-      workflows: Object.values(workflows),
-      concurrency: size["concurrency"] ?? CONCURRENCY,
+      workflows: serves === "tasks" ? [] : Object.values(workflows),
+      ...(executes ? { tasks: [work], taskConcurrency: TASK_CONCURRENCY } : {}),
+      concurrency,
+      cacheSize: CACHE_SIZE[workload] ?? 1_000,
       ...lease,
     });
     await worker.start();
@@ -52,10 +65,15 @@ async function open({ url, hooks, size, clientOnly }: OpenParams): Promise<Engin
   };
 }
 
-function workflowsFor(hooks: Hooks) {
+function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
   return {
     seq: workflow("seq", async (ctx, { id, arg }: Input) => {
       for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
+      hooks.finished(id);
+      return arg;
+    }),
+    tasks: workflow("tasks", async (ctx, { id, arg }: Input) => {
+      for (let i = 1; i <= arg; i++) await ctx.task(work, { id, i });
       hooks.finished(id);
       return arg;
     }),

@@ -9,9 +9,9 @@ export type Size = Readonly<Record<string, number>>;
 
 /**
  * `seq`: n steps one after the other; `fan`: n steps at once; `sleep`: n milliseconds; `nap`: until the time n; `wait`: for a
- * signal; `payload`: three steps with results of n bytes. Bodies report to the hooks.
+ * signal; `payload`: three steps with results of n bytes; `tasks`: n tasks one after the other. Bodies report to the hooks.
  */
-export type Kind = "seq" | "fan" | "sleep" | "nap" | "wait" | "payload";
+export type Kind = "seq" | "fan" | "sleep" | "nap" | "wait" | "payload" | "tasks";
 
 export interface Started {
   result(): Promise<unknown>;
@@ -39,7 +39,11 @@ export interface OpenParams {
   readonly again: boolean;
   /** A client without a worker, if the engine distinguishes them. */
   readonly clientOnly: boolean;
+  /** What the worker of this process executes. */
+  readonly serves: Serves;
 }
+
+export type Serves = "everything" | "runs" | "tasks";
 
 /** A server that an engine starts itself, one per measurement. */
 export interface OwnServer {

@@ -1,6 +1,6 @@
 /** One part of a workload, in the process in which it is measured. */
 import { GCProfiler } from "node:v8";
-import type { Engine, EngineDefinition, Figures, OpenParams, Size } from "./engine.ts";
+import type { Engine, EngineDefinition, Figures, OpenParams, Serves, Size } from "./engine.ts";
 import { Hooks } from "./hooks.ts";
 
 export interface Job {
@@ -12,6 +12,7 @@ export interface Job {
   readonly size: Size;
   readonly again?: boolean;
   readonly clientOnly?: boolean;
+  readonly serves?: Serves;
 }
 
 export interface Inside {
@@ -49,6 +50,7 @@ export async function runInside({ job, definition, part, mark, hear }: InsidePar
     hooks,
     again: job.again ?? false,
     clientOnly: job.clientOnly ?? false,
+    serves: job.serves ?? "everything",
   };
   const bare = definition.bare?.[workload];
   const engine = bare ? NOTHING : await opened(definition, params);

@@ -8,6 +8,7 @@ import {
   type HistoryEvent,
   type NewRun,
   type OpenStore,
+  type Run,
   type RunCommit,
   type RunRow,
   type Store,
@@ -16,11 +17,11 @@ import {
   uuidV7,
 } from "holdfast/adapter";
 
-const RESULT = new TextEncoder().encode('{"i":1,"ok":true}');
+export const RESULT = new TextEncoder().encode('{"i":1,"ok":true}');
 const INPUT = new TextEncoder().encode('{"id":"w-1000","arg":10}');
 const OUTPUT = new TextEncoder().encode("10");
-const HOLD: Transition = { type: "hold", status: "running" };
-const END: Transition = {
+export const HOLD: Transition = { type: "hold", status: "running" };
+export const END: Transition = {
   type: "end",
   status: "completed",
   output: OUTPUT,
@@ -31,7 +32,7 @@ const END: Transition = {
 
 export class BareLoop {
   readonly store: Store;
-  readonly #workerId = newId();
+  readonly workerId = newId();
 
   private constructor(store: Store) {
     this.store = store;
@@ -41,7 +42,7 @@ export class BareLoop {
     const { openStore } = (await import(`@holdfast/${store}`)) as { openStore: OpenStore };
     const loop = new BareLoop((await openStore(url, { ...systemPorts, log: silentLogger })).store);
     const worker = { namespace: "default", name: "bare", queues: ["default"], workflows: [], labels: {} };
-    await loop.store.workers.register({ ...worker, workerId: loop.#workerId, leaseMs: 3_600_000 });
+    await loop.store.workers.register({ ...worker, workerId: loop.workerId, leaseMs: 3_600_000 });
     return loop;
   }
 
@@ -49,7 +50,7 @@ export class BareLoop {
   async group(size: number, steps: number, onStep?: (step: number) => Promise<void> | void): Promise<void> {
     const runs = await this.start(size, true);
     for (let step = 1; step <= steps; step++) {
-      const commits = runs.map((run) => commitOf(run, this.#workerId, step, step === steps ? END : HOLD));
+      const commits = runs.map((run) => commitOf(run, this.workerId, step, step === steps ? END : HOLD));
       const { outcomes } = await this.store.runs.commit({ commits });
       if (outcomes.some((outcome) => outcome.outcome !== "written")) throw new Error("the bare loop lost a run");
       await onStep?.(step);
@@ -62,16 +63,20 @@ export class BareLoop {
       () => ({ run: newRun(newId()), hold, ifRunning: "return", ifClosed: "return", pick: null }) as const,
     );
     const replaceError = { name: "Error", message: "", kind: "Unknown" } as const;
-    const holdBy = hold ? { workerId: this.#workerId, claimId: newId() } : null;
+    const holdBy = hold ? { workerId: this.workerId, claimId: newId() } : null;
     const { outcomes } = await this.store.runs.start({ starts, holdBy, replaceError });
     return outcomes.map((outcome) => outcome.run);
   }
 
   /** How many due runs were claimed. */
   async claim(limit: number): Promise<number> {
+    return (await this.claimRuns(limit)).length;
+  }
+
+  async claimRuns(limit: number): Promise<readonly Run[]> {
     const handlers = [{ workflow: "seq", version: "1" }];
     const { runs } = await this.store.runs.claim({
-      workerId: this.#workerId,
+      workerId: this.workerId,
       claimId: newId(),
       again: false,
       namespace: "default",
@@ -80,16 +85,16 @@ export class BareLoop {
       limit,
       solo: false,
     });
-    return runs.length;
+    return runs;
   }
 
   async close(): Promise<void> {
-    await this.store.workers.stop({ namespace: "default", workerId: this.#workerId });
+    await this.store.workers.stop({ namespace: "default", workerId: this.workerId });
     await this.store.close();
   }
 }
 
-function newId(): string {
+export function newId(): string {
   return uuidV7(Date.now(), randomBytes(16));
 }
 

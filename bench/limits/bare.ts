@@ -2,6 +2,7 @@ import type { EngineDefinition, Figures } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 import { latencies } from "../workloads/latency.ts";
 import { BareLoop } from "./bare-loop.ts";
+import { BareTasks } from "./bare-tasks.ts";
 
 /** Runs in one flush: as many as the engine keeps live. */
 const GROUP = 500;
@@ -15,12 +16,13 @@ export function bare(store: "postgres" | "sqlite", title: string): EngineDefinit
     kind: "limit",
     store,
     settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, for comparison, two)`,
-    workloads: ["short", "ten", "long", "latency"],
+    workloads: ["short", "ten", "long", "latency", "tasks"],
     bare: {
       short: groups,
       ten: groups,
       long: (inside) => withLoop(store, inside, sequential),
       latency: (inside) => withLoop(store, inside, oneByOne),
+      tasks: (inside) => withLoop(store, inside, tasks),
     },
   };
 }
@@ -83,4 +85,27 @@ async function oneByOne(loop: BareLoop, { size, mark }: Inside): Promise<Figures
   await loop.group(1, steps);
   await mark("begin");
   return latencies(size, () => loop.group(1, steps));
+}
+
+/** In one process and in two: all runs of a group at once, then one task at a time. */
+async function tasks(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { runs = 0, tasks: each = 0 } = size;
+  const bare = new BareTasks(loop);
+  const group = Math.min(GROUP, runs);
+  const figures: Figures = {};
+  const stage = async (name: string, work: (size: number, tasks: number) => Promise<void>): Promise<void> => {
+    await work(group, each);
+    await mark(`begin${name}`);
+    const began = performance.now();
+    for (let left = runs; left > 0; left -= group) await work(Math.min(group, left), each);
+    figures[`tasks${name}`] = runs * each;
+    figures[`tasksPerSecond${name}`] = (runs * each) / ((performance.now() - began) / 1000);
+    await mark(`finish${name}`);
+    const { p50 = Number.NaN, p95 = Number.NaN } = await latencies({ ...size, steps: 1 }, () => work(1, 1));
+    figures[`p50${name}`] = p50;
+    figures[`p95${name}`] = p95;
+  };
+  await stage("", (n, m) => bare.besideRuns(n, m));
+  await stage("Two", (n, m) => bare.elsewhere(n, m));
+  return { ...figures, steps: runs * each };
 }

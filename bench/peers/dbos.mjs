@@ -2,6 +2,8 @@
 import { openRuns } from "./open-runs.mjs";
 
 const POOL = 20;
+/** Of queues and of results, both one second by default. */
+const POLL_MS = 20;
 const OPEN =
   "select /* bench */ count(*) as n from dbos.workflow_status where status in ('PENDING', 'ENQUEUED', 'DELAYED')";
 
@@ -11,15 +13,16 @@ export default {
   packages: ["@dbos-inc/dbos-sdk"],
   kind: "engine",
   store: "postgres",
-  settings: `system database pool ${POOL} (default 10), started in process without a queue, LISTEN/NOTIFY on`,
-  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "idle"],
-  async open({ url, hooks }) {
+  settings: `system database pool ${POOL} (default 10), started in process without a queue, LISTEN/NOTIFY on; tasks: workflows on a queue; that and results polled every ${POLL_MS} ms (default 1 s)`,
+  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "idle", "tasks"],
+  async open({ url, hooks, workload }) {
     const { DBOS } = await import("@dbos-inc/dbos-sdk");
     const identity = { name: "bench", executorID: "bench", applicationVersion: "1" };
     const quiet = { logLevel: "error", enableOTLP: false };
     DBOS.setConfig({ ...identity, ...quiet, systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
     const workflows = register(DBOS, hooks);
     await DBOS.launch();
+    if (workload === "tasks") await DBOS.registerQueue("work", { minPollingIntervalMs: POLL_MS });
     const open = await openRuns(url, OPEN);
     return {
       async start(kind, id, arg) {
@@ -38,7 +41,16 @@ export default {
 
 function register(DBOS, hooks) {
   const step = (id, i) => DBOS.runStep(async () => hooks.step(id, i), { name: `s${i}` });
+  const work = DBOS.registerWorkflow(async (id, i) => hooks.step(id, i), { name: "work" });
   const bodies = {
+    async tasks(id, n) {
+      for (let i = 1; i <= n; i++) {
+        const handle = await DBOS.startWorkflow(work, { queueName: "work" })(id, i);
+        await handle.getResult({ pollingIntervalMs: POLL_MS });
+      }
+      hooks.finished(id);
+      return n;
+    },
     async seq(id, n) {
       for (let i = 1; i <= n; i++) await step(id, i);
       hooks.finished(id);

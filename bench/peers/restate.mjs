@@ -22,8 +22,8 @@ export default {
   packages: ["@restatedev/restate-server", "@restatedev/restate-sdk"],
   kind: "engine",
   store: "own",
-  settings: `single node, log fsync on (default), ${PARTITIONS} partitions (default 24: fewer are faster on 2 cores), workflow services over HTTP/2`,
-  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers"],
+  settings: `single node, log fsync on (default), ${PARTITIONS} partitions (default 24: fewer are faster on 2 cores), workflow services over HTTP/2; tasks: calls of a service`,
+  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "tasks"],
   prepare: startServer,
   async open({ hooks, again }) {
     const restate = await import("@restatedev/restate-sdk");
@@ -49,6 +49,11 @@ export default {
 
 function servicesFor(restate, hooks) {
   const bodies = {
+    async tasks(ctx, { id, arg }) {
+      for (let i = 1; i <= arg; i++) await ctx.serviceClient({ name: "work" }).run({ id, i });
+      hooks.finished(id);
+      return arg;
+    },
     async seq(ctx, { id, arg }) {
       for (let i = 1; i <= arg; i++) await ctx.run(`s${i}`, () => hooks.step(id, i));
       hooks.finished(id);
@@ -75,9 +80,11 @@ function servicesFor(restate, hooks) {
   const go = async (ctx, value) => {
     await ctx.promise("go").resolve(value);
   };
-  return Object.entries(bodies).map(([name, run]) =>
+  const workflows = Object.entries(bodies).map(([name, run]) =>
     restate.workflow({ name, handlers: name === "wait" ? { run, go } : { run } }),
   );
+  const work = restate.service({ name: "work", handlers: { run: async (_ctx, { id, i }) => hooks.step(id, i) } });
+  return [...workflows, work];
 }
 
 async function startServer(folder) {

@@ -1,5 +1,5 @@
 /** Shared by several workloads: start many runs, wait until the store has all their ends, compute quantiles. */
-import type { Engine, Figures } from "../lab/engine.ts";
+import type { Engine, Figures, Kind } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
 
 const LIMIT_MS = 90_000;
@@ -21,9 +21,9 @@ export async function flood(n: number, width: number, f: (i: number) => Promise<
   await Promise.all(Array.from({ length: Math.min(width, n) }, runLoop));
 }
 
-/** A body that has returned is not durable yet: asks the store until nothing is open. */
-export async function settle(engine: Engine): Promise<void> {
-  while ((await engine.pending()) > 0) await pause(3);
+/** A body that has returned is not durable yet: asks the store until nothing is open but `others`, which stay open. */
+export async function settle(engine: Engine, others = 0): Promise<void> {
+  while ((await engine.pending()) > others) await pause(3);
 }
 
 /** A workload that takes too long fails with a message. */
@@ -40,39 +40,63 @@ export async function within<T>(work: Promise<T>, what: string, ms = LIMIT_MS): 
 }
 
 /** Lets the engine do the same work before the clock starts. */
-export async function warm({ engine, hooks, size }: Inside, steps: number): Promise<void> {
+export async function warm(
+  { engine, hooks, size }: Inside,
+  steps: number,
+  kind: Kind = "seq",
+  stage = "",
+): Promise<void> {
   const runs = size["warm"] ?? 100;
+  const others = await engine.pending();
   const all = hooks.untilFinished(runs);
-  await flood(runs, 50, (i) => engine.start("seq", `warm-${i}`, steps));
+  await flood(runs, 50, (i) => engine.start(kind, `warm-${kind}${stage}-${i}`, steps));
   await within(
-    all.then(() => settle(engine)),
+    all.then(() => settle(engine, others)),
     "warm-up",
   );
 }
 
-export interface ThroughputOptions {
+export interface Drive {
+  readonly kind: Kind;
+  /** What the ids of the runs begin with. */
+  readonly name: string;
+  readonly runs: number;
+  readonly arg: number;
   /** Start through the engine's bulk call. */
-  readonly bulk: boolean;
+  readonly bulk?: boolean;
 }
 
-/** Starts all runs as fast as the engine accepts them, 200 starts in flight, while the engine executes them. */
-export async function throughput(inside: Inside, { bulk }: ThroughputOptions): Promise<Figures> {
-  const { engine, hooks, size, mark } = inside;
-  const { runs = 0, steps = 1, starting = 200, chunk = 500 } = size;
+/**
+ * Starts all runs as fast as the engine accepts them, 200 starts in flight, while the engine executes them. Seconds until all
+ * starts, and until all ends, are in the store.
+ */
+export async function drive(
+  { engine, hooks, size }: Inside,
+  { kind, name, runs, arg, bulk = false }: Drive,
+): Promise<{ readonly seconds: number; readonly startSeconds: number }> {
+  const { starting = 200, chunk = 500 } = size;
+  const others = await engine.pending();
+  const ids = Array.from({ length: runs }, (_, i) => `${name}-${i}`);
+  const all = hooks.untilFinished(runs);
+  const began = performance.now();
+  if (bulk) for (let i = 0; i < runs; i += chunk) await engine.startMany?.(kind, ids.slice(i, i + chunk), () => arg);
+  else await flood(runs, starting, (i) => engine.start(kind, ids[i] as string, arg));
+  const startSeconds = (performance.now() - began) / 1000;
+  await within(
+    all.then(() => settle(engine, others)),
+    `${runs} runs`,
+  );
+  return { seconds: (performance.now() - began) / 1000, startSeconds };
+}
+
+/** Many runs of sequential steps. */
+export async function throughput(inside: Inside, { bulk }: { readonly bulk: boolean }): Promise<Figures> {
+  const { hooks, size, mark } = inside;
+  const { runs = 0, steps = 1 } = size;
   await warm(inside, steps);
   await mark("begin");
   const stepsBefore = hooks.steps;
-  const ids = Array.from({ length: runs }, (_, i) => `w-${i}`);
-  const all = hooks.untilFinished(runs);
-  const began = performance.now();
-  if (bulk) for (let i = 0; i < runs; i += chunk) await engine.startMany?.("seq", ids.slice(i, i + chunk), () => steps);
-  else await flood(runs, starting, (i) => engine.start("seq", ids[i] as string, steps));
-  const startSeconds = (performance.now() - began) / 1000;
-  await within(
-    all.then(() => settle(engine)),
-    `${runs} runs`,
-  );
-  const seconds = (performance.now() - began) / 1000;
+  const { seconds, startSeconds } = await drive(inside, { kind: "seq", name: "w", runs, arg: steps, bulk });
   await mark("finish");
   const did = hooks.steps - stepsBefore;
   return {

@@ -1,4 +1,5 @@
 import type { Workload } from "../lab/workload.ts";
+import { backlog } from "./backlog.ts";
 import { finished } from "./finished.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
@@ -11,6 +12,7 @@ import { bulk, short } from "./short.ts";
 import { signals } from "./signals.ts";
 import { sleepers } from "./sleepers.ts";
 import { starts } from "./starts.ts";
+import { tasks } from "./tasks.ts";
 import { ten } from "./ten.ts";
 
 /** In the order in which they are measured and shown. */
@@ -19,6 +21,7 @@ export const WORKLOADS: readonly Workload[] = [
   short,
   bulk,
   parallel,
+  tasks,
   latency,
   long,
   recover,
@@ -28,6 +31,7 @@ export const WORKLOADS: readonly Workload[] = [
   processes,
   payloads,
   finished,
+  backlog,
   idle,
 ];
 

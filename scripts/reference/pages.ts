@@ -30,6 +30,7 @@ const CALLED: Readonly<Record<string, string>> = {
   Worker: "worker",
   Versions: "hf.versions",
   Workers: "hf.workers",
+  Tasks: "hf.tasks",
   TestEngine: "t",
   VirtualClock: "t.clock",
   Tx: "tx",
@@ -44,7 +45,7 @@ const PAGES: readonly Page[] = [
   {
     file: "define.md",
     title: "Define",
-    about: 'Workflows, signals, and the values that their options take: `import { … } from "holdfast"`.',
+    about: 'Workflows, tasks, signals, and the values that their options take: `import { … } from "holdfast"`.',
     from: CORE,
     entry: "index.ts",
     takes: () => false,
@@ -52,6 +53,19 @@ const PAGES: readonly Page[] = [
       {
         title: "Workflows",
         names: ["workflow", "WorkflowOptions", "OnBug", "WorkflowFunction", "WorkflowDefinition", "AnyWorkflow"],
+      },
+      {
+        title: "Tasks",
+        names: [
+          "task",
+          "TaskOptions",
+          "ExternalTaskOptions",
+          "TaskFunction",
+          "TaskInfo",
+          "TaskSettings",
+          "TaskDefinition",
+          "AnyTask",
+        ],
       },
       { title: "Signals", names: ["signal", "SignalDefinition"] },
       { title: "Retries", names: ["RetryOption", "GrowingRetry", "FixedRetry", "RetryIf", "RetryInfo", "RetryPolicy"] },
@@ -69,6 +83,7 @@ const PAGES: readonly Page[] = [
     sections: [
       { title: "ctx", names: ["Context", "RunInfo", "RunLogger", "LogMethod", "ContinueArguments"] },
       { title: "Steps", names: ["StepOptions", "StepFunction", "StepInfo", "Compensation", "CompensationInfo"] },
+      { title: "Tasks", names: ["TaskCallOptions", "TaskArguments"] },
       {
         title: "Branches",
         names: [
@@ -113,6 +128,11 @@ const PAGES: readonly Page[] = [
         ],
       },
       { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
+      {
+        title: "Task pools",
+        names: ["TaskPoolOptions", "ByteSize", "TaskPoolStatus", "PoolProcessStatus", "RestartReason", "serveTasks"],
+      },
+      { title: "Tasks", names: ["Tasks", "TaskListOptions", "TaskPage", "TaskView", "TaskStatus", "TaskFailure"] },
       {
         title: "Operations",
         names: [

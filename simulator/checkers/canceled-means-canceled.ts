@@ -20,7 +20,7 @@ export const canceledMeansCanceled: Checker = {
     }
     for (const { run } of runs) {
       const { runId, consumed } = run;
-      const asked = (inboxes?.get(runId) ?? []).slice(consumed).some((message) => message.kind === "cancel");
+      const asked = (inboxes?.get(runId) ?? []).some(({ kind, number }) => kind === "cancel" && number > consumed);
       if (asked && settled && !isClosed(run.status)) found.push({ runId, text: "a cancel was never received" });
     }
     return found;

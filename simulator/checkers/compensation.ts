@@ -1,6 +1,7 @@
 import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
-import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
+import { type HistoryEvent, isOutcome } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
+import type { TaskInput } from "../workload/task-definitions.ts";
 
 const UNDO = "compensate:";
 
@@ -30,7 +31,7 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
     fault(`it ${status}, but "${effects[0]?.op}" was executed`);
   const idle = new Set(history.filter((event) => event.meta?.neverBegan).map((event) => event.op));
   const begun = history
-    .filter((event) => event.type === "step_started" && !event.op?.startsWith(UNDO) && !idle.has(event.op))
+    .filter((event) => isBeginning(event) && !event.op?.startsWith(UNDO) && !idle.has(event.op))
     .map((event) => event.op as string);
   const undone = history
     .filter((event) => event.op?.startsWith(UNDO) && event.type === "step_completed")
@@ -43,7 +44,9 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
   const order = [...new Set(begun)].filter((op) => steps.includes(op));
   if (!isReversed(order, steps, history)) fault(`begun as ${order.join(", ")}, undone as ${steps.join(", ")}`);
   if (run.compensation === "compensated") {
-    const forgotten = [...new Set(begun)].filter((op) => op.startsWith("c") && !undone.includes(op));
+    const undoable = undoableTasks(history);
+    const hasUndo = (op: string): boolean => op.startsWith("c") || undoable.has(op);
+    const forgotten = [...new Set(begun)].filter((op) => hasUndo(op) && !undone.includes(op));
     if (forgotten.length > 0) fault(`${forgotten.join(", ")} began and was not undone`);
   }
   for (const { op, told } of effects) {
@@ -54,16 +57,27 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
   return found;
 }
 
+function isBeginning({ type }: HistoryEvent): boolean {
+  return type === "step_started" || type === "task_scheduled";
+}
+
+/** The tasks with a compensation. */
+export function undoableTasks(history: readonly HistoryEvent[]): ReadonlySet<string> {
+  const undoable = history.filter(
+    ({ type, payload }) =>
+      type === "task_scheduled" && payload !== undefined && (jsonCodec.decode(payload) as TaskInput).plan.undone,
+  );
+  return new Set(undoable.map(({ op }) => op as string));
+}
+
 function isSettled(history: readonly HistoryEvent[], op: string): boolean {
-  return history.some((event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"));
+  return history.some((event) => event.op === op && isOutcome(event));
 }
 
 /** Steps that ran one after the other are undone in reverse; for parallel steps the order is not defined. */
 function isReversed(begun: readonly string[], undone: readonly string[], history: readonly HistoryEvent[]): boolean {
-  const startOf = (op: string): number =>
-    history.findIndex((event) => event.op === op && event.type === "step_started");
-  const endOf = (op: string): number =>
-    history.findIndex((event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"));
+  const startOf = (op: string): number => history.findIndex((event) => event.op === op && isBeginning(event));
+  const endOf = (op: string): number => history.findIndex((event) => event.op === op && isOutcome(event));
   return begun.every((first) =>
     begun.every((second) => {
       const after = endOf(first) >= 0 && endOf(first) < startOf(second);
@@ -76,10 +90,8 @@ function isReversed(begun: readonly string[], undone: readonly string[], history
 function outcomeOf(history: readonly HistoryEvent[], op: string): string {
   const undoneAt = history.findIndex((event) => event.op === UNDO + op);
   const known = undoneAt < 0 ? history : history.slice(0, undoneAt);
-  const last = known.findLast(
-    (event) => event.op === op && (event.type === "step_completed" || event.type === "step_failed"),
-  );
-  if (last?.type === "step_completed")
+  const last = known.findLast((event) => event.op === op && isOutcome(event));
+  if (last?.type === "step_completed" || last?.type === "task_completed")
     return `completed ${last.payload === undefined ? "-" : jsonCodec.decode(last.payload)}`;
   return last && !last.meta?.unknown ? "failed -" : "unknown -";
 }

@@ -26,10 +26,10 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
   const results = new Map<string, Set<string>>();
   const given = new Set(effects.map(({ op, attempt, value }) => `${op} ${attempt} ${value}`));
   for (const { type, op, payload, meta } of history) {
-    if (type !== "step_completed") continue;
+    if (type !== "step_completed" && type !== "task_completed") continue;
     const value = payload === undefined ? undefined : String(jsonCodec.decode(payload));
     results.set(op as string, (results.get(op as string) ?? new Set()).add(value ?? ""));
-    if (!given.has(`${op} ${meta?.attempt ?? 1} ${value}`))
+    if (type === "step_completed" && !given.has(`${op} ${meta?.attempt ?? 1} ${value}`))
       found.push({ runId, text: `history has ${value} for "${op}", which no attempt ${meta?.attempt ?? 1} returned` });
   }
   for (const { op, seen } of effects) {

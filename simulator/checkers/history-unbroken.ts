@@ -2,7 +2,7 @@ import type { Checker, Found } from "../evidence.ts";
 import { digest } from "../store/recorder.ts";
 import { voidEvents } from "../void-events.ts";
 
-const ENDINGS = ["step_completed", "step_failed", "timer_fired"];
+const ENDINGS = ["step_completed", "step_failed", "timer_fired", "task_completed", "task_failed"];
 
 /** A history has no gap and no fork: an appended event stays forever, and each op ends once. */
 export const historyUnbroken: Checker = {

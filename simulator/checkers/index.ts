@@ -5,6 +5,7 @@
  */
 import type { Checker, Evidence, Violation } from "../evidence.ts";
 import { acknowledged } from "./acknowledged.ts";
+import { alone } from "./alone.ts";
 import { attempts } from "./attempts.ts";
 import { canceledMeansCanceled } from "./canceled-means-canceled.ts";
 import { compensation } from "./compensation.ts";
@@ -21,6 +22,11 @@ import { patches } from "./patches.ts";
 import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { signals } from "./signals.ts";
+import { taskAttempts } from "./task-attempts.ts";
+import { taskFence } from "./task-fence.ts";
+import { taskResults } from "./task-results.ts";
+import { taskStarts } from "./task-starts.ts";
+import { tasksAccounted } from "./tasks-accounted.ts";
 import { timers } from "./timers.ts";
 import { transactions } from "./transactions.ts";
 import { undoneAsDone } from "./undone-as-done.ts";
@@ -34,9 +40,15 @@ export const CHECKERS: readonly Checker[] = [
   durableBeforeEffect,
   effectsInHistory,
   withinLease,
+  alone,
   attempts,
   timers,
   transactions,
+  tasksAccounted,
+  taskFence,
+  taskStarts,
+  taskAttempts,
+  taskResults,
   signals,
   heardOut,
   wakeUps,

@@ -18,15 +18,16 @@ export const outputs: Checker = {
       const stopped = run.status === "canceled" || run.status === "timed_out";
       if (stopped && history.every(isMessage)) continue; // its code was never called
       const next = runs.find((one) => one.run.runId === run.continuedAs)?.run;
+      const judge = (found: Conclusion): string | undefined =>
+        compare(run, found, next) ??
+        (found.type === "continued" && next ? notHandedOn(found.unread, inboxes?.get(next.runId) ?? []) : undefined);
       let conclusion = await conclude(program, run, history, true);
-      let fault = compare(run, conclusion, next);
+      let fault = judge(conclusion);
       // The run may have ended with code that still had the steps retired from the latest code.
       if (fault) {
         conclusion = await conclude(program, run, history, false);
-        fault = compare(run, conclusion, next);
+        fault = judge(conclusion);
       }
-      if (conclusion.type === "continued" && next)
-        fault ??= notHandedOn(conclusion.unread, inboxes?.get(next.runId) ?? []);
       if (fault) found.push({ runId: run.runId, text: `${fault}; without faults: ${describe(conclusion)}` });
     }
     return found;

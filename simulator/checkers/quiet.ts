@@ -14,6 +14,9 @@ export const quiet: Checker = {
       "workers.sweep": workers * (leases * 5 + 2),
       // With the claim after a sweep.
       "runs.holdIfParkedByOtherCode": workers * (leases * 5 + 2),
+      "tasks.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
+      // When a limit passes of a task that has ended since.
+      "tasks.expired": workers * 3,
       "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
     };
     return Object.entries(calls).flatMap(([name, count]): Found[] =>

@@ -1,3 +1,4 @@
+import { isTaskResult } from "../../packages/holdfast/src/model/message.ts";
 import type { Checker, Found } from "../evidence.ts";
 
 /**
@@ -27,9 +28,10 @@ export const signals: Checker = {
       chains.set(firstRunId, chain);
       const own = new Set<string>();
       let number = 0;
-      const inbox = inboxes?.get(runId) ?? [];
-      for (const { meta } of history) {
-        if (meta?.messageId === undefined) continue;
+      // The results of tasks are deleted when they are consumed.
+      const inbox = (inboxes?.get(runId) ?? []).filter(({ kind }) => !isTaskResult(kind));
+      for (const { type, meta } of history) {
+        if (meta?.messageId === undefined || type === "task_completed" || type === "task_failed") continue;
         const { messageId } = meta;
         // The result message of a transaction that the code no longer waits for is consumed and leaves no event.
         while (inbox[number]?.kind === "outcome" && inbox[number]?.messageId !== messageId) number += 1;
@@ -47,8 +49,9 @@ export const signals: Checker = {
         if (place.number !== expected) fault(`${messageId} came, but number ${expected} of ${place.sender} was next`);
         chain.next.set(place.sender, place.number + 1);
       }
-      while (number < consumed && inbox[number]?.kind === "outcome") number += 1;
-      if (number !== consumed) fault(`${number} messages in history, but the row says ${consumed}`);
+      const taken = inbox.filter((message) => message.number <= consumed).length;
+      while (number < taken && inbox[number]?.kind === "outcome") number += 1;
+      if (number !== taken) fault(`${number} messages in history, but ${taken} are consumed`);
     }
     return found;
   },

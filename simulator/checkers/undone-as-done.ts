@@ -1,8 +1,10 @@
 import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, CommitRecord, Effect, Found, RunEvidence } from "../evidence.ts";
 import { conclude } from "../reference.ts";
+import type { Execution, TaskChange } from "../task-evidence.ts";
 import { voidEvents } from "../void-events.ts";
 import type { Program } from "../workload/program.ts";
+import { undoableTasks } from "./compensation.ts";
 
 const UNDO = "compensate:";
 
@@ -14,15 +16,18 @@ const UNDO = "compensate:";
 export const undoneAsDone: Checker = {
   name: "undone-as-done",
   needs: ["effects", "commits", "programs"],
-  async check({ runs, effects = [], commits = [], programs }) {
+  async check({ runs, effects = [], commits = [], taskChanges = [], executions = [], programs }) {
     const effectsOf = byRun(effects);
     const commitsOf = byRun(commits);
+    const changesOf = byRun(taskChanges);
+    const ownExecutions = byRun(executions);
     const found: Found[] = [];
     for (const one of runs) {
       const { runId, workflow, version } = one.run;
       const ownEffects = effectsOf.get(runId) ?? [];
-      found.push(...checkUndone(one, ownEffects, commitsOf.get(runId) ?? []));
-      const left = checkDone(one, ownEffects);
+      const taken = takenTasks(changesOf.get(runId) ?? []);
+      found.push(...checkUndone(one, ownEffects, commitsOf.get(runId) ?? [], taken));
+      const left = [...checkDone(one, ownEffects), ...checkTasks(one, taken, ownExecutions.get(runId) ?? [])];
       const program = programs?.get(`${workflow}@${version}`);
       if (left.length > 0 && !(program && (await hasDealtWithIt(one, program)))) found.push(...left);
     }
@@ -53,13 +58,14 @@ function checkUndone(
   { run: { runId } }: RunEvidence,
   effects: readonly Effect[],
   commits: readonly CommitRecord[],
+  taken: ReadonlySet<string>,
 ): Found[] {
   const found: Found[] = [];
   const called = new Set(effects.map(({ op }) => op));
   for (const undo of called) {
     const op = undo.slice(UNDO.length);
     // Compensations added by hand have no step.
-    if (!undo.startsWith(UNDO) || op.startsWith("u") || called.has(op)) continue;
+    if (!undo.startsWith(UNDO) || op.startsWith("u") || called.has(op) || taken.has(op)) continue;
     if (!changedHands(op, commits))
       found.push({ runId, text: `"${op}" was undone, but its function was never called` });
   }
@@ -75,6 +81,41 @@ function checkDone({ run: { runId, status }, history }: RunEvidence, effects: re
   return [...new Set(effects.map(({ op }) => op))]
     .filter((op) => op.startsWith("c") && !op.startsWith(UNDO) && began(op) && !undone.has(UNDO + op))
     .map((op) => ({ runId, text: `the run is ${status}, but the effect of "${op}" was not undone` }));
+}
+
+/** The tasks that somebody had: a task which a worker has taken counts as begun. */
+function takenTasks(changes: readonly TaskChange[]): ReadonlySet<string> {
+  return new Set(changes.filter(({ after }) => after?.heldBy || after?.status === "external").map(({ op }) => op));
+}
+
+/** Tasks that were taken are undone in a run that failed, and none of them is said never to have begun. */
+function checkTasks(
+  { run: { runId, status }, history }: RunEvidence,
+  taken: ReadonlySet<string>,
+  executions: readonly Execution[],
+): Found[] {
+  const found: Found[] = [];
+  const gone = voidEvents(history);
+  const undone = new Set(history.filter(isEnd).map(({ op }) => op));
+  const stopped = status === "failed" || status === "canceled" || status === "timed_out";
+  for (const op of undoableTasks(history)) {
+    const counts = history.some((event) => isSchedule(event, op) && !gone.has(event));
+    const idle = history.findLast((event) => event.op === op && isTaskEnd(event))?.meta?.neverBegan === true;
+    const since = history.findLast((event) => isSchedule(event, op))?.seq ?? 0;
+    if (idle && executions.some((one) => one.op === op && one.seq === since))
+      found.push({ runId, text: `"${op}" was executed, but history says that it never began` });
+    if (stopped && counts && !idle && taken.has(op) && !undone.has(UNDO + op))
+      found.push({ runId, text: `the run is ${status}, but the effect of task "${op}" was not undone` });
+  }
+  return found;
+}
+
+function isSchedule({ type, op: about }: HistoryEvent, op: string): boolean {
+  return (type === "task_scheduled" || type === "op_rescheduled") && about === op;
+}
+
+function isTaskEnd({ type }: HistoryEvent): boolean {
+  return type === "task_completed" || type === "task_failed";
 }
 
 /**

@@ -39,9 +39,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   {
     name: "keeps the runs that it held when it was declared dead",
     file: "engine/worker/worker.ts",
-    find: "    this.#lease.end();\n    this.#held.dropAll();\n    this.#claimer.abandon();\n    this.#committer.abandon();\n    this.#solo.reset();\n    await",
-    replace:
-      "    this.#lease.end();\n    this.#claimer.abandon();\n    this.#committer.abandon();\n    this.#solo.reset();\n    await",
+    find: "    this.#parts.held.dropAll();\n    this.#parts.tasks.lose();\n",
+    replace: "    this.#parts.tasks.lose();\n",
     caughtBy: "within-lease",
   },
   {

@@ -2,5 +2,11 @@ import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
+import { TASK_MUTATIONS } from "./task-mutations.ts";
 
-export const MUTATIONS: readonly Mutation[] = [...ENGINE_MUTATIONS, ...REPLAY_MUTATIONS, ...STORE_MUTATIONS];
+export const MUTATIONS: readonly Mutation[] = [
+  ...ENGINE_MUTATIONS,
+  ...REPLAY_MUTATIONS,
+  ...STORE_MUTATIONS,
+  ...TASK_MUTATIONS,
+];

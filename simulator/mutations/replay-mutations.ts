@@ -32,14 +32,14 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   {
     name: "undoes what never began",
     file: "replay/ops/compensation.ts",
-    find: "return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);",
+    find: "return !neverBegan && (outcome !== undefined || (op !== undefined && wasBegun(op)));",
     replace: "return true;",
     caughtBy: "compensation",
   },
   {
     name: "does not undo what a crash has cut off",
     file: "replay/ops/compensation.ts",
-    find: "return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);",
+    find: "return !neverBegan && (outcome !== undefined || (op !== undefined && wasBegun(op)));",
     replace: 'return !neverBegan && outcome !== undefined && outcome !== "unknown";',
     caughtBy: "undone-as-done",
   },

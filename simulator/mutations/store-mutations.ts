@@ -39,8 +39,8 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: "leaves unread messages behind when a run continues as new",
     file: "memory/runs/commits.ts",
-    find: "      for (const message of unconsumed(state, row.runId, row.consumed)) appendMessage(state, next, message, now);\n",
-    replace: "",
+    find: "        if (!isTaskResult(message.kind)) appendMessage(state, next, message, now);\n",
+    replace: "        void message;\n",
     caughtBy: "signals",
   },
   {

@@ -8,12 +8,16 @@ import { HoldfastError } from "../../packages/holdfast/src/errors/holdfast-error
 import { MemoryStore } from "../../packages/holdfast/src/memory/store.ts";
 import type { Notifier } from "../../packages/holdfast/src/ports/notifier.ts";
 import type {
+  CancelTasksParams,
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
   DeliverMessagesParams,
   DeliverMessagesResult,
   DeliverOutcome,
+  FinishOutcome,
+  FinishTasksParams,
+  FinishTasksResult,
   TerminateOutcome,
   TerminateRunsParams,
 } from "../../packages/holdfast/src/ports/store.ts";
@@ -23,6 +27,7 @@ import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
 import { Recorder } from "./recorder.ts";
+import { TaskWatch } from "./task-watch.ts";
 
 export const FATES = [
   "tail",
@@ -37,11 +42,18 @@ export const FATES = [
 export type Fate = (typeof FATES)[number] | "none";
 
 /** Calls that may find a row locked by another transaction. */
-const LOCKING: readonly StoreMethod[] = ["runs.commit", "inbox.deliver", "runs.terminate"];
+const LOCKING: readonly StoreMethod[] = [
+  "runs.commit",
+  "inbox.deliver",
+  "runs.terminate",
+  "tasks.finish",
+  "tasks.cancel",
+];
 
 export class SimStore {
   readonly memory: MemoryStore;
   readonly recorder: Recorder;
+  readonly taskWatch: TaskWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -71,6 +83,7 @@ export class SimStore {
     };
     this.memory = new MemoryStore({ clock, notifier });
     this.recorder = new Recorder(this.memory.state, trace);
+    this.taskWatch = new TaskWatch(this.memory.state, trace);
   }
 
   now(): number {
@@ -105,6 +118,7 @@ export class SimStore {
     this.calls += 1;
     const { busy } = this.settings;
     const isBusy = LOCKING.includes(method) && !this.healed && this.dice.chance(busy);
+    if (isBusy) this.trace.add(this.time.elapsedMs, who, undefined, `${method}: busy`);
     return isBusy ? this.#applySome(who, method, params) : this.#applyAll(who, method, params);
   }
 
@@ -114,6 +128,7 @@ export class SimStore {
       method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
         : call();
+    this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);
@@ -125,6 +140,11 @@ export class SimStore {
   #applySome(who: string, method: StoreMethod, params: unknown): Promise<unknown> {
     if (method === "runs.commit") return this.#commitSome(who, params as CommitRunsParams);
     if (method === "inbox.deliver") return this.#deliverSome(who, params as DeliverMessagesParams);
+    if (method === "tasks.finish") return this.#finishSome(who, params as FinishTasksParams);
+    if (method === "tasks.cancel") {
+      const outcomes = (params as CancelTasksParams).tasks.map(() => ({ outcome: "busy" as const }));
+      return Promise.resolve({ outcomes });
+    }
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
     return Promise.resolve(runs.map(() => busy));
@@ -146,6 +166,15 @@ export class SimStore {
     const outcomes = [...result.outcomes];
     const busy: DeliverOutcome = { outcome: "busy", runId: null, status: null };
     return { outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as DeliverOutcome))) };
+  }
+
+  async #finishSome(who: string, params: FinishTasksParams): Promise<FinishTasksResult> {
+    const locked = params.finishes.map(() => this.dice.chance(0.5));
+    const finishes = params.finishes.filter((_, i) => !locked[i]);
+    const result = (await this.#applyAll(who, "tasks.finish", { finishes })) as FinishTasksResult;
+    const outcomes = [...result.outcomes];
+    const busy: FinishOutcome = { outcome: "busy" };
+    return { ...result, outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as FinishOutcome))) };
   }
 }
 

@@ -22,6 +22,7 @@ import { shield } from "./shield.ts";
 import { sideEffect } from "./side-effect.ts";
 import { sleep } from "./sleep.ts";
 import { step } from "./step.ts";
+import { approval, task } from "./task.ts";
 import { transaction } from "./transaction.ts";
 import { undo } from "./undo.ts";
 
@@ -45,6 +46,8 @@ const KINDS: ReadonlyMap<string, OpKind<never>> = new Map<string, OpKind<never>>
     patched,
     retired,
     failure,
+    task,
+    approval,
   ].map((kind) => [kind.kind, kind as OpKind<never>]),
 );
 

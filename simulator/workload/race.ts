@@ -3,6 +3,7 @@ import { runChain } from "./parallel.ts";
 import type { Node, OpKind } from "./program.ts";
 import { sleep } from "./sleep.ts";
 import { step } from "./step.ts";
+import { task } from "./task.ts";
 
 interface RaceNode {
   readonly kind: "race";
@@ -16,9 +17,10 @@ interface RaceNode {
 export const race: OpKind<RaceNode> = {
   kind: "race",
   draw(draft) {
-    const { dice, nodes } = draft;
+    const { dice, nodes, settings } = draft;
+    const withTasks = (settings.opWeights["task"] ?? 0) > 0;
     const branches = Array.from({ length: dice.int(2, 3) }, () => {
-      const first = (dice.chance(0.5) ? step : sleep).draw(draft);
+      const first = (withTasks && dice.chance(0.4) ? task : dice.chance(0.5) ? step : sleep).draw(draft);
       return first ? [first, ...nodes(0, 2)] : [];
     });
     draft.useRace();

@@ -6,9 +6,22 @@ import { onCall } from "./client/on-call.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
+import { taskLimits } from "./client/task-limits.ts";
+import { taskTokens } from "./client/task-tokens.ts";
+import { tasks } from "./client/tasks.ts";
 import { wrongArguments } from "./client/wrong-arguments.ts";
 
-const SUITES: readonly ClientSuite[] = [closing, wrongArguments, starting, signaling, onCall, retrying];
+const SUITES: readonly ClientSuite[] = [
+  closing,
+  wrongArguments,
+  starting,
+  signaling,
+  onCall,
+  retrying,
+  tasks,
+  taskLimits,
+  taskTokens,
+];
 
 /**
  * Registers the tests that every client passes on every store. `open` returns the URL of a new, empty store for each

@@ -23,6 +23,7 @@ import {
 import { Holder } from "./holder.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
+import { TaskCalls } from "./task-calls.ts";
 
 /** Thrown if a case needs to set the time and the store has no settable clock: the case is skipped. */
 export class NoTestClock extends Error {}
@@ -46,6 +47,7 @@ export class Fixture {
   readonly store: Store;
   readonly notifier: Notifier;
   readonly underTest: StoreUnderTest;
+  readonly tasks: TaskCalls;
   #now = START_MS;
   #ids = 0;
 
@@ -53,6 +55,7 @@ export class Fixture {
     this.underTest = underTest;
     this.store = underTest.store;
     this.notifier = underTest.notifier;
+    this.tasks = new TaskCalls(this);
   }
 
   static async open(open: OpenStore): Promise<Fixture> {

@@ -3,14 +3,17 @@ import type {
   CommitOutcome,
   CommitRunsResult,
   HistoryEvent,
+  NewTask,
   RunCommit,
   RunRow,
   Store,
+  TaskKey,
   Transition,
 } from "holdfast/adapter";
-import { someEvents } from "./sample-data.ts";
+import { HOLD, someEvents } from "./sample-data.ts";
+import { newTask, taskEvent } from "./sample-tasks.ts";
 
-export interface CommitFields {
+export interface CommitFields extends Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results"> {
   /** The number of sample events, or the events themselves. */
   readonly events?: number | readonly HistoryEvent[];
   readonly consumed?: number;
@@ -42,7 +45,7 @@ export class Holder {
 
   /** The next commit, not sent yet. */
   draft(transition: Transition, fields: CommitFields = {}): RunCommit {
-    const { events = 0 } = fields;
+    const { events = 0, tasks, settled, dropTasks, results } = fields;
     return {
       namespace: this.namespace,
       runId: this.runId,
@@ -53,8 +56,30 @@ export class Holder {
       consumed: fields.consumed ?? this.consumed,
       attributes: fields.attributes ?? null,
       clearDeadline: fields.clearDeadline ?? false,
+      ...(tasks && { tasks }),
+      ...(settled && { settled }),
+      ...(dropTasks !== undefined && { dropTasks }),
+      ...(results && { results }),
       transition,
     };
+  }
+
+  /** The next commit, with the events that schedule these tasks; not sent yet. */
+  draftTasks(
+    tasks: readonly Partial<NewTask>[],
+    transition: Transition = HOLD,
+    fields: Omit<CommitFields, "events" | "tasks"> = {},
+  ): RunCommit {
+    const scheduled = tasks.map((task, i) => newTask(this.eventCount + 1 + i, task));
+    return this.draft(transition, { ...fields, events: scheduled.map((task) => taskEvent(task)), tasks: scheduled });
+  }
+
+  /** Schedules tasks and keeps holding the run. */
+  async schedule(tasks: readonly Partial<NewTask>[]): Promise<TaskKey[]> {
+    const commit = this.draftTasks(tasks);
+    const { outcome } = await this.send(commit);
+    if (outcome !== "written") throw new Error(`the commit that schedules tasks was answered ${outcome}`);
+    return commit.events.map(({ seq }) => ({ runId: this.runId, seq }));
   }
 
   /** Sends the next commit. */

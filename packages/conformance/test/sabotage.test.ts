@@ -34,14 +34,25 @@ describe("the conformance suite notices a store that", () => {
 
 describe("the differential test notices a store that", () => {
   /** It does not look at text, sizes, hints, copies, calls that overlap, or what applications do. */
-  const blindTo = ["texts", "payloads", "hints", "concurrency", "reading", "transactions"];
+  const blindTo = [
+    "texts",
+    "payloads",
+    "hints",
+    "concurrency",
+    "reading",
+    "transactions",
+    "task hints",
+    "task races",
+    "task texts",
+  ];
   const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
-  test.for(visible)("$it", { timeout: 120_000 }, async ({ breaks }) => {
+  test.for(visible)("$it", { timeout: 120_000 }, async ({ noun, breaks }) => {
+    const about = noun.startsWith("task ") ? "tasks" : "runs";
     const open = () => brokenMemory(breaks);
     let parting: Parting | undefined;
     for (let seed = 1; seed <= 150 && !parting; seed++)
-      parting = await tryOperations(open, randomOperations(new Dice(seed), 150));
+      parting = await tryOperations(open, randomOperations(new Dice(seed), 150, about));
     expect(parting).toMatchObject({ oracleFault: false });
   });
 });
@@ -52,7 +63,7 @@ describe("the differential test", () => {
     async (it) => {
       const open = () => brokenMemory(SABOTAGES.find((sabotage) => sabotage.it === it)?.breaks);
       let parting: Parting | undefined;
-      for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150);
+      for (let seed = 1; seed <= 60 && !parting; seed++) parting = await findParting(open, seed, 150, "runs");
       expect(parting?.calls.length).toBeLessThan(10);
     },
   );
@@ -61,7 +72,7 @@ describe("the differential test", () => {
     const sabotage = SABOTAGES.find(({ it }) => it === "terminates without taking the epoch on");
     let printed: string | undefined;
     for (let seed = 1; seed <= 60 && printed === undefined; seed++) {
-      const parting = await findParting(() => brokenMemory(sabotage?.breaks), seed, 300);
+      const parting = await findParting(() => brokenMemory(sabotage?.breaks), seed, 300, "runs");
       printed = parting && report("a broken store", seed, parting);
     }
     expect(printed).toMatch(/^a broken store differs from the memory store \(seed \d+, shrunk to 2 calls\):$/m);

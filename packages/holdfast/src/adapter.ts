@@ -18,6 +18,21 @@ export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/de
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
+export {
+  afterTaskHolder,
+  afterTaskProcess,
+  type Expiry,
+  expiryWhenCanceled,
+  expiryWhenDue,
+  expiryWhenHeld,
+  type FencedTask,
+  judgeFinish,
+  type ProcessDeath,
+  TASK_CANCEL_MS,
+  TASK_GRACE_MS,
+  type TaskFinisher,
+  type TaskTimes,
+} from "./model/decisions/task.ts";
 export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export {
@@ -30,8 +45,8 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { outcomeMessageId, uuidV7 } from "./model/ids.ts";
-export type { Message, MessageKind } from "./model/message.ts";
+export { outcomeMessageId, taskMessageId, uuidV7 } from "./model/ids.ts";
+export { isTaskResult, type Message, type MessageKind } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
@@ -51,6 +66,18 @@ export {
   timeInHistory,
 } from "./model/run.ts";
 export type { Stored, Whole } from "./model/stored.ts";
+export {
+  type NewTask,
+  TASK_STATUSES,
+  type Task,
+  type TaskExpiry,
+  type TaskFailure,
+  type TaskHold,
+  type TaskKey,
+  type TaskLimits,
+  type TaskRow,
+  type TaskStatus,
+} from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
@@ -69,9 +96,15 @@ export type {
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
+  BeatTasksParams,
+  BeatTasksResult,
+  CancelTasksParams,
+  CancelTasksResult,
   CarriedMessage,
   ClaimRunsParams,
   ClaimRunsResult,
+  ClaimTasksParams,
+  ClaimTasksResult,
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
@@ -79,16 +112,24 @@ export type {
   DeliverMessagesParams,
   DeliverMessagesResult,
   DeliverOutcome,
+  ExpiredTasksResult,
+  FinishOutcome,
+  FinishTask,
+  FinishTasksParams,
+  FinishTasksResult,
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldTask,
   HistoryStore,
   InboxStore,
   ListRunsParams,
+  ListTasksParams,
   PurgeRunsParams,
   PurgeRunsResult,
   ReadHistoriesParams,
   ReadInboxParams,
+  ReadTasksParams,
   RegisterVersionsParams,
   RegisterWorkerParams,
   RegisterWorkerResult,
@@ -110,6 +151,9 @@ export type {
   SweepResult,
   TakeUpParams,
   TakeUpResult,
+  TaskBeat,
+  TaskResult,
+  TaskStore,
   TerminateOutcome,
   TerminateRunsParams,
   TransactionCapability,

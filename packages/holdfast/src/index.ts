@@ -1,3 +1,4 @@
+export type { Cause, CauseKind } from "./client/cause.ts";
 export type { Client, RunPage } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
@@ -8,9 +9,10 @@ export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
+export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
-export type { Cause, CauseKind, RequestedCancel } from "./client/why-causes.ts";
+export type { RequestedCancel } from "./client/why-causes.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
 export {
@@ -25,6 +27,10 @@ export {
   type WorkflowOptions,
   workflow,
 } from "./define/definitions.ts";
+export { type ExternalTaskOptions, type TaskOptions, task } from "./define/task.ts";
+export type { TaskPoolOptions } from "./engine/pool/pool-options.ts";
+export type { PoolProcessStatus, RestartReason, TaskPoolStatus } from "./engine/pool/pool-stats.ts";
+export { serveTasks } from "./engine/pool/serve-tasks.ts";
 export type { Worker } from "./engine/worker/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";
@@ -42,6 +48,7 @@ export {
   RunTimedOutError,
 } from "./errors/run-errors.ts";
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
+export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
@@ -52,6 +59,7 @@ export type { Payload } from "./model/payload.ts";
 export type { RetryPolicy } from "./model/retry-policy.ts";
 export type { ClosedStatus, OpenStatus, RunStatus } from "./model/run.ts";
 export type { Stored, Synchronous } from "./model/stored.ts";
+export type { TaskFailure, TaskSpec, TaskStatus } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Codec } from "./ports/codec.ts";
@@ -80,6 +88,7 @@ export type {
   RunInfo,
   Settled,
   SignalDefinition,
+  TaskArguments,
 } from "./replay/context/context.ts";
 export type {
   Compensation,
@@ -91,4 +100,12 @@ export type {
   StepInfo,
   StepOptions,
 } from "./replay/ops/step-options.ts";
+export type {
+  AnyTask,
+  TaskCallOptions,
+  TaskDefinition,
+  TaskFunction,
+  TaskInfo,
+  TaskSettings,
+} from "./replay/ops/task-options.ts";
 export type { OnBug } from "./replay/run-code.ts";

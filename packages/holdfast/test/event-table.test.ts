@@ -2,7 +2,7 @@
  * The table of events, held against what runs really write. Each run here says its whole history; together they write every type
  * with every field, and no field that the table does not know.
  */
-import { type Context, type EventView, type RunHandle, signal, workflow } from "holdfast";
+import { type AnyTask, type Context, type EventView, type RunHandle, signal, task, workflow } from "holdfast";
 import { askTransaction } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { EVENT_TABLE, type EventType, eventCategory, eventRole, isMessage } from "../src/model/event.ts";
@@ -13,7 +13,9 @@ type Code = (ctx: Context, fleet: Fleet) => Promise<unknown>;
 interface Case {
   readonly code: Code;
   /** Happens when the run has come to rest for the first time. */
-  readonly meanwhile?: (run: RunHandle) => Promise<void>;
+  readonly meanwhile?: (run: RunHandle, fleet: Fleet) => Promise<void>;
+  /** What the worker executes besides. */
+  readonly tasks?: (fleet: Fleet) => readonly AnyTask[];
   /** The code of the worker that takes over then. */
   readonly later?: Code;
   readonly options?: { readonly retry?: { readonly attempts: number }; readonly timeout?: "1m" };
@@ -23,14 +25,14 @@ const go = signal<number>("go");
 const written = new Map<EventType, EventView[]>();
 
 /** Runs the code to its end, whatever that is, and says what was written. */
-async function typesOf({ code, meanwhile, later, options = {} }: Case): Promise<string[]> {
+async function typesOf({ code, meanwhile, later, tasks, options = {} }: Case): Promise<string[]> {
   const fleet = openFleet();
   const job = (fn: Code) => workflow({ name: "job", ...options }, (ctx) => fn(ctx, fleet));
   const first = job(code);
-  const worker = await fleet.worker({ workflows: [first] });
+  const worker = await fleet.worker({ workflows: [first], tasks: tasks?.(fleet) ?? [] });
   const run: RunHandle = await fleet.client().start(first);
   await fleet.clock.settle();
-  await meanwhile?.(run);
+  await meanwhile?.(run, fleet);
   if (later) {
     await fleet.clock.until(worker.stop());
     await fleet.worker({ workflows: [job(later)] });
@@ -209,6 +211,102 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("what it has scheduled, and the results of its tasks", async () => {
+    const work = (fleet: Fleet) =>
+      task("work", async (ms: number, { attempt }) => {
+        if (ms > 0) await taking(fleet, ms);
+        else if (attempt === 1) declined();
+      });
+    const code: Code = async (ctx, fleet) => {
+      await ctx.task(work(fleet), 20);
+      await ctx.task(work(fleet), 0);
+    };
+    expect(await typesOf({ code, tasks: (fleet) => [work(fleet)] })).toEqual([
+      "run_started",
+      "task_scheduled",
+      "task_completed",
+      "task_scheduled",
+      "task_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("what someone with a token says about its tasks", async () => {
+    const approval = task<undefined, string>({ name: "approval", external: true, retry: "none" });
+    const code: Code = async (ctx) => {
+      await ctx.task(approval);
+      await ctx.task(approval).catch(() => {});
+    };
+    const meanwhile = async (_run: RunHandle, fleet: Fleet): Promise<void> => {
+      const { tasks } = fleet.client();
+      const token = async (): Promise<string> => (await tasks.list({ status: "external" })).tasks[0]?.token as string;
+      await tasks.complete(await token(), "yes");
+      await fleet.clock.settle();
+      await tasks.fail(await token(), new Error("no"));
+    };
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "task_scheduled",
+      "task_completed",
+      "task_scheduled",
+      "task_failed",
+      "run_completed",
+    ]);
+  });
+
+  test("that a task was taken back, or exists again", async () => {
+    let broken = true;
+    const ship = (fleet: Fleet) =>
+      task({ name: "ship", retry: "none" }, async () => {
+        await taking(fleet, 10);
+        if (broken) declined();
+      });
+    const lonely = task("lonely", () => {});
+    const code: Code = async (ctx, fleet) => {
+      await ctx.race([(c) => c.task(lonely), (c) => c.sleep("wait", "1s")]);
+      await ctx.task(ship(fleet));
+    };
+    const meanwhile = async (run: RunHandle, fleet: Fleet): Promise<void> => {
+      await fleet.result(run).catch(() => {});
+      broken = false;
+      await run.retry();
+    };
+    expect(await typesOf({ code, meanwhile, tasks: (fleet) => [ship(fleet)] })).toEqual([
+      "run_started",
+      "task_scheduled",
+      "timer_created",
+      "timer_fired",
+      "task_scheduled",
+      "op_canceled",
+      "task_failed",
+      "run_retried",
+      "op_rescheduled",
+      "task_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("what became of a task that may have to be undone", async () => {
+    const never = new Promise<never>(() => {});
+    const deaf = task("deaf", () => never);
+    const lonely = task("lonely", () => {});
+    const code: Code = async (ctx) => {
+      const compensate = (): void => {};
+      await Promise.all([ctx.task(deaf, undefined, { compensate }), ctx.task(lonely, undefined, { compensate })]);
+    };
+    const meanwhile = (run: RunHandle): Promise<void> => run.cancel();
+    expect(await typesOf({ code, meanwhile, tasks: () => [deaf] })).toEqual([
+      "run_started",
+      "task_scheduled",
+      "task_scheduled",
+      "cancel_requested",
+      "task_failed",
+      "task_failed",
+      "step_completed",
+      "run_canceled",
+    ]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);
@@ -241,6 +339,11 @@ describe("the table of events", () => {
         "attributes_set",
         "run_retried",
         "op_retired",
+        "task_scheduled",
+        "task_completed",
+        "task_failed",
+        "op_canceled",
+        "op_rescheduled",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

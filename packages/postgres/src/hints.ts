@@ -1,14 +1,16 @@
 import type { Hint } from "holdfast/adapter";
 
-/** Parses the lines that the functions write: type, what the runs have in common, run ids (or a queue, and the time it is due). */
+/** Parses the lines that the functions write: type, what the runs have in common, run ids (or tasks, or a queue and the time it is due). */
 export function readHints(lines: unknown): readonly Hint[] {
   return typeof lines !== "string" || lines === "" ? [] : lines.split("\n").flatMap(readLine);
 }
 
 function readLine(line: string): Hint[] {
   const [type, common = "", rest = "", at] = line.split("\t");
-  if (type === "d")
-    return [{ type: "due", namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) }];
+  if (type === "d" || type === "q") {
+    const about = { namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) };
+    return [{ type: type === "d" ? "due" : "task_due", ...about }];
+  }
   const runIds = rest.split(",");
   switch (type) {
     case "e":
@@ -17,6 +19,11 @@ function readLine(line: string): Hint[] {
       return runIds.map((runId) => ({ type: "inbox", runId, workerId: common }));
     case "t":
       return runIds.map((runId) => ({ type: "taken", runId, workerId: common }));
+    case "k":
+      return runIds.map((task) => {
+        const [runId = "", seq] = task.split("/");
+        return { type: "task", runId, seq: Number(seq), workerId: common };
+      });
     default:
       return []; // written by a newer version
   }

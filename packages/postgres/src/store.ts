@@ -11,6 +11,10 @@ import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
+import { claimTasks } from "./tasks/claims.ts";
+import { finishTasks } from "./tasks/finishes.ts";
+import { listTasks, readTasks, taskPosition } from "./tasks/listing.ts";
+import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import { ApplicationTransactions, WHICH_DATABASE } from "./transactions/application-transactions.ts";
 import type { TransactionSteps } from "./transactions/transact.ts";
 import type { ApplicationConnection } from "./transactions/tx.ts";
@@ -63,6 +67,17 @@ export class PostgresStore implements port.Store {
 
   readonly inbox: port.InboxStore = { deliver: this.#call(deliverMessages), read: this.#call(readInbox) };
 
+  readonly tasks: port.TaskStore = {
+    claim: this.#call(claimTasks),
+    finish: this.#call(finishTasks),
+    beat: this.#call(beatTasks),
+    cancel: this.#call(cancelTasks),
+    expired: this.#call(expiredTasks),
+    read: this.#call(readTasks),
+    list: this.#call(listTasks),
+    position: this.#call(taskPosition),
+  };
+
   readonly versions: port.VersionStore = {
     register: this.#call(versions.registerVersions),
     updateIfKnown: this.#call(versions.updateVersionIfKnown),
@@ -73,6 +88,7 @@ export class PostgresStore implements port.Store {
     register: this.#call(workers.registerWorker),
     heartbeat: this.#call(workers.heartbeatWorker),
     readHeld: this.#call(workers.readHeld),
+    readHeldTasks: this.#call(workers.readHeldTasks),
     stop: this.#call(workers.stopWorker),
     sweep: this.#call(sweepWorkers),
     list: this.#call(workers.listWorkers),

@@ -21,9 +21,11 @@ export async function sweepWorkers(server: Server, params: SweepParams): Promise
     now: row.o_now as number,
     dead: row.o_dead as number,
     returned: row.o_returned as number,
+    tasksReturned: row.o_tasks_returned as number,
     parked: row.o_parked as number,
     timedOut: row.o_timed_out as number,
     more: row.o_more as boolean,
     nextExpiryAt: row.o_next_expiry_at as number | null,
+    nextTaskExpiryAt: row.o_next_task_expiry_at as number | null,
   };
 }

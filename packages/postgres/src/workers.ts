@@ -2,13 +2,16 @@ import type {
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldTask,
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
+  TaskHold,
   WorkerRef,
   WorkerRow,
 } from "holdfast/adapter";
 import * as binary from "./database/binary-array.ts";
+import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
 import { callOf, queryOf } from "./database/server-call.ts";
 import { workerOf } from "./runs/run-rows.ts";
@@ -29,6 +32,7 @@ const REGISTER = callOf<RegisterWorkerParams>("register_worker", {
   p_pid: ({ pid }) => pid ?? null,
   p_queues: ({ queues }) => binary.textArray(queues),
   p_workflows: ({ workflows }) => binary.textArray(workflows),
+  p_tasks: ({ tasks }) => (tasks ? binary.textArray(tasks) : null),
   p_labels: ({ labels }) => JSON.stringify(labels),
   p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
 });
@@ -56,10 +60,19 @@ const READ_HELD = queryOf<WorkerRef>(
   { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
 );
 
+const READ_HELD_TASKS = queryOf<WorkerRef>(
+  "read_held_tasks",
+  (at) => `
+    select t.run_id, t.seq, t.epoch, t.canceled from ${at}.workers w join ${at}.tasks t on t.held_by = w.worker_id
+     where w.namespace = $namespace and w.worker_id = $worker order by t.run_id, t.seq`,
+  { namespace: ({ namespace }) => namespace, worker: ({ workerId }) => workerId },
+);
+
 const LIST = queryOf<{ readonly namespace: string }>(
   "list_workers",
   (at) => `
-    select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs
+    select w.*, (select count(*)::int from ${at}.runs r where r.held_by = w.worker_id) as active_runs,
+           (select count(*)::int from ${at}.tasks t where t.held_by = w.worker_id) as active_tasks
       from ${at}.workers w where w.namespace = $namespace order by w.started_at, w.worker_id`,
   { namespace: ({ namespace }) => namespace },
 );
@@ -78,12 +91,31 @@ export async function heartbeatWorker(server: Server, params: HeartbeatParams): 
     now: row.o_now as number,
     heldCount: row.o_held as number,
     behind: row.o_behind as string[],
+    heldTasks: row.o_tasks as number,
+    canceledTasks: canceledIn(row),
   };
+}
+
+function canceledIn(row: Row): readonly TaskHold[] {
+  const seqs = row.o_canceled_seq as number[] | null;
+  const epochs = row.o_canceled_epoch as number[] | null;
+  const runIds = (row.o_canceled_run ?? []) as string[];
+  return runIds.map((runId, i) => ({ runId, seq: seqs?.[i] as number, epoch: epochs?.[i] as number }));
 }
 
 export async function readHeld(server: Server, params: WorkerRef): Promise<readonly HeldRun[]> {
   const rows = await server.read(READ_HELD, params);
   return rows.map((row) => ({ runId: row.run_id as string, epoch: row.epoch as number }));
+}
+
+export async function readHeldTasks(server: Server, params: WorkerRef): Promise<readonly HeldTask[]> {
+  const rows = await server.read(READ_HELD_TASKS, params);
+  return rows.map((row) => ({
+    runId: row.run_id as string,
+    seq: row.seq as number,
+    epoch: row.epoch as number,
+    canceled: row.canceled as boolean,
+  }));
 }
 
 export async function releaseRunsIfHeld(

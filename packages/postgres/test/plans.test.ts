@@ -6,7 +6,9 @@ import { CLOSED_STATUSES, type ListRunsParams } from "holdfast/adapter";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as binary from "../src/database/binary-array.ts";
 import { PLANNER_SETTINGS } from "../src/database/driver.ts";
+import { textFor } from "../src/database/server-call.ts";
 import { countStatement, listStatement } from "../src/runs/listing.ts";
+import { EXPIRED_TASKS } from "../src/tasks/reports.ts";
 import { type Reads, readsOf } from "./reads.ts";
 import { idOf, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -79,6 +81,22 @@ test("a claim reads what it takes", async () => {
   const values = [worker, idOf(9), false, "default", ["default"], ["order"], ["1"], 10, false];
   await expectFew(call("claim_runs", 9), values, 150);
   await expectFew(call("claim_runs", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 60);
+});
+
+test("a claim of tasks, a sweep and a look for expired tasks read what they take, whatever the backlog", async () => {
+  const name = (table: string): string => database.name(table);
+  await database.sql(`insert into ${name("task_lanes")} (namespace, queue, name, requires, priority)
+    select 'default', 'default', n, '{}', p from unnest(array['mail', 'other']) n, generate_series(1, 3) p`);
+  await database.sql(`insert into ${name("tasks")} (run_id, seq, input_seq, lane_id, epoch, op, secret, created_at, fail_on_crash,
+      external, status, available_at, expires_at)
+    select run_id, 1, 1, i % 6 + 1, 0, 'mail', run_id, 1, false, false, 'due', 1000 + i, 4102444800000 + i
+      from sample where i <= ${WAITING}`);
+  await database.sql(`analyze ${name("tasks")}, ${name("task_lanes")}`);
+  const values = [worker, idOf(9), false, "default", ["default"], ["mail"], [], 10, false];
+  await expectFew(call("claim_tasks", 9), values, 150);
+  await expectFew(call("claim_tasks", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 10);
+  await expectFew(call("sweep_workers", 8), [2, 2, "", 1_000, "", 100, null, false], 20);
+  await expectFew(textFor(EXPIRED_TASKS, database.schema), [10], 20);
 });
 
 test("inboxes and histories are read run by run", async () => {

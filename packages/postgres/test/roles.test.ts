@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { connect, silentLogger } from "holdfast";
+import type { Store } from "holdfast/adapter";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claim, ERROR, firstCommit, idOf, newRun, register, SWEEP, start } from "./sample-runs.ts";
+import { claimTasks, finishOf, newTask, taskEvent } from "./sample-tasks.ts";
 import { serverUrl, TestDatabase } from "./test-database.ts";
 
 const PAGE = new URL("../../../docs/postgresql.md", import.meta.url);
@@ -63,6 +65,27 @@ async function migrateAndGrant(): Promise<void> {
   await as("migrator", statements("grants"));
 }
 
+async function workOnTasks(store: Store, worker: string): Promise<void> {
+  const tasks = [newTask(2), newTask(3)];
+  const events = tasks.map(taskEvent);
+  await store.runs.commit({ commits: [firstCommit(10, { commit: 1, events, tasks })] });
+  expect((await claimTasks(store, worker, idOf(101), 1)).tasks).toHaveLength(1);
+  const key = { namespace: "default", runId: idOf(10), seq: 2, epoch: 1 };
+  const by = { type: "holder", workerId: worker } as const;
+  expect((await store.tasks.beat({ beats: [{ ...key, by, details: null }] })).outcomes).toMatchObject([
+    { outcome: "heard" },
+  ]);
+  expect(await store.tasks.read({ namespace: "default", tasks: [key] })).toMatchObject([{ status: "held" }]);
+  expect((await store.tasks.finish({ finishes: [finishOf(10, 2, worker)] })).outcomes).toEqual([{ outcome: "done" }]);
+  expect(await store.tasks.position({ ...key, seq: 3, atMost: 9 })).toBe(0);
+  expect((await store.tasks.cancel({ namespace: "default", tasks: [{ ...key, seq: 3 }] })).outcomes).toEqual([
+    { outcome: "never_began" },
+  ]);
+  expect(await store.tasks.list({ namespace: "default", limit: 10 })).toHaveLength(1);
+  expect((await store.tasks.expired({ limit: 10 })).tasks).toEqual([]);
+  expect(await store.workers.readHeldTasks({ namespace: "default", workerId: worker })).toEqual([]);
+}
+
 test("a worker with the grants of the page can do all that a worker does", async () => {
   await migrateAndGrant();
   const { store } = await database.open({ url: urlOf("worker"), migrate: "check" });
@@ -94,6 +117,7 @@ test("a worker with the grants of the page can do all that a worker does", async
     heldCount: 2,
   });
   expect(await store.workers.readHeld({ namespace: "default", workerId: worker })).toHaveLength(2);
+  await workOnTasks(store, worker);
   expect(await store.runs.terminate({ runs: [to], error: ERROR })).toMatchObject([{ outcome: "terminated" }]);
   const purge = { namespace: "default", endedBefore: Number.MAX_SAFE_INTEGER, limit: 10 };
   expect(await store.runs.purge(purge)).toEqual({ purged: 1, more: false });
@@ -119,6 +143,7 @@ test("a reader reads the views and can call nothing that writes", async () => {
   await migrateAndGrant();
   expect(await as("reader", `select * from ${database.name("readable_runs")}`)).toEqual([]);
   expect(await as("reader", `select * from ${database.name("readable_steps")}`)).toEqual([]);
+  expect(await as("reader", `select * from ${database.name("readable_tasks")}`)).toEqual([]);
   await expect(
     as("reader", `select ${database.name("stop_worker")}('default', '${idOf(1)}', false)`),
   ).rejects.toMatchObject({

@@ -89,7 +89,10 @@ export class TestDatabase {
   /** Closes the stores and removes their data, but not the tables. */
   async empty(): Promise<void> {
     await this.#closeStores();
-    const tables = "runs, run_starts, run_attributes, open_ids, events, inbox, workers, versions, lanes".split(", ");
+    const tables =
+      "runs, run_starts, run_attributes, open_ids, events, inbox, tasks, task_lanes, workers, versions, lanes".split(
+        ", ",
+      );
     await this.sql(`truncate ${tables.map((table) => this.name(table)).join(", ")}`);
   }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { event, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
+import { newTask, schedule } from "./sample-tasks.ts";
 import { TestDatabase } from "./test-database.ts";
 
 let database: TestDatabase;
@@ -81,4 +82,24 @@ test("runs, steps, timers, messages and leases can be read with psql, payloads a
   expect(await database.sql(`select seq, type, op from ${database.name("readable_events")} order by seq`)).toHaveLength(
     5,
   );
+});
+
+test("tasks can be read with psql, without the secrets of their tokens", async () => {
+  const { store } = await database.open();
+  await database.setClock(1_000);
+  await register(store, worker);
+  await start(store, [newRun(10)], worker);
+  const holdBy = { workerId: worker, claimId: idOf(100) };
+  const tasks = [newTask(1, { requires: ["gpu"], startTimeoutMs: 500 }), newTask(2, { holdBy })];
+  await schedule(store, [10], tasks);
+  const rows = await database.sql(`select * from ${database.name("readable_tasks")} order by seq`);
+  expect(rows).toMatchObject([
+    { id: "order 10", task: "mail#1", requires: ["gpu"], status: "due", due_at: new Date(1_000), input: 0 },
+    { task: "mail#2", name: "mail", status: "held", held_by: "a worker", due_at: null, expires_at: null },
+  ]);
+  expect(rows[0]).toMatchObject({ expires_at: new Date(1_500), expires: "start_timeout" });
+  expect(rows[0]).not.toHaveProperty("secret");
+  expect(await database.sql(`select tasks_held from ${database.name("readable_leases")}`)).toEqual([
+    { tasks_held: "1" },
+  ]);
 });

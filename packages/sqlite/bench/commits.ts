@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type HistoryEvent, type RunCommit, type Store, systemPorts, uuidV7 } from "holdfast/adapter";
+import { type HistoryEvent, type NewTask, type RunCommit, type Store, systemPorts, uuidV7 } from "holdfast/adapter";
 import { Connection } from "../src/database/connection.ts";
 import { openDatabase } from "../src/database/driver.ts";
 import { openStore } from "../src/index.ts";
@@ -28,6 +28,7 @@ const measures: Record<string, Measure> = {
   "bare loop: insert the event": (file, durability) => bareLoop(file, durability, false),
   "bare loop: fence, insert, count": (file, durability) => bareLoop(file, durability, true),
   "store: runs.commit, hold": (file, durability) => commits(file, durability, "hold"),
+  "store: runs.commit, hold, a task in turn": (file, durability) => commits(file, durability, "task"),
   "store: runs.commit, suspend and claim": (file, durability) => commits(file, durability, "suspend"),
   "store: start and hold, one event, end": (file, durability) => commits(file, durability, "end"),
 };
@@ -82,7 +83,9 @@ async function bareLoop(file: string, durability: "sync" | "async", fenced: bool
   return rate;
 }
 
-async function commits(file: string, durability: "sync" | "async", kind: "hold" | "suspend" | "end"): Promise<Rate> {
+type Kind = "hold" | "task" | "suspend" | "end";
+
+async function commits(file: string, durability: "sync" | "async", kind: Kind): Promise<Rate> {
   const { store } = await openStore(`file:${file}`, { ...systemPorts, log, durability });
   const workerId = newId();
   let held = await startHeld(store, workerId, RUNS);
@@ -92,6 +95,7 @@ async function commits(file: string, durability: "sync" | "async", kind: "hold" 
     const epoch = kind === "suspend" ? round + 1 : 1;
     const commit = alone ? 0 : round;
     const at = clock.now();
+    const changes = kind === "task" ? taskIn(round, workerId) : null;
     const batch = held.map((runId): RunCommit => {
       const events: HistoryEvent[] = [{ seq: commit + 1, type: "step_completed", op: "charge", at, payload }];
       return {
@@ -105,6 +109,7 @@ async function commits(file: string, durability: "sync" | "async", kind: "hold" 
         attributes: null,
         clearDeadline: false,
         transition: transitionOf(kind, at),
+        ...changes,
       };
     });
     const { outcomes } = await store.runs.commit({ commits: batch });
@@ -127,8 +132,20 @@ function stopwatch(): () => Rate {
   };
 }
 
-function transitionOf(kind: "hold" | "suspend" | "end", at: number): RunCommit["transition"] {
-  if (kind === "hold") return { type: "hold", status: "running" };
+/** A commit schedules a task that its worker holds, the next one has its result. */
+function taskIn(round: number, workerId: string): Partial<RunCommit> {
+  if (round % 2 === 1) return { settled: [round] };
+  const seq = round + 1;
+  const task: NewTask = {
+    ...{ seq, inputSeq: seq, op: "mail", name: "mail", queue: "mail", requires: [], priority: 0, external: false },
+    ...{ failOnCrash: false, secret: "0123456789abcdef0123456789abcdef", holdBy: { workerId, claimId: workerId } },
+    ...{ timeoutMs: 30_000, startTimeoutMs: null, totalTimeoutMs: null, heartbeatMs: null },
+  };
+  return { tasks: [task] };
+}
+
+function transitionOf(kind: Kind, at: number): RunCommit["transition"] {
+  if (kind === "hold" || kind === "task") return { type: "hold", status: "running" };
   if (kind === "suspend") return { type: "suspend", status: "sleeping", availableAt: at, waitingFor: ["nap"] };
   return { type: "end", status: "completed", output: payload, error: null, unlessBehind: false, compensation: null };
 }

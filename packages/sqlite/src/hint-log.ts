@@ -48,7 +48,7 @@ export class HintLog {
   }
 
   /** After the commit. */
-  announce(hints: readonly Hint[]): void {
+  announce({ hints }: Call): void {
     if (hints.length === 0) return;
     if (this.#recorded === this.#seen + 1) this.#seen = this.#recorded;
     this.#params.publish(hints);

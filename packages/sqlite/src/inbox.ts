@@ -4,6 +4,7 @@ import {
   type DeliverMessagesParams,
   type DeliverMessagesResult,
   type DeliverOutcome,
+  isTaskResult,
   judgeDelivery,
   type Message,
   type MessageKind,
@@ -22,6 +23,7 @@ import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./ru
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
+const DELETE = "delete from holdfast_inbox where run_key = ? and number = ?";
 const IS_KNOWN = "select 1 from holdfast_inbox where chain_key = ? and message_id = ? limit 1";
 const UNCONSUMED = `
   select r.run_id as runId, m.number, m.kind, m.name, m.message_id as messageId, m.payload, m.at
@@ -70,8 +72,11 @@ function addressee(call: Call, to: RunRef): StateRow | undefined {
   return last?.status === CONTINUED ? undefined : last;
 }
 
-/** The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. */
-function accept(call: Call, row: StateRow, message: DeliverMessage): void {
+/**
+ * The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. Also for
+ * results of tasks.
+ */
+export function accept(call: Call, row: StateRow, message: CarriedMessage): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
@@ -90,6 +95,7 @@ function accept(call: Call, row: StateRow, message: DeliverMessage): void {
     hints.push({ type: "inbox", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
 }
 
+/** The result of a task is sent once and has no chain, so it is found by no search for duplicates. */
 export function appendMessage(
   { sql, now }: Call,
   runKey: number,
@@ -97,11 +103,16 @@ export function appendMessage(
   number: number,
   { kind, name, messageId, payload }: CarriedMessage,
 ): void {
-  sql.execute(INSERT, runKey, number, chainKey, now, kind, name, messageId, blob(payload));
+  sql.execute(INSERT, runKey, number, isTaskResult(kind) ? null : chainKey, now, kind, name, messageId, blob(payload));
 }
 
 export function unconsumed({ sql }: Call, runKey: number, after: number): Message[] {
   return sql.all<StoredMessage>(UNCONSUMED, runKey, after).map((row) => ({ ...row, runId: uuidText(row.runId) }));
+}
+
+/** Results of tasks that have become events. */
+export function deleteResults({ sql }: Call, runKey: number, numbers: readonly number[]): void {
+  for (const number of numbers) sql.execute(DELETE, runKey, number);
 }
 
 export function readInbox(call: Call, params: ReadInboxParams): Message[] {

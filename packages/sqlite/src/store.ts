@@ -13,6 +13,10 @@ import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
+import { claimTasks } from "./tasks/claims.ts";
+import { finishTasks } from "./tasks/finishes.ts";
+import { listTasks, readTasks, taskPosition } from "./tasks/listing.ts";
+import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import type { ApplicationDatabase, ApplicationTransactions } from "./transactions/application-transactions.ts";
 import { TransactionSteps } from "./transactions/transact.ts";
 import type { Transactions } from "./transactions/transactions.ts";
@@ -68,6 +72,17 @@ export class SqliteStore implements port.Store {
 
   readonly inbox: port.InboxStore = { deliver: this.#write(deliverMessages), read: this.#read(readInbox) };
 
+  readonly tasks: port.TaskStore = {
+    claim: this.#write(claimTasks),
+    finish: this.#write(finishTasks),
+    beat: this.#write(beatTasks),
+    cancel: this.#write(cancelTasks),
+    expired: this.#read(expiredTasks),
+    read: this.#read(readTasks),
+    list: this.#read(listTasks),
+    position: this.#read(taskPosition),
+  };
+
   readonly versions: port.VersionStore = {
     register: this.#write(versions.registerVersions),
     updateIfKnown: this.#write(versions.updateVersionIfKnown),
@@ -78,6 +93,7 @@ export class SqliteStore implements port.Store {
     register: this.#write(workers.registerWorker),
     heartbeat: this.#write(workers.heartbeatWorker),
     readHeld: this.#read(workers.readHeld),
+    readHeldTasks: this.#read(workers.readHeldTasks),
     stop: this.#write(workers.stopWorker),
     sweep: this.#write(sweepWorkers),
     list: this.#read(workers.listWorkers),

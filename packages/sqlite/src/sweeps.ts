@@ -13,6 +13,7 @@ import {
   type StateRow,
   stateByKey,
 } from "./runs/run-state.ts";
+import { dropTasks, TASK_STATE, type TaskState, takeTaskBack } from "./tasks/task-state.ts";
 
 const MARK_DEAD = `
   update holdfast_workers set status = ?, died = 1, stopped_at = ?
@@ -23,11 +24,16 @@ const MARK_GONE = `
 const HELD_BY_OFFLINE = `
   select r.run_key as runKey, w.died from holdfast_workers w join holdfast_runs r on r.held_by = w.worker_key
   where w.emptied = 0 and w.status = ? limit ?`;
-/** An offline worker only loses runs: once it holds none, no sweep needs to check it again. */
+const TASKS_OF_OFFLINE = `
+  select ${TASK_STATE}, w.died from holdfast_workers w join holdfast_tasks t on t.held_by = w.worker_key
+  where w.emptied = 0 and w.status = ? limit ?`;
+/** An offline worker only loses runs and tasks: once it holds none, no sweep needs to check it again. */
 const MARK_EMPTIED = `
   update holdfast_workers as w set emptied = 1 where emptied = 0 and status = ?
-    and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)`;
+    and not exists (select 1 from holdfast_runs r where r.held_by = w.worker_key)
+    and not exists (select 1 from holdfast_tasks t where t.held_by = w.worker_key)`;
 const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
+const NEXT_TASK_EXPIRY = "select min(expires_at) as at from holdfast_tasks where expires_at is not null";
 /** Only runs that never began: one that has may have something to clean up, so it waits for a worker. */
 const PAST_DEADLINE = `
   select run_key as runKey from holdfast_runs
@@ -42,14 +48,20 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const held = sql.all<{ runKey: number; died: number }>(HELD_BY_OFFLINE, OFFLINE, params.limit + 1);
   for (const { runKey, died } of held.slice(0, params.limit))
     counts[takeBack(call, stateByKey(call, runKey), died === 1, params)] += 1;
+  const room = Math.max(0, params.limit - held.length);
+  const tasks = sql.all<TaskState & { died: number }>(TASKS_OF_OFFLINE, OFFLINE, room + 1);
+  for (const task of tasks.slice(0, room)) takeTaskBack(call, task, task.died === 1, params);
+  const tasksReturned = Math.min(tasks.length, room);
   sql.run(MARK_EMPTIED, OFFLINE);
   const nextExpiryAt = sql.get<{ at: number | null }>(NEXT_EXPIRY, OFFLINE)?.at ?? null;
-  const moreHeld = held.length > params.limit;
+  const moreHeld = held.length > params.limit || tasks.length > room;
   const lateBefore = now - params.timeoutGraceMs;
   const late = moreHeld ? [] : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, params.limit + 1);
   for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
   const timedOut = Math.min(late.length, params.limit);
-  return { now, dead, ...counts, timedOut, more: moreHeld || late.length > params.limit, nextExpiryAt };
+  const more = moreHeld || late.length > params.limit;
+  const nextTaskExpiryAt = sql.get<{ at: number | null }>(NEXT_TASK_EXPIRY)?.at ?? null;
+  return { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
 }
 
 function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
@@ -87,6 +99,7 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
 
 function timeOut(call: Call, row: StateRow, params: SweepParams): void {
   raiseEpoch(call, row);
+  dropTasks(call, row.runId);
   // It never began, so it has no events.
   endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
 }

@@ -2,6 +2,7 @@ import type {
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldTask,
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
@@ -12,35 +13,44 @@ import type { Call } from "./database/call.ts";
 import { OFFLINE, workerStatusCode, workerStatusName } from "./database/codes.ts";
 import { newUuidBytes, uuidBytes, uuidText } from "./database/uuid.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
+import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 
 const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `
-  insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, labels, status, died, emptied,
-    lease_ms, started_at, heartbeat_at, lease_expires_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
+  insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, died,
+    emptied, lease_ms, started_at, heartbeat_at, lease_expires_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
 const NAMESAKES = `
   select worker_id as workerId, pid from holdfast_workers
   where emptied = 0 and status < ? and namespace = ? and host = ? and name = ? and worker_id <> ?`;
 const HELD_KEYS = "select run_key as runKey from holdfast_runs where held_by = ?";
 const LIST = `
-  select worker_id as workerId, namespace, name, host, pid, queues, workflows, labels, status, died, lease_ms as leaseMs,
+  select worker_id as workerId, namespace, name, host, pid, queues, workflows, tasks, labels, status, died, lease_ms as leaseMs,
     started_at as startedAt, heartbeat_at as heartbeatAt, lease_expires_at as leaseExpiresAt, stopped_at as stoppedAt,
-    (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns
+    (select count(*) from holdfast_runs r where r.held_by = w.worker_key) as activeRuns,
+    (select count(*) from holdfast_tasks t where t.held_by = w.worker_key) as activeTasks
   from holdfast_workers w where namespace = ? order by worker_key`;
 
-interface StoredWorker {
+const COUNT_TASKS = "select count(*), total(canceled) from holdfast_tasks where held_by = ?";
+const HELD_TASKS = "select run_id as runId, seq, epoch, canceled from holdfast_tasks where held_by = ?";
+
+export interface StoredWorker {
   readonly workerKey: number;
   readonly namespace: string;
   readonly status: number;
 }
 
 interface ListedWorker
-  extends Omit<WorkerRow, "workerId" | "host" | "pid" | "queues" | "workflows" | "labels" | "status" | "died"> {
+  extends Omit<
+    WorkerRow,
+    "workerId" | "host" | "pid" | "queues" | "workflows" | "tasks" | "labels" | "status" | "died"
+  > {
   readonly workerId: Uint8Array;
   readonly host: string | null;
   readonly pid: number | null;
   readonly queues: string;
   readonly workflows: string;
+  readonly tasks: string | null;
   readonly labels: string;
   readonly status: number;
   readonly died: number;
@@ -72,15 +82,41 @@ export function liveWorkerKey(call: Call, ref: WorkerRef): number | undefined {
   return worker?.namespace === ref.namespace ? worker.workerKey : undefined;
 }
 
+/** The workers that a call has looked up: the commits of one call nearly always belong to one. */
+export class KnownWorkers {
+  readonly #call: Call;
+  readonly #workers = new Map<string, StoredWorker | undefined>();
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  find(workerId: string): StoredWorker | undefined {
+    if (!this.#workers.has(workerId)) this.#workers.set(workerId, find(this.#call, workerId));
+    return this.#workers.get(workerId);
+  }
+
+  /** If it is of the namespace and not offline. */
+  live(namespace: string, workerId: string): StoredWorker | undefined {
+    const worker = this.find(workerId);
+    return worker && worker.status !== OFFLINE && worker.namespace === namespace ? worker : undefined;
+  }
+}
+
 export function registerWorker(call: Call, params: RegisterWorkerParams): RegisterWorkerResult {
   const { sql, now } = call;
-  const { workerId, namespace, name, host, pid, queues, workflows, labels, leaseMs } = params;
+  const { workerId, namespace, name, host, pid, queues, workflows, tasks, labels, leaseMs } = params;
   const existing = find(call, workerId);
   if (existing) return { live: liveWorkerKey(call, params) !== undefined, now, ...namesakesOf(call, params) };
   sql.run(
     INSERT,
     ...[newUuidBytes(workerId), namespace, name, host ?? null, pid ?? null],
-    ...[JSON.stringify(queues), JSON.stringify(workflows), JSON.stringify(labels)],
+    ...[
+      JSON.stringify(queues),
+      JSON.stringify(workflows),
+      tasks ? JSON.stringify(tasks) : null,
+      JSON.stringify(labels),
+    ],
     ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs],
   );
   return { live: true, now, ...namesakesOf(call, params) };
@@ -98,7 +134,7 @@ function namesakesOf({ sql }: Call, { workerId, namespace, name, host }: Registe
 export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatResult {
   const { sql, now } = call;
   const workerKey = liveWorkerKey(call, params);
-  if (workerKey === undefined) return { live: false, now, heldCount: 0, behind: [] };
+  if (workerKey === undefined) return { live: false, now, heldCount: 0, behind: [], heldTasks: 0, canceledTasks: [] };
   sql.run(
     "update holdfast_workers set heartbeat_at = ?, lease_ms = ?, lease_expires_at = ?, status = ? where worker_key = ?",
     ...[now, params.leaseMs, now + params.leaseMs],
@@ -109,13 +145,41 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
     "select run_id as runId from holdfast_runs where held_by = ? and delivered > consumed",
     workerKey,
   );
-  return { live: true, now, heldCount: held?.count ?? 0, behind: behind.map(({ runId }) => uuidText(runId)) };
+  const [heldTasks, canceledCount] = (sql.columns(COUNT_TASKS, workerKey) ?? [0, 0]) as readonly number[];
+  const canceled = canceledCount ? sql.all<StoredHold>(`${HELD_TASKS} and canceled = 1`, workerKey) : [];
+  return {
+    live: true,
+    now,
+    heldCount: held?.count ?? 0,
+    behind: behind.map(({ runId }) => uuidText(runId)),
+    heldTasks: heldTasks ?? 0,
+    canceledTasks: canceled.map(({ runId, seq, epoch }) => ({ runId: uuidText(runId), seq, epoch })),
+  };
 }
 
 export function readHeld(call: Call, params: WorkerRef): HeldRun[] {
   const worker = workerIn(call, params);
   if (!worker) return [];
   return heldRows(call, worker.workerKey).map((row) => ({ runId: uuidText(row.runId), epoch: row.epoch }));
+}
+
+interface StoredHold {
+  readonly runId: Uint8Array;
+  readonly seq: number;
+  readonly epoch: number;
+  readonly canceled: number;
+}
+
+export function readHeldTasks(call: Call, params: WorkerRef): HeldTask[] {
+  const worker = workerIn(call, params);
+  if (!worker) return [];
+  const held = call.sql.all<StoredHold>(HELD_TASKS, worker.workerKey);
+  return held.map(({ runId, seq, epoch, canceled }) => ({
+    runId: uuidText(runId),
+    seq,
+    epoch,
+    canceled: canceled === 1,
+  }));
 }
 
 export function heldRows(call: Call, workerKey: number): StateRow[] {
@@ -134,6 +198,9 @@ export function releaseRunsIfHeld(call: Call, params: ReleaseRunsParams): { rele
   return { released };
 }
 
+/** Nothing is held against a task whose worker only stopped. */
+const NOT_DEAD = { suspectAfter: Number.POSITIVE_INFINITY, parkAfter: Number.POSITIVE_INFINITY };
+
 export function stopWorker(call: Call, params: WorkerRef): void {
   const worker = workerIn(call, params);
   if (!worker) return;
@@ -144,16 +211,18 @@ export function stopWorker(call: Call, params: WorkerRef): void {
     );
   }
   for (const row of heldRows(call, worker.workerKey)) giveBack(call, row);
+  for (const task of tasksHeldBy(call, worker.workerKey)) takeTaskBack(call, task, false, NOT_DEAD);
 }
 
 export function listWorkers({ sql }: Call, params: { namespace: string }): WorkerRow[] {
-  return sql.all<ListedWorker>(LIST, params.namespace).map(({ host, pid, ...row }) => ({
+  return sql.all<ListedWorker>(LIST, params.namespace).map(({ host, pid, tasks, ...row }) => ({
     ...row,
     ...(host === null ? {} : { host }),
     ...(pid === null ? {} : { pid }),
     workerId: uuidText(row.workerId),
     queues: JSON.parse(row.queues) as string[],
     workflows: JSON.parse(row.workflows) as string[],
+    ...(tasks === null ? {} : { tasks: JSON.parse(tasks) as string[] }),
     labels: JSON.parse(row.labels) as Record<string, string>,
     status: workerStatusName(row.status),
     died: row.died === 1,

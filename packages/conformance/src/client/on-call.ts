@@ -1,23 +1,10 @@
 import { type Client, signal, type Why, workflow } from "holdfast";
 import { expect } from "vitest";
 import type { ClientSuite } from "./client-suite.ts";
+import { type Gate, gate } from "./gate.ts";
 
 const approve = signal<{ by: string }>("approve");
 const never = signal<number>("never");
-
-interface Gate {
-  readonly opened: Promise<void>;
-  open(): void;
-}
-
-/** A promise that the test resolves. */
-function gate(): Gate {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
-}
 
 /** A step function that reports when it begins, and ends when `until` resolves. */
 function lasting(begun: Gate, until: Promise<void>): () => Promise<void> {

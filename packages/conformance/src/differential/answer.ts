@@ -1,9 +1,14 @@
 import type {
   ClaimRunsParams,
   ClaimRunsResult,
+  ClaimTasksResult,
+  CommitOutcome,
   CommitRunsResult,
+  ExpiredTasksResult,
+  FinishTasksResult,
   HeartbeatResult,
   HeldRun,
+  HeldTask,
   Message,
   RegisterWorkerResult,
   RunRow,
@@ -11,6 +16,7 @@ import type {
 } from "holdfast/adapter";
 import type { Answer, Call } from "./call.ts";
 import { sortBy } from "./contents.ts";
+import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./tasks/answer.ts";
 import type { World } from "./world.ts";
 
 /** An answer without what the contract leaves to the store: order where none is promised, fields without meaning. */
@@ -30,6 +36,14 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
       return comparableHeartbeat(value as HeartbeatResult);
     case "workers.readHeld":
       return sortBy(value as readonly HeldRun[], ({ runId }) => runId);
+    case "workers.readHeldTasks":
+      return sortBy(value as readonly HeldTask[], orderKey);
+    case "tasks.claim":
+      return comparableTaskClaim(call.params, value as ClaimTasksResult, world);
+    case "tasks.finish":
+      return comparableFinishes(call.params, value as FinishTasksResult, world);
+    case "tasks.expired":
+      return comparableExpired(value as ExpiredTasksResult);
     case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
     case "versions.list":
@@ -53,12 +67,17 @@ function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world
 
 /** The messages may be missing from an answer, and a lost commit says nothing about deliveries. */
 function comparableCommits({ outcomes, now }: CommitRunsResult): unknown {
-  return { now, outcomes: outcomes.map((one) => (one.outcome === "lost" ? { ...one, delivered: 0 } : one)) };
+  const comparableOne = (one: CommitOutcome): unknown =>
+    one.outcome === "lost"
+      ? { ...one, delivered: 0 }
+      : { ...one, tasksHeld: one.tasksHeld && [...one.tasksHeld].sort() };
+  return { now, outcomes: outcomes.map(comparableOne) };
 }
 
 function comparableHeartbeat(result: HeartbeatResult): unknown {
-  const { live, now } = result;
-  return live ? { ...result, behind: [...result.behind].sort() } : { live, now };
+  const { live, now, behind, canceledTasks } = result;
+  if (!live) return { live, now };
+  return { ...result, behind: [...behind].sort(), canceledTasks: sortBy(canceledTasks, orderKey) };
 }
 
 function comparableInbox(messages: readonly Message[], world: World): unknown {

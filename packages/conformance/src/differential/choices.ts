@@ -1,4 +1,4 @@
-import type { NewRun, Run, RunRef, WorkerRef } from "holdfast/adapter";
+import type { NewRun, Run, RunRef, WorkerRef, WorkerRow } from "holdfast/adapter";
 import { bytes } from "../sample-data.ts";
 import type { Dice } from "./dice.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
@@ -7,6 +7,17 @@ import { IDS, NAMESPACES, type World } from "./world.ts";
 export function someWorkerId(world: World, dice: Dice): string {
   const live = dice.chance(0.8) ? dice.pick(world.liveWorkers)?.workerId : undefined;
   return live ?? (dice.chance(0.9) ? dice.pick(world.workerIds) : undefined) ?? world.strangeId();
+}
+
+/** A live worker of a namespace in which some of these are due, if there is one. */
+export function workerFor(
+  rows: readonly { readonly namespace: string; readonly availableAt: number | null }[],
+  world: World,
+  dice: Dice,
+): WorkerRow | undefined {
+  const due = rows.filter(({ availableAt }) => availableAt !== null);
+  const workers = world.liveWorkers.filter(({ namespace }) => due.some((row) => row.namespace === namespace));
+  return dice.pick(workers.length > 0 ? workers : world.liveWorkers);
 }
 
 /** Usually the given namespace, sometimes another one. */

@@ -3,6 +3,7 @@ import { laneOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { someNamespace, someWorkerId } from "./choices.ts";
 import type { Dice } from "./dice.ts";
+import { isDecidableTaskClaim } from "./tasks/calls.ts";
 import type { World } from "./world.ts";
 
 export function claimCall(world: World, dice: Dice): Call | undefined {
@@ -24,6 +25,7 @@ export function claimCall(world: World, dice: Dice): Call | undefined {
 
 /** False for a claim that stores may answer in different ways. */
 export function isDecidable(call: Call, world: World): boolean {
+  if (call.method === "tasks.claim") return isDecidableTaskClaim(call.params, world);
   if (call.method !== "runs.claim") return true;
   const { params } = call;
   if (!params.again) return decidableLimit(params, world) === (params.solo ? 1 : params.limit);

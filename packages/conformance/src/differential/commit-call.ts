@@ -1,24 +1,44 @@
-import { type CarriedMessage, type Run, type RunCommit, type Transition, timeInHistory } from "holdfast/adapter";
+import {
+  type CarriedMessage,
+  type HistoryEvent,
+  isTaskResult,
+  type Run,
+  type RunCommit,
+  type Transition,
+  timeInHistory,
+} from "holdfast/adapter";
 import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
+import { taskEvent } from "../sample-tasks.ts";
 import type { Call } from "./call.ts";
 import { randomRun, someNamespace } from "./choices.ts";
 import type { Dice } from "./dice.ts";
+import { randomTask } from "./tasks/choices.ts";
 import type { World } from "./world.ts";
 
-export function commitCall(world: World, dice: Dice): Call | undefined {
+/** `withTasks`: it may schedule some. */
+export function commitCall(world: World, dice: Dice, withTasks: boolean): Call | undefined {
   const target = dice.chance(0.9) ? dice.pick(world.heldRuns) : dice.pick(world.contents.runs);
   if (!target) return undefined;
   const others = world.heldRuns.filter((run) => run !== target);
   const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
-  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run)) } };
+  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run, withTasks)) } };
 }
 
-function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
+function randomCommit(world: World, dice: Dice, run: Run, withTasks: boolean): RunCommit {
   const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const consumed = dice.chance(0.6) ? run.delivered : some;
-  const transition = randomTransition(world, dice, run, consumed);
+  const scheduled = withTasks ? dice.of(0, 1, 1, 2, 3) : 0;
+  const transition =
+    scheduled > 0 && dice.chance(0.6)
+      ? dice.of(HOLD, HOLD, suspend(null))
+      : randomTransition(world, dice, run, consumed);
   // Usually parked without progress, so that one code after the other parks the same run.
-  const events = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
+  const count = transition.type === "park" ? dice.of(0, 0, 0, 1) : dice.of(0, 0, 1, 2, 4);
+  const at = timeInHistory(run, lastEventAt(world, run.runId), world.now);
+  const events = someEvents(run.eventCount, count, at);
+  const tasks = Array.from({ length: scheduled }, (_, i) =>
+    randomTask(world, dice, run, run.eventCount + count + 1 + i),
+  );
   const holder = dice.chance(0.95) ? run.heldBy : null;
   return {
     namespace: someNamespace(run.namespace, dice),
@@ -26,11 +46,34 @@ function randomCommit(world: World, dice: Dice, run: Run): RunCommit {
     workerId: holder ?? dice.pick(world.workerIds) ?? world.strangeId(),
     epoch: run.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
     commit: run.commit + (dice.chance(0.9) ? 0 : dice.of(-1, 1)),
-    events: someEvents(run.eventCount, events, timeInHistory(run, lastEventAt(world, run.runId), world.now)),
+    events: [...events, ...tasks.map((task): HistoryEvent => taskEvent(task, at))],
     consumed,
     attributes: dice.chance(0.2) ? dice.of({}, { region: "us" }, { region: true, n: 1.5 }) : null,
     clearDeadline: dice.chance(0.1),
+    ...(tasks.length > 0 ? { tasks } : {}),
+    ...(withTasks ? changesOfTasks(world, dice, run, consumed, transition) : {}),
     transition,
+  };
+}
+
+/** What becomes of the tasks that the run has already. */
+function changesOfTasks(
+  world: World,
+  dice: Dice,
+  run: Run,
+  consumed: number,
+  transition: Transition,
+): Pick<RunCommit, "settled" | "dropTasks" | "results"> {
+  const own = world.contents.tasks.filter(({ runId }) => runId === run.runId).map(({ seq }) => seq);
+  const settled = dice.chance(0.25) ? [...dice.some(own, 2), ...dice.of([], [77])] : [];
+  const ends = transition.type === "end" || transition.type === "continue";
+  const inbox = world.contents.inboxes[run.runId] ?? [];
+  const results = inbox.filter(({ kind, number }) => isTaskResult(kind) && number <= consumed);
+  const deleted = dice.chance(0.8) ? results : dice.some(results, 1);
+  return {
+    ...(settled.length > 0 ? { settled } : {}),
+    ...(dice.chance(ends ? 0.6 : 0.05) ? { dropTasks: true } : {}),
+    ...(deleted.length > 0 ? { results: deleted.map(({ number }) => number) } : {}),
   };
 }
 
@@ -75,7 +118,9 @@ function randomEnd(dice: Dice): Transition {
 
 /** Some of the messages that are in history with this commit. */
 function carry(world: World, dice: Dice, run: Run, consumed: number): CarriedMessage[] {
-  const known = (world.contents.inboxes[run.runId] ?? []).filter(({ number }) => number <= consumed);
+  const known = (world.contents.inboxes[run.runId] ?? []).filter(
+    ({ number, kind }) => number <= consumed && !isTaskResult(kind),
+  );
   if (known.length === 0 || dice.chance(0.5)) return [];
   return dice
     .some(known, 2)

@@ -1,4 +1,14 @@
-import type { HeldRun, HistoryEvent, Message, Run, Store, VersionRow, WorkerRow } from "holdfast/adapter";
+import type {
+  HeldRun,
+  HeldTask,
+  HistoryEvent,
+  Message,
+  Run,
+  Store,
+  Task,
+  VersionRow,
+  WorkerRow,
+} from "holdfast/adapter";
 
 /** Everything that can be read from a store. */
 export interface Contents {
@@ -8,6 +18,8 @@ export interface Contents {
   readonly newest: Readonly<Record<string, string | null>>;
   readonly workers: readonly WorkerRow[];
   readonly held: Readonly<Record<string, readonly HeldRun[]>>;
+  readonly heldTasks: Readonly<Record<string, readonly HeldTask[]>>;
+  readonly tasks: readonly Task[];
   readonly versions: readonly VersionRow[];
 }
 
@@ -23,17 +35,24 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
   const { runIds, ids, workerIds, namespaces } = known;
   const everywhere = runIds.flatMap((runId) => namespaces.map((namespace) => ({ namespace, runId })));
   const workersEverywhere = workerIds.flatMap((workerId) => namespaces.map((namespace) => ({ namespace, workerId })));
-  const [rows, newest, histories, messages, workers, held, versions] = await Promise.all([
+  const [rows, newest, histories, messages, workers, held, heldTasks, tasks, versions] = await Promise.all([
     store.runs.read({ runs: everywhere }),
     store.runs.read({ runs: ids }),
     store.histories.read({ runs: everywhere.map((run) => ({ ...run, afterSeq: 0 })), limitPerRun: 1_000_000 }),
     store.inbox.read({ runs: everywhere.map((run) => ({ ...run, after: 0 })) }),
     Promise.all(namespaces.map((namespace) => store.workers.list({ namespace }))),
     Promise.all(workersEverywhere.map((worker) => store.workers.readHeld(worker))),
+    Promise.all(workersEverywhere.map((worker) => store.workers.readHeldTasks(worker))),
+    Promise.all(namespaces.map((namespace) => store.tasks.list({ namespace, limit: 100_000 }))),
     Promise.all(namespaces.map((namespace) => store.versions.list({ namespace }))),
   ]);
   const heldBy = (workerId: string): HeldRun[] =>
     sortBy(held.filter((_, i) => workersEverywhere[i]?.workerId === workerId).flat(), ({ runId }) => runId);
+  const tasksHeldBy = (workerId: string): HeldTask[] =>
+    sortBy(
+      heldTasks.filter((_, i) => workersEverywhere[i]?.workerId === workerId).flat(),
+      ({ runId, seq }) => `${runId} ${seq}`,
+    );
   const historyOf = (runId: string): HistoryEvent[] =>
     histories.filter((_, i) => everywhere[i]?.runId === runId).flat();
   const runs = rows.filter((run) => run !== null);
@@ -44,6 +63,8 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     newest: Object.fromEntries(ids.map(({ namespace, id }, i) => [`${namespace}/${id}`, newest[i]?.runId ?? null])),
     workers: sortBy(workers.flat(), ({ workerId }) => workerId),
     held: Object.fromEntries(workerIds.map((workerId) => [workerId, heldBy(workerId)])),
+    heldTasks: Object.fromEntries(workerIds.map((workerId) => [workerId, tasksHeldBy(workerId)])),
+    tasks: tasks.flat(),
     versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
   };
 }
@@ -54,7 +75,9 @@ export function comparable(contents: Contents): Contents {
     const messages = (contents.inboxes[run.runId] ?? []).flatMap((message) => comparableMessage(run, message));
     return [run.runId, messages] as const;
   });
-  return { ...contents, inboxes: Object.fromEntries(inboxes) as Contents["inboxes"] };
+  // A worker that named no tasks may be listed with none.
+  const workers = contents.workers.map((worker) => ({ ...worker, tasks: worker.tasks ?? [] }));
+  return { ...contents, workers, inboxes: Object.fromEntries(inboxes) as Contents["inboxes"] };
 }
 
 function comparableMessage(run: Run, message: Message): unknown[] {

@@ -1,9 +1,14 @@
-import { isClosed, type Run } from "holdfast/adapter";
+import { isClosed, type Message, type Run } from "holdfast/adapter";
 import type { Contents } from "./contents.ts";
+import { brokenByTasks } from "./tasks/invariants.ts";
 
 /** What must always hold in every store, however it got there. */
 export function brokenInvariants(contents: Contents): string[] {
-  return [...contents.runs.flatMap((run) => brokenByRun(run, contents)), ...brokenById(contents)];
+  return [
+    ...contents.runs.flatMap((run) => brokenByRun(run, contents)),
+    ...brokenById(contents),
+    ...brokenByTasks(contents),
+  ];
 }
 
 function brokenByRun(run: Run, contents: Contents): string[] {
@@ -22,8 +27,8 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "a run starts when it was created, or later": run.startedAt === null || run.startedAt >= run.createdAt,
     "its events and its end follow its start": areInOrder(run, history),
     "no more messages are consumed than were delivered": run.consumed <= run.delivered,
-    "the inbox is numbered from 1 to delivered":
-      run.status === "continued" || (inbox.length === run.delivered && isCounted(inbox)),
+    "the inbox is in order, and only consumed results are missing":
+      run.status === "continued" || isComplete(inbox, run),
     "a held run is not due and has a claim": !held || (run.availableAt === null && run.claimId !== null),
     "a run that no worker holds has no claim and is not alone": held || (run.claimId === null && !run.alone),
     "a held run is running or compensating": !held || run.status === "running" || run.status === "compensating",
@@ -82,6 +87,12 @@ function isDue(run: Run): boolean {
   return run.availableAt !== null;
 }
 
-function isCounted(items: readonly { readonly seq?: number; readonly number?: number }[]): boolean {
-  return items.every((item, i) => (item.seq ?? item.number) === i + 1);
+function isCounted(items: readonly { readonly seq: number }[]): boolean {
+  return items.every(({ seq }, i) => seq === i + 1);
+}
+
+function isComplete(inbox: readonly Message[], { delivered, consumed }: Run): boolean {
+  const unread = inbox.filter(({ number }) => number > consumed);
+  const inOrder = inbox.every(({ number }, i) => number > (inbox[i - 1]?.number ?? 0) && number <= delivered);
+  return inOrder && unread.length === delivered - consumed;
 }

@@ -6,6 +6,14 @@ import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } 
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
+import {
+  beatTasksCall,
+  cancelTasksCall,
+  claimTasksCall,
+  expireTaskCall,
+  finishTasksCall,
+  lookAtTasksCall,
+} from "./tasks/calls.ts";
 import { IDS, NAMESPACES, type World } from "./world.ts";
 
 /** Makes a call from the present contents; undefined if there is nothing to call it on. */
@@ -41,13 +49,41 @@ const WEIGHTS = {
   read: 3,
 } as const;
 
+/** The same for sequences in which most calls are about tasks; in the others none is. */
+const TASK_WEIGHTS = {
+  ...WEIGHTS,
+  start: 10,
+  claim: 5,
+  commit: 10,
+  deliver: 3,
+  register: 3,
+  crash: 2,
+  release: 1,
+  resume: 2,
+  takeUp: 1,
+  reopen: 2,
+  purge: 1,
+  list: 1,
+  version: 1,
+  commitTasks: 16,
+  claimTasks: 22,
+  finishTasks: 26,
+  expireTask: 10,
+  beatTasks: 6,
+  cancelTasks: 5,
+  lookAtTasks: 6,
+};
+
 /** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 
-export type OperationKind = keyof typeof WEIGHTS;
+export type OperationKind = keyof typeof TASK_WEIGHTS;
 
-export function randomOperations(dice: Dice, count: number): Operation[] {
-  const kinds = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind));
+/** `about`: what they are to test. */
+export function randomOperations(dice: Dice, count: number, about: "runs" | "tasks"): Operation[] {
+  const kinds = Object.entries(about === "runs" ? WEIGHTS : TASK_WEIGHTS).flatMap(([kind, weight]) =>
+    Array.from({ length: weight }, () => kind),
+  );
   return Array.from({ length: count }, () => ({
     kind: dice.pick(kinds) as OperationKind,
     seed: dice.int(2 ** 31),
@@ -62,8 +98,28 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   commit(world, dice) {
-    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice);
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, false);
   },
+
+  commitTasks(world, dice) {
+    if (world.heldRuns.length > 0) return commitCall(world, dice, true);
+    return dice.chance(0.5) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
+  },
+
+  claimTasks(world, dice) {
+    const isDue = world.contents.tasks.some(({ availableAt }) => availableAt !== null);
+    return isDue && world.liveWorkers.length > 0 ? claimTasksCall(world, dice) : MAKERS.commitTasks(world, dice);
+  },
+
+  finishTasks(world, dice) {
+    const inProgress = world.contents.tasks.some(({ status }) => status === "held" || status === "external");
+    return inProgress ? finishTasksCall(world, dice) : MAKERS.claimTasks(world, dice);
+  },
+
+  expireTask: expireTaskCall,
+  beatTasks: beatTasksCall,
+  cancelTasks: cancelTasksCall,
+  lookAtTasks: lookAtTasksCall,
 
   start(world, dice) {
     const namespace = dice.of("default", "default", "other");
@@ -103,7 +159,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   /** The caller did not get the answer, or an old packet arrives late. */
   repeat(world, dice) {
     const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
-    return call?.method === "runs.claim" ? { method: "runs.claim", params: { ...call.params, again: true } } : call;
+    if (call?.method === "runs.claim") return { ...call, params: { ...call.params, again: true } };
+    return call?.method === "tasks.claim" ? { ...call, params: { ...call.params, again: true } } : call;
   },
 
   register(world, dice) {
@@ -114,6 +171,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       queues: ["default"],
       workflows: ["order"],
       labels: { zone: "eu" },
+      ...(dice.chance(0.5) ? { tasks: ["mail"] } : {}),
       leaseMs: dice.of(1_000, 2_000, 20_000),
       ...(dice.chance(0.5) ? { host: "here", pid: dice.int(3) } : {}),
     };
@@ -127,7 +185,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
 
   /** Time passes until the lease of a worker that holds something has expired. */
   crash(world, dice) {
-    const workerId = dice.pick(world.heldRuns)?.heldBy;
+    const workerId = dice.pick([...world.heldRuns, ...world.heldTasks])?.heldBy;
     const worker = world.contents.workers.find((row) => row.workerId === workerId);
     world.now = Math.max(world.now, worker?.leaseExpiresAt ?? 0);
     return { method: "workers.sweep", params: SWEEP_SOON };

@@ -50,6 +50,12 @@ function smallerCalls(call: Call): Call[] {
       return ones(call.params.messages).map((messages) => ({ ...call, params: { ...call.params, messages } }));
     case "runs.releaseIfHeld":
       return ones(call.params.runs).map((runs) => ({ ...call, params: { ...call.params, runs } }));
+    case "tasks.finish":
+      return ones(call.params.finishes).map((finishes) => ({ ...call, params: { ...call.params, finishes } }));
+    case "tasks.beat":
+      return ones(call.params.beats).map((beats) => ({ ...call, params: { ...call.params, beats } }));
+    case "tasks.cancel":
+      return ones(call.params.tasks).map((tasks) => ({ ...call, params: { ...call.params, tasks } }));
     default:
       return [];
   }

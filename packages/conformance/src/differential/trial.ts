@@ -1,4 +1,4 @@
-import type { ClaimRunsResult } from "holdfast/adapter";
+import type { ClaimRunsResult, ClaimTasksResult } from "holdfast/adapter";
 import { memoryUnderTest } from "../memory-under-test.ts";
 import type { OpenStore, StoreUnderTest } from "../store-under-test.ts";
 import { comparableAnswer, wrongClaimOrder } from "./answer.ts";
@@ -9,6 +9,8 @@ import { Dice } from "./dice.ts";
 import { differenceOf, type ValueDifference } from "./difference.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { MAKERS, type Operation } from "./operations.ts";
+import { wrongTaskOrder } from "./tasks/answer.ts";
+import { brokenTaskSteps } from "./tasks/invariants.ts";
 import { Transcript } from "./transcript.ts";
 import { World } from "./world.ts";
 
@@ -85,8 +87,9 @@ async function compareCall(
   const [expected, found] = await Promise.all([send(oracle.store, call), send(tried.store, call)]);
   if ("error" in expected) return { what: `the memory store refuses it: ${expected.error}`, oracleFault: true };
   const order = [expected, found].map((answer) => orderFault(call, answer, world)).find((fault) => fault !== undefined);
+  const before = world.contents;
   world.note(await readContents(oracle.store, world.known));
-  const broken = brokenInvariants(world.contents).join("; ");
+  const broken = [...brokenInvariants(world.contents), ...brokenTaskSteps(before, world.contents, call)].join("; ");
   if (broken !== "") return { what: transcript.text(`the memory store itself broke: ${broken}`), oracleFault: true };
   const contents = await readContents(tried.store, world.known);
   const difference =
@@ -98,9 +101,16 @@ async function compareCall(
 }
 
 function orderFault(call: Call, answer: Answer, world: World): string | undefined {
-  if (call.method !== "runs.claim" || call.params.again || "error" in answer) return undefined;
-  const fault = wrongClaimOrder(answer.value as ClaimRunsResult, world);
-  return fault && `the claim took its runs in the wrong order: ${fault}`;
+  if ("error" in answer) return undefined;
+  if (call.method === "runs.claim" && !call.params.again) {
+    const fault = wrongClaimOrder(answer.value as ClaimRunsResult, world);
+    return fault && `the claim took its runs in the wrong order: ${fault}`;
+  }
+  if (call.method === "tasks.claim" && !call.params.again) {
+    const fault = wrongTaskOrder(answer.value as ClaimTasksResult, world);
+    return fault && `the claim took its tasks in the wrong order: ${fault}`;
+  }
+  return undefined;
 }
 
 function describe({ path, expected, found }: ValueDifference, transcript: Transcript): string {
@@ -116,7 +126,7 @@ function startsPurged(call: Call, world: World): boolean {
  * A read changes nothing, and a commit with a future number would be accepted later, when its contents no longer fit.
  */
 function isRepeatable(call: Call, world: World): boolean {
-  if (/\b(?:read|list|count)/.test(call.method)) return false;
+  if (/\b(?:read|list|count|expired|position)/.test(call.method)) return false;
   if (call.method !== "runs.commit") return true;
   const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
   return call.params.commits.every(({ runId, epoch, commit }) => {

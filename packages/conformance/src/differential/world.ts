@@ -1,4 +1,4 @@
-import type { Run, WorkerRow } from "holdfast/adapter";
+import type { Run, Task, WorkerRow } from "holdfast/adapter";
 import { uuidOf } from "../fixture.ts";
 import { START_MS } from "../sample-data.ts";
 import type { Call } from "./call.ts";
@@ -7,7 +7,17 @@ import type { Contents, KnownIds } from "./contents.ts";
 export const NAMESPACES = ["default", "other"];
 export const IDS = ["a", "b", "c", "d"];
 
-const EMPTY: Contents = { runs: [], histories: {}, inboxes: {}, newest: {}, workers: [], held: {}, versions: [] };
+const EMPTY: Contents = {
+  runs: [],
+  histories: {},
+  inboxes: {},
+  newest: {},
+  workers: [],
+  held: {},
+  heldTasks: {},
+  tasks: [],
+  versions: [],
+};
 
 /**
  * What a trial knows when it makes the next call: the time, the contents of the memory store, and the ids used so far.
@@ -69,6 +79,10 @@ export class World {
     return this.#newId(`claim#${this.#ids + 1}`);
   }
 
+  newFinishId(): string {
+    return this.#newId(`finish#${this.#ids + 1}`);
+  }
+
   /** An id that does not exist. */
   strangeId(): string {
     return this.#newId("nobody");
@@ -76,6 +90,10 @@ export class World {
 
   get heldRuns(): readonly Run[] {
     return this.contents.runs.filter((run) => run.heldBy !== null);
+  }
+
+  get heldTasks(): readonly Task[] {
+    return this.contents.tasks.filter((task) => task.heldBy !== null);
   }
 
   get liveWorkers(): readonly WorkerRow[] {

@@ -1,5 +1,6 @@
 import type { ClaimRunsParams, Store } from "holdfast/adapter";
 import { expect } from "vitest";
+import { connections, pick, race, twoConnections } from "../connections.ts";
 import { aStart, type Fixture, REPLACED, type StartOptions, SWEEP } from "../fixture.ts";
 import { untilAnswered } from "../patience.ts";
 import { end, errorRecord, HOLD, LEASE_MS, someEvents, suspend } from "../sample-data.ts";
@@ -295,26 +296,6 @@ export const concurrency: Suite = {
     },
   },
 };
-
-/** The first connection and two others, if the store has others. */
-async function connections(t: Fixture): Promise<readonly Store[]> {
-  return [t.store, await t.second(), await t.second()];
-}
-
-async function twoConnections(t: Fixture): Promise<readonly [Store, Store]> {
-  return [t.store, await t.second()];
-}
-
-function pick(stores: readonly Store[], i: number): Store {
-  return stores[i % stores.length] as Store;
-}
-
-/** Sends both calls without waiting, in either order, and returns the answers in the order of the arguments. */
-async function race<A, B>(firstFirst: boolean, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
-  if (firstFirst) return Promise.all([first(), second()]);
-  const sent = second();
-  return Promise.all([first(), sent]);
-}
 
 function claimAt(store: Store, params: ClaimRunsParams) {
   return untilAnswered((again) => store.runs.claim({ ...params, again: params.again || again }));

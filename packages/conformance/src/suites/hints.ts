@@ -1,6 +1,7 @@
-import type { Hint, Notifier } from "holdfast/adapter";
+import type { Hint } from "holdfast/adapter";
 import { expect } from "vitest";
-import { type Fixture, REPLACED } from "../fixture.ts";
+import { due, ended, expectHints } from "../expected-hints.ts";
+import { REPLACED } from "../fixture.ts";
 import { untilSeen } from "../patience.ts";
 import { end, errorRecord, HOLD, LEASE_MS, park, RELEASE, suspend } from "../sample-data.ts";
 import type { Suite } from "../suite.ts";
@@ -155,29 +156,3 @@ export const hints: Suite = {
     },
   },
 };
-
-function due(queue: string, at?: number): Hint {
-  return { type: "due", namespace: "default", queue, ...(at !== undefined && { at }) };
-}
-
-function ended(runId: string): Hint {
-  return { type: "ended", namespace: "default", runId };
-}
-
-/** Runs the action and waits for all of these hints, in any order and among others. */
-async function expectHints(
-  t: Fixture,
-  wanted: readonly Hint[],
-  act: () => Promise<unknown>,
-  notifier: Notifier = t.notifier,
-): Promise<void> {
-  const missing = new Set(wanted.map(keyOf));
-  const stop = notifier.subscribe((hint) => missing.delete(keyOf(hint)));
-  await act();
-  await untilSeen(t, `the hint ${[...missing].join(" and ")}`, () => missing.size === 0);
-  stop();
-}
-
-function keyOf(hint: Hint): string {
-  return JSON.stringify(Object.entries(hint).sort());
-}

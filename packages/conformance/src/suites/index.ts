@@ -15,6 +15,19 @@ import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
+import { taskClaims } from "./tasks/claims.ts";
+import { taskDeaths } from "./tasks/deaths.ts";
+import { taskFinishes } from "./tasks/finishes.ts";
+import { taskHints } from "./tasks/hints.ts";
+import { taskLimits } from "./tasks/limits.ts";
+import { taskListing } from "./tasks/listing.ts";
+import { taskNamespaces } from "./tasks/namespaces.ts";
+import { taskRaces } from "./tasks/races.ts";
+import { taskReports } from "./tasks/reports.ts";
+import { taskResults } from "./tasks/results.ts";
+import { taskScheduling } from "./tasks/scheduling.ts";
+import { taskTexts } from "./tasks/texts.ts";
+import { taskTokens } from "./tasks/tokens.ts";
 import { texts } from "./texts.ts";
 import { times } from "./times.ts";
 import { transactions } from "./transactions.ts";
@@ -43,4 +56,17 @@ export const SUITES: readonly Suite[] = [
   times,
   hints,
   concurrency,
+  taskScheduling,
+  taskClaims,
+  taskFinishes,
+  taskTokens,
+  taskLimits,
+  taskReports,
+  taskDeaths,
+  taskListing,
+  taskResults,
+  taskNamespaces,
+  taskTexts,
+  taskHints,
+  taskRaces,
 ];

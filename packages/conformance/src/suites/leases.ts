@@ -14,6 +14,7 @@ export const leases: Suite = {
         name: "höst-1",
         queues: ["a", 'b "c", d'],
         workflows: ["order", "refund"],
+        tasks: ["mail", 'a "b", c'],
         labels: { zone: "eu-1", "a.b": "c'd" },
         leaseMs: 4_000,
       };
@@ -28,6 +29,7 @@ export const leases: Suite = {
           stoppedAt: null,
           died: false,
           activeRuns: 0,
+          activeTasks: 0,
         },
       ]);
       expect(await t.store.workers.list({ namespace: "default" })).toEqual([]);
@@ -108,6 +110,8 @@ export const leases: Suite = {
         now: t.now,
         heldCount: 0,
         behind: [],
+        heldTasks: 0,
+        canceledTasks: [],
       });
       expect(await t.store.workers.list({ namespace: "default" })).toMatchObject([
         { status: "online", heartbeatAt: t.now, leaseExpiresAt: t.now + 3_000, leaseMs: 3_000, startedAt: t.now - 700 },

@@ -16,10 +16,12 @@ export const sweeps: Suite = {
         now: t.now,
         dead: 0,
         returned: 0,
+        tasksReturned: 0,
         parked: 0,
         timedOut: 0,
         more: false,
         nextExpiryAt: t.now + 3_000,
+        nextTaskExpiryAt: null,
       });
     },
 

@@ -5,6 +5,9 @@ import { HELD_RUNS } from "./held-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { TASK_ATTEMPTS } from "./task-attempts.ts";
+import { TASK_TIMES } from "./task-times.ts";
+import { TASKS_OF_RUNS } from "./tasks-of-runs.ts";
 import { TIMES_OF_RUNS } from "./times-of-runs.ts";
 import { TRANSACTION_STEPS } from "./transaction-steps.ts";
 import { WORKERS_AND_VIEWS } from "./workers-and-views.ts";
@@ -18,4 +21,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
   ...FOREIGN_RUNS,
+  ...TASKS_OF_RUNS,
+  ...TASK_ATTEMPTS,
+  ...TASK_TIMES,
 ];

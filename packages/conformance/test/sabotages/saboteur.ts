@@ -1,4 +1,4 @@
-import type { StoreHooks } from "holdfast/adapter";
+import type { StoreHooks, TaskKey } from "holdfast/adapter";
 import { MemoryStore } from "holdfast/testing";
 
 export interface Sabotage {
@@ -14,6 +14,8 @@ export interface Sabotage {
 
 type Row = NonNullable<ReturnType<MemoryStore["state"]["runs"]["get"]>>;
 
+type TaskRow = NonNullable<ReturnType<MemoryStore["state"]["tasks"]["get"]>>;
+
 /** A memory store whose rows its saboteur can reach. */
 export class Saboteur extends MemoryStore {
   row(runId: string): Row {
@@ -22,5 +24,21 @@ export class Saboteur extends MemoryStore {
 
   rows(): Row[] {
     return [...this.state.runs.values()];
+  }
+
+  task({ runId, seq }: TaskKey): TaskRow | undefined {
+    return this.state.tasks.get(`${runId}/${seq}`);
+  }
+
+  taskRows(): TaskRow[] {
+    return [...this.state.tasks.values()];
+  }
+
+  /** Brings back a task that the store has deleted. */
+  restore(task: TaskRow): void {
+    const key = `${task.runId}/${task.seq}`;
+    if (this.state.tasks.has(key)) return;
+    this.state.tasks.set(key, task);
+    this.state.tasksOf.set(task.runId, (this.state.tasksOf.get(task.runId) ?? new Set()).add(key));
   }
 }

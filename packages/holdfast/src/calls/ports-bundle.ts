@@ -7,6 +7,8 @@ import type { Notifier } from "../ports/notifier.ts";
 import type { Random } from "../ports/random.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { Store } from "../ports/store.ts";
+import type { TaskInterceptor } from "../ports/task-interceptor.ts";
+import type { TaskProcesses } from "../ports/task-processes.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 
 /** The outside world as the engine sees it. A composition root (connect, the test engine, the simulator) builds one. */
@@ -23,6 +25,11 @@ export interface PortsBundle {
   /** Without it the engine knows nothing of the process that it runs in. */
   readonly environment?: Environment;
   readonly steps?: StepInterceptor;
+  readonly tasks?: TaskInterceptor;
+  /** Child processes that execute tasks. Without them, tasks are executed here, whatever a worker asks for. */
+  readonly processes?: TaskProcesses;
+  /** The codec is the JSON codec itself: whoever has this package can read its payloads. */
+  readonly plainCodec?: boolean;
   readonly limits?: Limits;
   /** What happens when a run's function returns while ops are pending: a warning, unless a test asks for a failure. */
   readonly onForgotten?: "fail" | "warn";

@@ -24,6 +24,7 @@ import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
+import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
@@ -48,6 +49,8 @@ export class Client {
   readonly versions: Versions;
   /** The workers of the namespace, as the store knows them. */
   readonly workers: Workers;
+  /** Tasks: finished from outside by token, looked at, and tried again. */
+  readonly tasks: Tasks;
   readonly #core: ClientCore;
   readonly #ends = new RunEnds();
   readonly #storeTime: StoreTime;
@@ -77,6 +80,7 @@ export class Client {
     });
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
+    this.tasks = new Tasks(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
@@ -199,7 +203,7 @@ export class Client {
     return explainRun(this.#core, id);
   }
 
-  /** Makes a worker that executes workflows in this process once it is started. */
+  /** Makes a worker that executes workflows and tasks in this process once it is started. */
   worker<S extends string = string>(options: WorkerOptions<S>): Worker {
     this.#life.assertOpen();
     this.#workerCount += 1;
@@ -213,6 +217,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      siblings: () => this.#workers,
       onSignaled: () => this.#core.waiter.leave(),
     });
     this.#workers.push(worker);

@@ -25,6 +25,7 @@ import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemEnvironment } from "../system/environment.ts";
 import { systemRandom } from "../system/random.ts";
+import { systemTaskProcesses } from "../system/task-processes.ts";
 import { areAdapters, KNOWN_URLS, openStoreOf } from "./adapters.ts";
 import { Client, RESULT_LOOK_MS } from "./client.ts";
 import type { ConnectOptions } from "./client-options.ts";
@@ -93,6 +94,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     notifier,
     limits,
     environment: systemEnvironment,
+    processes: systemTaskProcesses,
+    plainCodec: options.codec === undefined || options.codec === jsonCodec,
     ...(place === undefined ? {} : { place }),
     ...(commitsInFlightMax === undefined ? {} : { commitsInFlightMax }),
     ...observers,

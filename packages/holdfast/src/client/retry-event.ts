@@ -1,6 +1,6 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
-import { type EventDraft, type HistoryEvent, isCrash } from "../model/event.ts";
+import { type EventDraft, type HistoryEvent, isCrash, isFailure, isOutcome } from "../model/event.ts";
 import { COMPENSATE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import { shownError } from "./run-view.ts";
@@ -25,11 +25,11 @@ export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraf
 function openFailures(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   const open = new Map<string, HistoryEvent>();
   for (const event of events) {
-    const { type, op, meta } = event;
+    const { op, meta } = event;
     for (const forgotten of meta?.forgets ?? []) open.delete(forgotten);
-    if (op === null || (type !== "step_failed" && type !== "step_completed")) continue;
+    if (op === null || !isOutcome(event)) continue;
     open.delete(op);
-    if (type === "step_failed") open.set(op, event);
+    if (isFailure(event)) open.set(op, event);
   }
   return [...open.values()];
 }
@@ -74,7 +74,7 @@ function blamedOp(error: ErrorRecord | null): string | undefined {
 function beginningOfRow(seq: number, events: readonly HistoryEvent[]): number {
   let first = seq;
   for (const event of events.filter((one) => one.seq < seq).reverse()) {
-    if (event.type === "step_failed") first = event.seq;
+    if (isFailure(event)) first = event.seq;
     else if (event.type !== "step_started" && event.type !== "step_attempt_failed") break;
   }
   return first;

@@ -36,6 +36,7 @@ import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
 import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
+import { openTasks, withTasks } from "./task-steps.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 const SIGNAL_OPTIONS = { id: isId("message id") };
@@ -182,7 +183,9 @@ export class RunHandle<T = unknown> {
    */
   async steps(): Promise<StepView[]> {
     const { run, events } = await this.#readHistory();
-    return foldSteps({ run, events, codec: this.#core.ports.codec, live: this.#core.look(run.runId) });
+    const { codec } = this.#core.ports;
+    const steps = foldSteps({ run, events, codec, live: this.#core.look(run.runId) });
+    return withTasks(steps, await openTasks(this.#core, run.runId, steps));
   }
 
   /**

@@ -9,7 +9,7 @@ import type { Codec } from "../ports/codec.ts";
 export interface StepView {
   /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
   readonly op: string;
-  readonly kind: "step" | "timer" | "signal" | "side_effect";
+  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect";
   /**
    * `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. A step of a parked
    * run that was running is `waiting`: it is executed again when the run goes on.
@@ -26,6 +26,7 @@ export interface StepView {
 
 /** The kind of an op, by the category of its events. */
 const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
+  task: "task",
   timer: "timer",
   signal: "signal",
   side_effect: "side_effect",
@@ -173,7 +174,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : (KINDS[eventCategory(type)] ?? "step"),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     status,
-    ...(payload === undefined || codec === null ? {} : { output: codec.decode(payload) }),
+    ...(payload === undefined || codec === null || type === "task_scheduled" ? {} : { output: codec.decode(payload) }),
     ...(meta?.error === undefined ? {} : { error: meta.error }),
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
     ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),

@@ -1,11 +1,12 @@
-import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
+import type { Cause } from "./cause.ts";
 import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
+import { type AwaitedTask, taskCause } from "./task-causes.ts";
 
 /** The code of a run that a person has paused. */
 const PAUSED = "paused";
@@ -14,41 +15,6 @@ const PAUSED = "paused";
 export interface RequestedCancel {
   readonly at: Date;
   readonly reason: string | null;
-}
-
-/**
- * What can keep a run from ending. `step`: a step is running, or (without `op`) a worker holds the run and the step is
- * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts; `limit`: it is due and waits for
- * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
- */
-export type CauseKind =
-  | "step"
-  | "backoff"
-  | "timer"
-  | "signal"
-  | "lease"
-  | "no_worker"
-  | "limit"
-  | "start_delay"
-  | "parked"
-  | "paused"
-  | "ended";
-
-/** One thing that keeps a run from ending. */
-export interface Cause {
-  readonly kind: CauseKind;
-  readonly op?: string;
-  /** When it is due, or when the lease expires. */
-  readonly at?: Date;
-  /** Since when; if the step is unknown, the time of the run's last event. */
-  readonly since?: Date;
-  /** The attempt that is running; between two attempts, how many there have been. */
-  readonly attempt?: number;
-  /** The maximum number of attempts, if a worker of this client holds the run. */
-  readonly attempts?: number;
-  readonly error?: ErrorRecord;
-  /** The name of the worker. */
-  readonly worker?: string;
 }
 
 /** Everything that the answer is derived from. */
@@ -60,6 +26,8 @@ export interface Findings {
   readonly steps: readonly StepView[];
   readonly live: LiveRun | undefined;
   readonly cancel: PendingCancel | undefined;
+  /** The tasks that it waits for. */
+  readonly tasks: readonly AwaitedTask[];
 }
 
 export interface PendingCancel extends RequestedCancel {
@@ -88,7 +56,12 @@ export function causesOf(findings: Findings): readonly Cause[] {
         ...some("error", last.meta.error),
       },
     ];
-  return waits(steps, undefined);
+  return [...tasksOf(findings), ...waits(steps, undefined)];
+}
+
+/** The tasks that it waits for. */
+function tasksOf({ tasks, workers, now }: Findings): Cause[] {
+  return tasks.filter(({ task }) => task.status !== "dead").map((task) => taskCause(task, workers, now));
 }
 
 /** A run that is due is claimed at once, unless the workers that offer it are gone, silent or full. */
@@ -100,14 +73,15 @@ function causeWhileDue({ run, now, workers }: Findings, since: Date): Cause {
   return { kind: "lease", since, worker: first.name, at: new Date(first.leaseExpiresAt) };
 }
 
-function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): Cause[] {
+function causesWhileHeld(findings: Findings): Cause[] {
+  const { run, now, workers, events, steps, live } = findings;
   const holder = workers.find(({ workerId }) => workerId === run.heldBy);
   const worker = { worker: holder?.name ?? (run.heldBy as string) };
   // Nothing runs on that worker any more.
   if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
     return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
   const running = steps
-    .filter(({ status }) => status === "running")
+    .filter(({ status, kind }) => status === "running" && kind !== "task")
     .map(({ op, attempts }): Cause => {
       const seen = live?.running.find((step) => step.op === op);
       return {
@@ -119,7 +93,7 @@ function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): 
         ...some("attempts", live?.attemptsMax.get(op)),
       };
     });
-  const known = [...running, ...waits(steps, live)];
+  const known = [...running, ...tasksOf(findings), ...waits(steps, live)];
   // The code may also be in the middle of a turn, or waiting for its next slot; both end in a moment.
   const since = new Date(events.at(-1)?.at ?? run.startedAt ?? run.createdAt);
   return running.length > 0 || (live?.pending && known.length > 0)
@@ -130,8 +104,9 @@ function causesWhileHeld({ run, now, workers, events, steps, live }: Findings): 
 /** What the code waits for, except running steps. */
 function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
-    const { op, attempts, dueAt, error, status } = step;
+    const { op, attempts, dueAt, error, status, kind } = step;
     const at = some("at", dueAt);
+    if (kind === "task") return [];
     if (status === "retrying")
       return [
         {

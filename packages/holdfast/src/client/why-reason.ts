@@ -2,7 +2,9 @@ import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isClosed } from "../model/run.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
-import type { Cause, Findings } from "./why-causes.ts";
+import type { Cause } from "./cause.ts";
+import { taskText } from "./task-causes.ts";
+import type { Findings } from "./why-causes.ts";
 
 /** How many ops are described one by one. */
 const OPS_TOLD_MAX = 5;
@@ -20,7 +22,11 @@ export function reasonOf(findings: Findings, causes: readonly Cause[]): string {
   }
   const holder = holderOf(findings);
   const overdue = holder !== undefined && isOverdue(holder, now);
-  const told = causes.map((cause) => causeText(cause, now, overdue)).filter((text) => text !== "");
+  const { tasks, workers } = findings;
+  const told = [
+    ...tasks.map((task) => taskText(task, workers, now)),
+    ...causes.map((cause) => causeText(cause, now, overdue)),
+  ].filter((text) => text !== "");
   const more = told.length > OPS_TOLD_MAX ? [`The same is true of ${told.length - OPS_TOLD_MAX} more ops.`] : [];
   return [standing(findings, causes), ...told.slice(0, OPS_TOLD_MAX), ...more, cancelText(findings, causes)]
     .filter((text) => text !== "")
@@ -85,7 +91,7 @@ function holderText(holder: WorkerRow, now: number): string {
 
 /** What the first sentence does not say. */
 function causeText(
-  { kind, op, at, since, attempt = 1, attempts, error }: Cause,
+  { kind, op, at, since, attempt = 1, attempts, error, queue }: Cause,
   now: number,
   overdue: boolean,
 ): string {
@@ -99,7 +105,7 @@ function causeText(
   }
   if (kind !== "backoff") return "";
   const often = `failed ${times(attempt)}${attempts === undefined ? "" : ` of at most ${attempts} times`}`;
-  const what = op === undefined ? "The whole run has" : `Step "${op}" has`;
+  const what = op === undefined ? "The whole run has" : `${queue === undefined ? "Step" : "Task"} "${op}" has`;
   return `${what} ${often}${error ? `, with ${errorText(error)}` : ""}; its next attempt is${due}.`;
 }
 

@@ -1,9 +1,12 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
+import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
 import { foldSteps } from "./step-view.ts";
-import { type Cause, causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
+import { placesInLine } from "./task-causes.ts";
+import { openTasks, withTasks } from "./task-steps.ts";
+import { causesOf, type Findings, type PendingCancel, type RequestedCancel } from "./why-causes.ts";
 import { reasonOf } from "./why-reason.ts";
 
 /** The answer of `hf.why(id)`. */
@@ -31,8 +34,11 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   const events = closed ? [] : await core.readHistory(run);
   const cancel = closed ? undefined : await pendingCancel(core, run, events);
   const live = core.look(run.runId);
-  const steps = foldSteps({ run, events, codec: null, live });
-  const findings: Findings = { run, now, workers, events, steps, live, cancel };
+  const recorded = foldSteps({ run, events, codec: null, live });
+  const open = await openTasks(core, run.runId, recorded);
+  const steps = withTasks(recorded, open);
+  const tasks = await placesInLine(core, open, now);
+  const findings: Findings = { run, now, workers, events, steps, live, cancel, tasks };
   const causes = causesOf(findings);
   return {
     status: run.status,

@@ -6,6 +6,7 @@ import { ERROR_CODES, isErrorCode } from "./codes.ts";
 import { INPUT_CODES } from "./input-codes.ts";
 import { RUN_CODES } from "./run-codes.ts";
 import { SYSTEM_CODES } from "./system-codes.ts";
+import { TASK_CODES } from "./task-codes.ts";
 
 const documentUrl = new URL("../../../../docs/errors.md", import.meta.url);
 const codes = Object.entries(ERROR_CODES) as [string, ErrorCodeInfo][];
@@ -32,7 +33,7 @@ describe("the registry of codes", () => {
   });
 
   it("names no code in two of its parts", () => {
-    const names = [INPUT_CODES, RUN_CODES, SYSTEM_CODES].flatMap((part) => Object.keys(part));
+    const names = [INPUT_CODES, RUN_CODES, TASK_CODES, SYSTEM_CODES].flatMap((part) => Object.keys(part));
     expect(names).toHaveLength(codes.length);
   });
 

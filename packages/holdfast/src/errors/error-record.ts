@@ -117,6 +117,7 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
   const rawStack = readText(error, "stack");
   const attempts = recorded ? readProperty(error, "attempts") : undefined;
   const op = recorded ? readText(error, "op") : undefined;
+  const task = recorded ? readText(error, "task") : undefined;
   const data = dataOf(error, recorder);
   const cause = readProperty(error, "cause");
   return {
@@ -130,6 +131,7 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
       : { stack: recorder.text(rawStack, STACK_BYTES_MAX) }),
     ...(typeof attempts === "number" ? { attempts } : {}),
     ...(op === undefined ? {} : { op }),
+    ...(task === undefined ? {} : { task }),
     ...(data === undefined ? {} : { data }),
     ...(cause === undefined || cause === null || depth >= CAUSE_DEPTH_MAX
       ? {}

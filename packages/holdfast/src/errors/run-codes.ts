@@ -86,7 +86,7 @@ export const RUN_CODES = {
     group: "step_execution",
     caller: "inspect",
     kind: "Unknown",
-    summary: "A step or task failed and will not be retried.",
+    summary: "A step failed and will not be retried.",
     advice:
       "name, message, kind and stack are those of the original error; op and attempts say which op failed, after how many attempts.",
   },
@@ -94,7 +94,7 @@ export const RUN_CODES = {
     group: "timeout",
     caller: "inspect",
     kind: "Timeout",
-    summary: "An attempt of a step or task did not end within its timeout.",
+    summary: "An attempt of a step did not end within its timeout.",
     advice: "Pass the attempt's signal to everything it calls; raise the timeout if it needs longer.",
   },
   step_crashed: {

@@ -128,6 +128,8 @@ export class RecordedError extends HoldfastError {
   readonly attempts: number | undefined;
   /** The op that failed. */
   readonly op: string | undefined;
+  /** The name of the task, if that op is one. */
+  readonly task: string | undefined;
 
   constructor(record: ErrorRecord, depth = 0) {
     super(codeOf(record), record.message, {
@@ -143,12 +145,33 @@ export class RecordedError extends HoldfastError {
     this.recordedCode = record.code;
     this.attempts = record.attempts;
     this.op = record.op;
+    this.task = record.task;
   }
 }
 
 function codeOf(record: ErrorRecord): ErrorCode {
+  if (record.task !== undefined) return isTaskEnd(record.code) ? record.code : "task_failed";
   if (record.op !== undefined) return "step_failed";
   return isErrorCode(record.code) ? record.code : "application_error";
+}
+
+/** What ends a task without its function having thrown. */
+function isTaskEnd(code: string | undefined): code is ErrorCode {
+  return isErrorCode(code) && TASK_ENDS.has(code);
+}
+
+const TASK_ENDS: ReadonlySet<string> = new Set([
+  "task_timeout",
+  "task_heartbeat_timeout",
+  "task_start_timeout",
+  "task_total_timeout",
+  "task_crashed",
+  "task_canceled",
+]);
+
+/** Whether an error with this code is what has become of a step or a task. */
+export function isOpFailure(code: string): boolean {
+  return code === "step_failed" || code === "task_failed" || TASK_ENDS.has(code);
 }
 
 function causeText(cause: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
-import type { Message } from "../model/message.ts";
+import { isTaskResult, type Message } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
   CarriedMessage,
@@ -48,14 +48,26 @@ export function appendMessage(state: MemoryState, row: RunRecord, message: Carri
   row.delivered += 1;
   const { kind, name, messageId, payload } = message;
   addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
+  if (isTaskResult(kind)) return;
   const ids = state.messageIds.get(row.firstRunId);
   if (ids) ids.add(messageId);
   else state.messageIds.set(row.firstRunId, new Set([messageId]));
 }
 
-/** Messages in an inbox are numbered from 1 without gaps, so the position is the number. */
+/** In order. Those of consumed results are missing. */
 export function unconsumed(state: MemoryState, runId: string, after: number): Message[] {
-  return state.inbox.get(runId)?.slice(after) ?? [];
+  const messages = state.inbox.get(runId);
+  if (!messages) return [];
+  let first = messages.length;
+  while (first > 0 && (messages[first - 1] as Message).number > after) first -= 1;
+  return messages.slice(first);
+}
+
+/** Results of tasks that have become events. */
+export function deleteResults(state: MemoryState, runId: string, numbers: readonly number[]): void {
+  const messages = state.inbox.get(runId) ?? [];
+  const kept = messages.filter(({ number }) => !numbers.includes(number));
+  state.inbox.set(runId, kept);
 }
 
 export function readInbox(state: MemoryState, params: ReadInboxParams): Message[] {

@@ -1,6 +1,5 @@
 import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/due-time.ts";
 import { creationTime, startTime } from "../model/decisions/start.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
 import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow, timeInHistory } from "../model/run.ts";
@@ -8,6 +7,7 @@ import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { RunRef, WorkerRef } from "../ports/store.ts";
+import type { TaskRecord } from "./tasks/task-record.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
 export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
@@ -24,6 +24,13 @@ export interface MemoryState {
   /** Message ids ever delivered to a chain of runs, by its first runId. */
   readonly messageIds: Map<string, Set<string>>;
   readonly workers: Map<string, WorkerState>;
+  /** By run id and seq. */
+  readonly tasks: Map<string, TaskRecord>;
+  /** The keys of the tasks of each run that has any. */
+  readonly tasksOf: Map<string, Set<string>>;
+  /** Tasks with a due time. */
+  readonly dueTasks: Set<string>;
+  readonly heldTasks: Map<string, Set<string>>;
   /** By namespace, workflow and version. */
   readonly versions: Map<string, VersionState>;
   /** Runs with a due time, so that a claim does not scan every run. */
@@ -45,6 +52,10 @@ export function emptyState(): MemoryState {
     inbox: new Map(),
     messageIds: new Map(),
     workers: new Map(),
+    tasks: new Map(),
+    tasksOf: new Map(),
+    dueTasks: new Set(),
+    heldTasks: new Map(),
     versions: new Map(),
     queued: new Set(),
     held: new Map(),
@@ -175,14 +186,6 @@ export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: num
   state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
 }
 
-/** Ends a run from outside, and notifies its holder. */
-export function terminate(state: MemoryState, row: RunRecord, error: ErrorRecord, now: number): void {
-  const holder = row.heldBy;
-  row.epoch += 1;
-  endRun(state, row, { status: "terminated", output: null, error }, now);
-  if (holder !== null) state.hints.push({ type: "taken", runId: row.runId, workerId: holder });
-}
-
 /** 0 if there is none. */
 export function lastEventAt(state: MemoryState, runId: string): number {
   return state.events.get(runId)?.at(-1)?.at ?? 0;
@@ -203,4 +206,10 @@ export function leanRow(run: RunRecord): RunRow {
 export function openRun(state: MemoryState, namespace: string, runId: string): RunRecord | undefined {
   const row = runIn(state, namespace, runId);
   return row && !isClosed(row.status) ? row : undefined;
+}
+
+/** Not offline. An expired lease counts only once a sweep has noticed it. */
+export function isLive(state: MemoryState, ref: WorkerRef): boolean {
+  const worker = workerIn(state, ref);
+  return worker !== undefined && worker.status !== "offline";
 }

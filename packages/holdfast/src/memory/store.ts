@@ -18,6 +18,10 @@ import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { emptyState, type MemoryState } from "./state.ts";
 import { sweepWorkers } from "./sweeps.ts";
+import { claimTasks } from "./tasks/claims.ts";
+import { finishTasks } from "./tasks/finishes.ts";
+import { listTasks, readTasks, taskPosition } from "./tasks/listing.ts";
+import { beatTasks, cancelTasks, expiredTasks } from "./tasks/reports.ts";
 import { MemoryTransaction, recordedOutcome, recordOutcome, untilAborted } from "./transactions/transact.ts";
 import * as versions from "./versions.ts";
 import * as workers from "./workers.ts";
@@ -80,6 +84,17 @@ export class MemoryStore implements port.Store {
     read: this.#effect("inbox.read", readInbox),
   };
 
+  readonly tasks: port.TaskStore = {
+    claim: this.#effect("tasks.claim", claimTasks),
+    finish: this.#effect("tasks.finish", finishTasks),
+    beat: this.#effect("tasks.beat", beatTasks),
+    cancel: this.#effect("tasks.cancel", cancelTasks),
+    expired: this.#effect("tasks.expired", expiredTasks),
+    read: this.#effect("tasks.read", readTasks),
+    list: this.#effect("tasks.list", listTasks),
+    position: this.#effect("tasks.position", taskPosition),
+  };
+
   readonly versions: port.VersionStore = {
     register: this.#effect("versions.register", versions.registerVersions),
     updateIfKnown: this.#effect("versions.updateIfKnown", versions.updateVersionIfKnown),
@@ -90,6 +105,7 @@ export class MemoryStore implements port.Store {
     register: this.#effect("workers.register", workers.registerWorker),
     heartbeat: this.#effect("workers.heartbeat", workers.heartbeatWorker),
     readHeld: this.#effect("workers.readHeld", workers.readHeld),
+    readHeldTasks: this.#effect("workers.readHeldTasks", workers.readHeldTasks),
     stop: this.#effect("workers.stop", workers.stopWorker),
     sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),

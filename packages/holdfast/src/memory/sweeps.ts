@@ -2,6 +2,8 @@ import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { takeTaskBack } from "./tasks/finishes.ts";
+import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
 
 export function sweepWorkers(state: MemoryState, params: SweepParams, now: number): SweepResult {
@@ -9,10 +11,12 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     now,
     dead: 0,
     returned: 0,
+    tasksReturned: 0,
     parked: 0,
     timedOut: 0,
     more: false,
     nextExpiryAt: null as number | null,
+    nextTaskExpiryAt: null as number | null,
   };
   for (const worker of state.workers.values()) {
     if (worker.status !== "offline" && isDead(worker, params.gone, now)) {
@@ -26,18 +30,30 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
       continue;
     }
     for (const row of heldRows(state, worker.workerId)) {
-      if (result.returned + result.parked >= params.limit) return { ...result, more: true };
+      if (isFull(result, params)) return { ...result, more: true };
       result[takeBack(state, row, worker.died, params, now)] += 1;
+    }
+    for (const task of tasksHeldBy(state, worker.workerId)) {
+      if (isFull(result, params)) return { ...result, more: true };
+      takeTaskBack(state, task, worker.died, params, now);
+      result.tasksReturned += 1;
     }
   }
   for (const runId of state.deadlines) {
     const row = state.runs.get(runId) as RunRecord;
     if (!isOverdueUnbegun(row, params.timeoutGraceMs, now)) continue;
     row.epoch += 1;
+    dropTasks(state, row.runId);
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;
   }
+  for (const { expiresAt } of state.tasks.values())
+    if (expiresAt !== null) result.nextTaskExpiryAt = Math.min(result.nextTaskExpiryAt ?? expiresAt, expiresAt);
   return result;
+}
+
+function isFull({ returned, parked, tasksReturned }: SweepResult, { limit }: SweepParams): boolean {
+  return returned + parked + tasksReturned >= limit;
 }
 
 /** The run of an offline worker becomes due again, unless it has proved to kill workers. */

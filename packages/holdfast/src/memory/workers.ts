@@ -3,13 +3,16 @@ import type {
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,
+  HeldTask,
   RegisterWorkerParams,
   RegisterWorkerResult,
   ReleaseRunsParams,
   WorkerRef,
 } from "../ports/store.ts";
-import { isLive } from "./runs/starts.ts";
-import { letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
+
+import { isLive, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
+import { takeTaskBack } from "./tasks/finishes.ts";
+import { tasksHeldBy } from "./tasks/task-state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
@@ -17,6 +20,7 @@ export function registerWorker(state: MemoryState, params: RegisterWorkerParams,
   state.workers.set(params.workerId, {
     ...params,
     activeRuns: 0,
+    activeTasks: 0,
     status: "online",
     startedAt: now,
     heartbeatAt: now,
@@ -38,14 +42,19 @@ function namesakesOf(state: MemoryState, { workerId, namespace, host, name }: Re
 
 export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now: number): HeartbeatResult {
   const worker = workerIn(state, params);
-  if (!worker || worker.status === "offline") return { live: false, now, heldCount: 0, behind: [] };
+  if (!worker || worker.status === "offline")
+    return { live: false, now, heldCount: 0, behind: [], heldTasks: 0, canceledTasks: [] };
   worker.heartbeatAt = now;
   worker.leaseMs = params.leaseMs;
   worker.leaseExpiresAt = now + params.leaseMs;
   worker.status = params.draining ? "draining" : "online";
   const rows = heldRows(state, params.workerId);
   const behind = rows.filter((row) => row.delivered > row.consumed).map((row) => row.runId);
-  return { live: true, now, heldCount: rows.length, behind };
+  const tasks = tasksHeldBy(state, params.workerId);
+  const canceledTasks = tasks
+    .filter(({ canceled }) => canceled)
+    .map(({ runId, seq, epoch }) => ({ runId, seq, epoch }));
+  return { live: true, now, heldCount: rows.length, behind, heldTasks: tasks.length, canceledTasks };
 }
 
 export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
@@ -57,10 +66,20 @@ export function readHeld(state: MemoryState, params: WorkerRef): HeldRun[] {
   return heldRows(state, params.workerId).map((row) => ({ runId: row.runId, epoch: row.epoch }));
 }
 
+export function readHeldTasks(state: MemoryState, params: WorkerRef): HeldTask[] {
+  if (!workerIn(state, params)) return [];
+  const tasks = tasksHeldBy(state, params.workerId);
+  return tasks.map(({ runId, seq, epoch, canceled }) => ({ runId, seq, epoch, canceled }));
+}
+
 export function listWorkers(state: MemoryState, params: { namespace: string }): WorkerRow[] {
   return [...state.workers.values()]
     .filter((worker) => worker.namespace === params.namespace)
-    .map((worker) => ({ ...worker, activeRuns: state.held.get(worker.workerId)?.size ?? 0 }));
+    .map((worker) => ({
+      ...worker,
+      activeRuns: state.held.get(worker.workerId)?.size ?? 0,
+      activeTasks: state.heldTasks.get(worker.workerId)?.size ?? 0,
+    }));
 }
 
 export function releaseRunsIfHeld(state: MemoryState, params: ReleaseRunsParams, now: number): { released: number } {
@@ -81,6 +100,9 @@ export function giveBack(state: MemoryState, row: RunRecord, now: number): void 
   setAvailable(state, row, now, now);
 }
 
+/** Nothing is held against a task whose worker only stopped. */
+const NOT_DEAD = { suspectAfter: Number.POSITIVE_INFINITY, parkAfter: Number.POSITIVE_INFINITY };
+
 export function stopWorker(state: MemoryState, params: WorkerRef, now: number): void {
   const worker = workerIn(state, params);
   if (!worker) return;
@@ -89,4 +111,5 @@ export function stopWorker(state: MemoryState, params: WorkerRef, now: number): 
     worker.stoppedAt = now;
   }
   for (const row of heldRows(state, params.workerId)) giveBack(state, row, now);
+  for (const task of tasksHeldBy(state, params.workerId)) takeTaskBack(state, task, false, NOT_DEAD, now);
 }

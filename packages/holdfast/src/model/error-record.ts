@@ -15,6 +15,8 @@ export interface ErrorRecord {
   readonly attempts?: number;
   /** The op that failed. */
   readonly op?: string;
+  /** The name of the task, if that op is one. */
+  readonly task?: string;
   readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: ErrorRecord;
 }

@@ -1,61 +1,13 @@
-import type { ErrorRecord } from "./error-record.ts";
+import type { EventMeta } from "./event-meta.ts";
 import type { Payload } from "./payload.ts";
 
-export interface EventMeta {
-  /** Which attempt of the op this is about, counted from 1; absent means 1. */
-  readonly attempt?: number;
-  /**
-   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of
-   * an attempt that is how long it took; for a start that is recorded late, how late.
-   */
-  readonly ms?: number;
-  readonly error?: ErrorRecord;
-  /** When the next attempt is due (`step_attempt_failed`). */
-  readonly retryAt?: number;
-  /** When the timer is due (`timer_created`). */
-  readonly fireAt?: number;
-  /** The id of the message that became this event; a history shows the one that the caller gave. */
-  readonly messageId?: string;
-  /** The seed of the run's randomness (`run_started`). */
-  readonly seed?: string;
-  /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
-  readonly run?: RunIdentity;
-  /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
-  readonly begun?: boolean;
-  /** Free text: why (`cancel_requested`). */
-  readonly reason?: string;
-  /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
-  readonly neverCalled?: true;
-  /** The search attributes that were set. */
-  readonly attributes?: Attributes;
-  /** The attempt was cut off (crash, or it did not stop in time): whether it took effect is unknown. */
-  readonly unknown?: boolean;
-  /**
-   * No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`).
-   */
-  readonly neverBegan?: true;
-  /** Nobody waited for the step any more when it ended: its branch or its run was given up (`step_failed`). */
-  readonly withdrawn?: true;
-  /** Ops whose failure is forgotten, so that they are retried (`run_retried`). */
-  readonly forgets?: readonly string[];
-  /** From which call of `ctx.patched(id)` on the answer is true. */
-  readonly from?: number;
-}
-
-/** Which run a history belongs to. */
-export interface RunIdentity {
-  readonly namespace: string;
-  readonly runId: string;
-  readonly id: string;
-  readonly workflow: string;
-  readonly version: string;
-  readonly queue: string;
-}
+export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
 
 /** What an event is about, for people who look for events of one kind. */
 export type EventCategory =
   | "workflow"
   | "step"
+  | "task"
   | "timer"
   | "signal"
   | "marker"
@@ -73,7 +25,7 @@ export type EventCategory =
 export type EventRole = "delivered" | "command" | "note" | "row";
 
 /** What `steps()` may report of an op because of an event. */
-export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed";
+export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
 
 interface EventRow {
   readonly type: string;
@@ -299,6 +251,56 @@ export const EVENT_TABLE = [
     writtenBy:
       "workflow code: `ctx.retired` in a turn that was not finished before, or where earlier code had the op in flight",
   },
+  {
+    type: "task_scheduled",
+    category: "task",
+    role: "command",
+    op: "op",
+    payload: "the input",
+    meta: ["task"],
+    shows: "waiting",
+    writtenBy: "workflow code: `ctx.task`; the task exists from then on",
+  },
+  {
+    type: "task_completed",
+    category: "task",
+    role: "delivered",
+    op: "op",
+    payload: "the result",
+    meta: ["attempt", "ms", "messageId"],
+    shows: "completed",
+    writtenBy: "the executor: the task's result has come, from this process or from the inbox",
+  },
+  {
+    type: "task_failed",
+    category: "task",
+    role: "delivered",
+    op: "op",
+    payload: null,
+    meta: ["attempt", "ms", "error", "failures", "unknown", "neverBegan", "withdrawn", "messageId"],
+    shows: "failed",
+    writtenBy: "the executor: the task has failed for good, or is no longer awaited and may have to be undone",
+  },
+  {
+    type: "op_canceled",
+    category: "task",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: [],
+    shows: "canceled",
+    writtenBy: "the executor: nobody waits for the task any more, and it was taken back",
+  },
+  {
+    type: "op_rescheduled",
+    category: "task",
+    role: "note",
+    op: "op",
+    payload: null,
+    meta: [],
+    shows: "waiting",
+    writtenBy: "the executor: the run was retried, and the task exists again",
+  },
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */
@@ -321,11 +323,6 @@ export interface HistoryEvent {
 /** An event that does not have its place yet. */
 export type EventDraft = Omit<HistoryEvent, "seq" | "at">;
 
-/** What a search attribute may be. */
-export type AttributeValue = string | number | boolean | null;
-/** Search attributes, by name. */
-export type Attributes = Readonly<Record<string, AttributeValue>>;
-
 // One lookup each: these are called for every event.
 const CATEGORIES = byType(({ category }) => category);
 const ROLES = byType(({ role }) => role);
@@ -346,8 +343,19 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
 }
 
-/** Whether a crash has cut off a step that must not be repeated. */
+/** Whether a step or a task has failed for good. */
+export function isFailure({ type }: Pick<HistoryEvent, "type">): boolean {
+  return type === "step_failed" || type === "task_failed";
+}
+
+/** Whether a step or a task has come to its end. */
+export function isOutcome(event: Pick<HistoryEvent, "type">): boolean {
+  return event.type === "step_completed" || event.type === "task_completed" || isFailure(event);
+}
+
+/** Whether a crash has cut off a step or a task that must not be repeated. */
 export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
+  if (type === "task_failed") return meta?.error?.code === "task_crashed";
   return type === "step_failed" && meta?.error?.code === "step_crashed";
 }
 

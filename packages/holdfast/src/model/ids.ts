@@ -129,6 +129,20 @@ export function givenMessageId(messageId: string): string {
   return messageId.startsWith("\t") ? messageId.slice(messageId.lastIndexOf("\t") + 1) : messageId;
 }
 
+/**
+ * The id of the message with a task's result: which task it answers, in which attempt, and for a task that was finished with
+ * its token, by which call.
+ */
+export function taskMessageId(seq: number, attempt: number, finishId = ""): string {
+  return `\ttask\t${seq}\t${attempt}\t${finishId}`;
+}
+
+/** What such an id says. */
+export function readTaskMessageId(messageId: string): { seq: number; attempt: number; finishId: string } {
+  const [, , seq, attempt, finishId = ""] = messageId.split("\t");
+  return { seq: Number(seq), attempt: Number(attempt), finishId };
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function isUuid(text: unknown): text is string {

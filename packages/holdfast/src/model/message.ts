@@ -1,7 +1,15 @@
 import type { Payload } from "./payload.ts";
 
-/** `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. */
-export type MessageKind = "signal" | "cancel" | "outcome";
+/**
+ * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
+ * `task_failed`: the result of a task that the run has scheduled.
+ */
+export type MessageKind = "signal" | "cancel" | "outcome" | "task_completed" | "task_failed";
+
+/** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
+export function isTaskResult(kind: MessageKind): boolean {
+  return kind === "task_completed" || kind === "task_failed";
+}
 
 /**
  * Something from outside for a run. Anyone may write to the inbox; only the holder of the run moves messages into history.

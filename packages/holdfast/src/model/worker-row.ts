@@ -11,11 +11,15 @@ export interface WorkerRow {
   readonly pid?: number;
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
+  /** The names of the tasks that it executes. */
+  readonly tasks?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly status: WorkerStatus;
   readonly leaseMs: number;
   /** Runs that it holds right now. */
   readonly activeRuns: number;
+  /** Tasks that it holds right now. */
+  readonly activeTasks: number;
   readonly startedAt: number;
   readonly heartbeatAt: number;
   readonly leaseExpiresAt: number;

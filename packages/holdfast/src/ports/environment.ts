@@ -2,6 +2,8 @@
 export interface Environment {
   readonly host: string;
   readonly pid: number;
+  /** Whether it is a process of a task pool. */
+  readonly inPool: boolean;
   /** Ids under which workers of this process are registered now. */
   readonly workerIds: Set<string>;
   /** A name for one more worker of this process; the same at every start of the same program. */

@@ -5,10 +5,14 @@
 export type Hint =
   /** Runs of this queue are due now, or from `at` on, by the store's clock. */
   | { readonly type: "due"; readonly namespace: string; readonly queue: string; readonly at?: number }
+  /** The same for tasks. */
+  | { readonly type: "task_due"; readonly namespace: string; readonly queue: string; readonly at?: number }
   /** A run that this worker holds has new messages. */
   | { readonly type: "inbox"; readonly runId: string; readonly workerId: string }
   /** An operator took a run from the worker that held it. */
   | { readonly type: "taken"; readonly runId: string; readonly workerId: string }
+  /** A task that this worker holds was canceled, or taken from it. */
+  | { readonly type: "task"; readonly runId: string; readonly seq: number; readonly workerId: string }
   /** A run has ended or was parked: callers that wait for its result should look. */
   | { readonly type: "ended"; readonly namespace: string; readonly runId: string };
 

@@ -4,6 +4,7 @@ import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../mo
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
+import type { NewTask } from "../model/task.ts";
 
 export interface RunStore {
   /**
@@ -33,6 +34,7 @@ export interface RunStore {
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
    * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
    * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
+   * Tasks are created, deleted and dropped exactly if the commit is written.
    * Idempotence key: (runId, epoch, commit).
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
@@ -57,7 +59,7 @@ export interface RunStore {
 
   /**
    * Ends runs from outside, whether or not they are held: epoch + 1, so that a holder's next write is refused.
-   * Idempotence: a run that is already closed is left alone and reported as such.
+   * Its tasks go with it, except dead letters. Idempotence: a run that is already closed is left alone and reported as such.
    */
   terminate(params: TerminateRunsParams): Promise<readonly TerminateOutcome[]>;
 
@@ -78,7 +80,7 @@ export interface RunStore {
   count(params: RunFilter & { readonly atMost: number | null }): Promise<number>;
 
   /**
-   * Deletes closed runs that ended before that time, with their events and inboxes: the oldest first, at most `limit`. The
+   * Deletes closed runs that ended before that time, with their events, inboxes and dead letters: the oldest first, at most `limit`. The
    * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
    * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
    * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
@@ -202,6 +204,17 @@ export interface RunCommit {
   readonly attributes: Attributes | null;
   /** The deadline was handled, or no longer counts because the run is being wound up. Clears it. */
   readonly clearDeadline: boolean;
+  /** Tasks that these events schedule. */
+  readonly tasks?: readonly NewTask[];
+  /**
+   * Tasks of this run, by seq, that go with this commit, whatever has become of them. Whoever holds one is hinted, unless it
+   * is the worker of this commit.
+   */
+  readonly settled?: readonly number[];
+  /** The same for all tasks of this run, except dead letters and those that this commit creates. */
+  readonly dropTasks?: boolean;
+  /** Results of tasks among the consumed messages, by number: their messages are deleted. */
+  readonly results?: readonly number[];
   readonly transition: Transition;
 }
 
@@ -218,6 +231,8 @@ export interface CommitOutcome {
   /** Still held by the worker after this commit. */
   readonly held: boolean;
   readonly delivered: number;
+  /** Which of its tasks with `holdBy` are held by that worker since this commit, by seq; absent if none has it. */
+  readonly tasksHeld?: readonly number[];
 }
 
 export interface CommitRunsResult {

@@ -12,6 +12,7 @@ type CallsOf<G extends keyof StoreGroups> = {
 export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"histories"> &
   CallsOf<"inbox"> &
+  CallsOf<"tasks"> &
   CallsOf<"versions"> &
   CallsOf<"workers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
@@ -36,8 +37,17 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   },
   histories: { read: true },
   inbox: { deliver: true, read: true },
+  tasks: { claim: true, finish: true, beat: true, cancel: true, expired: true, read: true, list: true, position: true },
   versions: { register: true, updateIfKnown: true, list: true },
-  workers: { register: true, heartbeat: true, readHeld: true, stop: true, sweep: true, list: true },
+  workers: {
+    register: true,
+    heartbeat: true,
+    readHeld: true,
+    readHeldTasks: true,
+    stop: true,
+    sweep: true,
+    list: true,
+  },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

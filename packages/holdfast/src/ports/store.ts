@@ -1,5 +1,5 @@
 /**
- * The store: the source of truth about runs, their histories and inboxes, and workers. Its calls are grouped by noun, one
+ * The store: the source of truth about runs, their histories, inboxes and tasks, and workers. Its calls are grouped by noun, one
  * file each.
  *
  * What every method promises, so that adapters and engine agree:
@@ -25,6 +25,7 @@ import type { StoreCapabilities } from "./capabilities.ts";
 import type { HistoryStore } from "./histories.ts";
 import type { InboxStore } from "./inbox.ts";
 import type { RunStore } from "./runs.ts";
+import type { TaskStore } from "./tasks.ts";
 import type { TransactParams, TransactResult } from "./transact.ts";
 import type { VersionStore } from "./versions.ts";
 import type { WorkerStore } from "./workers.ts";
@@ -33,6 +34,7 @@ export type * from "./capabilities.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
 export type * from "./runs.ts";
+export type * from "./tasks.ts";
 export type * from "./transact.ts";
 export type * from "./versions.ts";
 export type * from "./workers.ts";
@@ -42,6 +44,7 @@ export interface StoreGroups {
   readonly runs: RunStore;
   readonly histories: HistoryStore;
   readonly inbox: InboxStore;
+  readonly tasks: TaskStore;
   readonly versions: VersionStore;
   readonly workers: WorkerStore;
 }

@@ -31,7 +31,10 @@ export const COUNT_METRICS = {
   runs_replayed: "Runs that were rebuilt from their history (workflow)",
   events_replayed: "Events read for that (workflow)",
   runs_claimed: "Runs taken from the store",
+  tasks_claimed: "Tasks taken from the store",
   step_attempts: "Executions of steps (workflow, step, outcome)",
+  task_attempts: "Executions of tasks (task, outcome)",
+  pool_restarts: "Processes of task pools that were replaced or have died (worker, reason)",
   flushes: "Calls that write what runs have done",
   flushed_events: "Events in those calls",
   store_failures: "Calls of the store that failed and are repeated (call)",
@@ -40,6 +43,7 @@ export const COUNT_METRICS = {
 /** Durations in milliseconds, and their labels. */
 export const DURATION_METRICS = {
   step_attempt: "One execution of a step (workflow, step, outcome)",
+  task_attempt: "One execution of a task (task, outcome)",
   flush: "From sending a flush to its answer",
   claim: "From sending a claim to its answer",
 } as const;

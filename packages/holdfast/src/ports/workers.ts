@@ -1,7 +1,9 @@
 /** Workers: their leases, and what happens to runs whose worker is gone. The promises of every call are in store.ts. */
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { TaskHold } from "../model/task.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { HeldRun } from "./runs.ts";
+import type { HeldTask } from "./tasks.ts";
 
 export interface WorkerStore {
   /** Idempotence key: workerId; registering a dead id, or one of another namespace, returns `live: false`. */
@@ -13,7 +15,13 @@ export interface WorkerStore {
   /** Which runs the store thinks a worker holds. Read only. */
   readHeld(params: WorkerRef): Promise<readonly HeldRun[]>;
 
-  /** Takes the worker offline for good and releases what it still holds. Idempotent. */
+  /** Which tasks the store thinks a worker holds. Read only. */
+  readHeldTasks(params: WorkerRef): Promise<readonly HeldTask[]>;
+
+  /**
+   * Takes the worker offline for good and releases what it still holds, except tasks that must not be repeated: they expire at
+   * once, as a crash (`afterTaskHolder`). Idempotent.
+   */
   stop(params: WorkerRef): Promise<void>;
 
   /**
@@ -21,7 +29,9 @@ export interface WorkerStore {
    * worker: epoch + 1, due now, and deaths + 1 if the worker died (one that stopped did not). Makes a run with
    * `suspectAfter` deaths a suspect and parks one with `parkAfter` deaths while alone. Ends runs that have never begun once
    * their deadline passed `timeoutGraceMs` ago and no worker has claimed them. Runs that have begun may have something to
-   * clean up: they are due, and wait for a worker. Safe to run on any number of workers at once.
+   * clean up: they are due, and wait for a worker. The tasks of offline workers are due again as well, epoch + 1, deaths + 1
+   * if the worker died; those that a death fails (`afterTaskHolder`) expire at once, as a crash. Runs and tasks count towards
+   * `limit`. Safe to run on any number of workers at once.
    */
   sweep(params: SweepParams): Promise<SweepResult>;
 
@@ -40,6 +50,8 @@ export interface RegisterWorkerParams extends WorkerRef {
   readonly pid?: number;
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
+  /** The names of the tasks that it executes. */
+  readonly tasks?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly leaseMs: number;
 }
@@ -62,6 +74,9 @@ export interface HeartbeatResult {
   readonly heldCount: number;
   /** Held runs with unconsumed messages: the safety net for lost `inbox` hints. */
   readonly behind: readonly string[];
+  readonly heldTasks: number;
+  /** Held tasks that were canceled: the safety net for lost `task` hints. */
+  readonly canceledTasks: readonly TaskHold[];
 }
 
 export interface SweepParams {
@@ -79,10 +94,13 @@ export interface SweepResult {
   readonly now: number;
   readonly dead: number;
   readonly returned: number;
+  readonly tasksReturned: number;
   readonly parked: number;
   readonly timedOut: number;
   /** The limit was reached: sweep again at once. */
   readonly more: boolean;
   /** When the next lease expires, unless it is renewed. */
   readonly nextExpiryAt: number | null;
+  /** When the earliest limit of a task passes, in any namespace; it may have passed already. */
+  readonly nextTaskExpiryAt: number | null;
 }

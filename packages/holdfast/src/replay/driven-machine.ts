@@ -9,6 +9,7 @@ import type { CancelCause, MachineParams, Outcome, UnreceivedSignal } from "./ma
 import type { Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
+import type { TaskWork } from "./ops/task-work.ts";
 import { Unwritten } from "./unwritten.ts";
 
 /**
@@ -24,6 +25,8 @@ export abstract class DrivenMachine {
   readonly ops: OpTable;
   readonly signals = new SignalBuffer();
   protected readonly unwritten: Unwritten;
+  /** Created when first needed: most runs have none. */
+  #tasks: Map<string, TaskWork> | undefined;
 
   // Assigned only by the machine itself: drivers see them through the interface, where they are read-only.
   outcome: Outcome | undefined;
@@ -98,6 +101,14 @@ export abstract class DrivenMachine {
     return this.ops.waiting;
   }
 
+  task(id: string | null): TaskWork | undefined {
+    return id === null ? undefined : this.#tasks?.get(id);
+  }
+
+  get hasTasks(): boolean {
+    return this.#tasks !== undefined;
+  }
+
   get nextSeq(): number {
     return this.unwritten.nextSeq;
   }
@@ -114,6 +125,11 @@ export abstract class DrivenMachine {
 
   hand(op: Op): void {
     this.ops.hand(op);
+  }
+
+  noteTask(id: string, work: TaskWork): void {
+    this.#tasks ??= new Map();
+    this.#tasks.set(id, work);
   }
 
   waitForSignal(op: Op): void {

@@ -69,8 +69,6 @@ export interface MachineInside extends OpHost {
   setAttributes(attributes: Attributes): void;
   /** All attributes that the run would have with these. */
   attributesWith(added: Attributes): Attributes;
-  /** The code no longer waits for the op. */
-  release(op: Op): void;
   /** From here on, only compensations may be asked for, in the scope that this returns. */
   beginUndo(): Scope;
   continueAsNew(input: Payload, scope: Scope): void;

@@ -34,6 +34,7 @@ import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { DrivenOp } from "./op.ts";
+import type { TaskWork } from "./ops/task-work.ts";
 
 /** What every machine is made of. */
 export interface MachineParams {
@@ -175,6 +176,11 @@ export interface Machine {
   readonly waiting: boolean;
   /** Whether an attempt of the step may have begun before this worker claimed the run. */
   mayHaveBegun(op: DrivenOp): boolean;
+
+  /** The task of that op, pending or not; undefined if the code has asked for none. */
+  task(id: string | null): TaskWork | undefined;
+  /** Whether the code has asked for any task. */
+  readonly hasTasks: boolean;
 
   // Messages
 

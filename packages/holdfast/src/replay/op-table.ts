@@ -83,9 +83,10 @@ export class OpTable {
     return withdrawn;
   }
 
-  /** The code has stopped waiting, but the step's outcome must still be recorded. */
+  /** The code has stopped waiting, but the outcome of the step or task must still be recorded. */
   close(op: Op): void {
     op.step?.close();
+    op.task?.close();
     this.#closing = appended(this.#closing, op);
   }
 

@@ -7,8 +7,9 @@ import type { Codec } from "../ports/codec.ts";
 import type { Scope } from "./context/scope.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import type { StepWork } from "./ops/step-work.ts";
+import type { TaskWork } from "./ops/task-work.ts";
 
-export type OpKind = "step" | "sleep" | "receive" | "retired";
+export type OpKind = "step" | "task" | "sleep" | "receive" | "retired";
 
 /** The rows of the event table that concern a kind of op. */
 export interface OpEvents {
@@ -60,6 +61,7 @@ export interface OpModule extends OpFacts {
 /** The parameters of an op, besides its kind and name. */
 export interface AskInit {
   readonly step?: StepWork;
+  readonly task?: TaskWork;
   /** How to undo the step. */
   readonly undo?: Compensation<unknown> | undefined;
   readonly fireAt?: number | undefined;
@@ -81,12 +83,16 @@ export interface OpHost {
   addUndo(name: string, op: Op, undo: Compensation<unknown>): void;
   /** What is known of a step, for its compensation. */
   learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void;
+  /** A task of the run, to be found by the id of its op from now on. */
+  noteTask(id: string, work: TaskWork): void;
   /** Whether it began in a run attempt that was taken back for a reason other than its own failure. */
   hasBegun(id: string): boolean;
   /** Whether the compensation succeeded after the failure of another one that was taken back. */
   isUndone(id: string): boolean;
   /** See `MachineInside`. */
-  command(draft: EventDraft, binds?: boolean): HistoryEvent | undefined;
+  command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
+  /** The code no longer waits for the op. */
+  release(op: Op): void;
   /** The code continues without it. */
   retire(op: Op): void;
 }
@@ -102,6 +108,8 @@ export interface DrivenOp {
   readonly pending: boolean;
   /** Steps */
   readonly step: StepWork | undefined;
+  /** Tasks */
+  readonly task: TaskWork | undefined;
   /** Sleeps, and receives with a timeout. */
   readonly fireAt: number | undefined;
   /** Receives */
@@ -135,7 +143,7 @@ export function newOp(
   location: string | undefined,
 ): Op {
   const promise = new Promise<unknown>(keepSettlers);
-  const { step, signalName } = init;
+  const { step, task, signalName } = init;
   const fireAt = undefined;
   return {
     id,
@@ -150,6 +158,7 @@ export function newOp(
     location,
     pending: true,
     step,
+    task,
     fireAt,
     signalName,
   };

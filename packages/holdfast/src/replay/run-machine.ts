@@ -16,7 +16,15 @@
  *  M4. The code runs only between open and close. A ctx call at any other time is refused.
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
-import { type EventDraft, eventCategory, eventRole, type HistoryEvent, isLenient, isMessage } from "../model/event.ts";
+import {
+  type EventDraft,
+  eventCategory,
+  eventRole,
+  type HistoryEvent,
+  isFailure,
+  isLenient,
+  isMessage,
+} from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
 import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
@@ -362,7 +370,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
     this.release(op);
     this.#enter(op.scope, event.at);
-    if (event.type === "step_failed") this.failures.add(op, event);
+    if (isFailure(event)) this.failures.add(op, event);
     op.module.settle(op, event, this);
     return true;
   }

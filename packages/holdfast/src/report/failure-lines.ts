@@ -4,7 +4,9 @@
  */
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import { DEFAULT_RETRY } from "../model/retry-policy.ts";
 import type { Run } from "../model/run.ts";
+import type { Task, TaskFailure } from "../model/task.ts";
 import type { Transition } from "../ports/store.ts";
 import type { RepeatedLines } from "./repeated-lines.ts";
 
@@ -30,18 +32,34 @@ export function stepName(op: string): string {
 
 export function writeFailedAttempt(lines: RepeatedLines, failed: FailedAttempt): void {
   const { run, op, attempt, attempts, error, nextMs } = failed;
-  const next =
-    nextMs !== undefined
-      ? `next attempt in ${roundedDuration(nextMs)}`
-      : attempt < attempts
-        ? "it is not retried"
-        : "no attempts are left";
   lines.write({
     level: "warn",
     kind: `attempt ${run.workflow} ${stepName(op)} ${error.name} ${nextMs === undefined}`,
     fields: { ...aboutRun(run), op, attempt, ...codeOf(error) },
-    message: `step "${op}" failed, attempt ${attempt} of ${attempts}, ${next}: ${summaryOf(error)}`,
+    message: `step "${op}" failed, attempt ${attempt} of ${attempts}, ${nextText(failed)}: ${summaryOf(error)}`,
   });
+}
+
+/** On the worker that executed it: the run knows of the last attempt only. */
+export function writeFailedTask(
+  lines: RepeatedLines,
+  task: Task,
+  error: TaskFailure,
+  nextMs: number | undefined,
+): void {
+  const { namespace, runId, op, name, attempt, spec } = task;
+  const { attempts } = spec?.retry ?? DEFAULT_RETRY;
+  lines.write({
+    level: "warn",
+    kind: `task ${name} ${error.name} ${nextMs === undefined}`,
+    fields: { namespace, runId, op, task: name, attempt, ...codeOf(error) },
+    message: `task "${op}" failed, attempt ${attempt} of ${attempts}, ${nextText({ attempt, attempts, nextMs })}: ${summaryOf(error)}`,
+  });
+}
+
+function nextText({ attempt, attempts, nextMs }: Pick<FailedAttempt, "attempt" | "attempts" | "nextMs">): string {
+  if (nextMs !== undefined) return `next attempt in ${roundedDuration(nextMs)}`;
+  return attempt < attempts ? "it is not retried" : "no attempts are left";
 }
 
 /** A `retryIf` function threw while it judged a failed attempt. */
@@ -86,10 +104,10 @@ function roundedDuration(ms: number): string {
   return formatDuration(Math.ceil(ms / step) * step);
 }
 
-function codeOf({ code }: ErrorRecord): object {
+function codeOf({ code }: Pick<ErrorRecord, "code">): object {
   return code === undefined ? {} : { code };
 }
 
-function summaryOf({ name, message }: ErrorRecord): string {
+function summaryOf({ name, message }: Pick<ErrorRecord, "name" | "message">): string {
   return name === "Error" || name === "HoldfastError" ? message : `${name}: ${message}`;
 }

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { basename, extname } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { Environment } from "../ports/environment.ts";
+import { poolProcess } from "./pool-process.ts";
 import { digestOfProgram } from "./program-digest.ts";
 
 const PROGRAM_LENGTH_MAX = 100;
@@ -16,6 +17,7 @@ let workers = 0;
 export const systemEnvironment: Environment = {
   host: hostOf(hostname(), pidNamespace()),
   pid: process.pid,
+  inPool: poolProcess() !== undefined,
   workerIds: new Set(),
 
   workerName() {

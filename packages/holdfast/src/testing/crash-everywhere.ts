@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type { PortsBundle } from "../calls/ports-bundle.ts";
+import { type JudgeHost, judgeExpiry } from "../calls/task-judgment.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { type AnyWorkflow, type InputOf, requireWorkflow } from "../define/definitions.ts";
+import type { Worker } from "../engine/worker/worker.ts";
+import type { WorkerOptions } from "../engine/worker/worker-options.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
+  checkedLater,
   checkOptions,
   isBoolean,
   isFunction,
@@ -19,9 +22,12 @@ import { MemoryNotifier } from "../memory/notifier.ts";
 import { MemoryStore } from "../memory/store.ts";
 import { CLOSED_STATUSES, type ClosedStatus } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
+import type { StoreMethod } from "../ports/store-calls.ts";
+import type { AnyTask } from "../replay/ops/task-options.ts";
 import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
+import { StepLog } from "./step-log.ts";
 import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 
 /** A model of the outside world, for `crashEverywhere`: what the workflow's steps change outside. */
@@ -42,6 +48,11 @@ export interface CrashEverywhereOptions {
    * @defaultValue only the output is compared
    */
   readonly effects?: WorldModel;
+  /**
+   * The tasks that the workflow uses. Their workers die as well: together with the worker of the workflow, and alone.
+   * @defaultValue none
+   */
+  readonly tasks?: readonly AnyTask[];
   /**
    * Called when the run waits and nothing else happens: send the signals that it needs. If it throws or rejects,
    * `crashEverywhere` rejects with that error.
@@ -70,7 +81,7 @@ export interface CrashEverywhereOptions {
 export interface CrashReport {
   /** How many times the worker was killed, each time in a separate run. */
   readonly crashes: number;
-  /** How many attempts of steps were executed a second time because their outcome was not recorded yet. */
+  /** How many attempts of steps and tasks were executed a second time because their outcome was not recorded yet. */
   readonly repeatedSteps: number;
   /** How the run ended, every time; anything but `completed` only with `expectFailure`. */
   readonly status: ClosedStatus;
@@ -82,6 +93,7 @@ export interface CrashReport {
 
 const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
   effects: objectWith("reset", "snapshot"),
+  tasks: checkedLater,
   whenWaiting: isFunction,
   seed: wholeNumber(Number.MIN_SAFE_INTEGER),
   onForgotten: oneOf("fail", "warn"),
@@ -107,13 +119,22 @@ export async function crashEverywhere<D extends AnyWorkflow>(
   requireEnd(undisturbed, options.expectFailure === true);
   let repeatedSteps = 0;
   let crashes = 0;
-  for (let commit = 1; commit <= undisturbed.commits; commit++) {
-    for (const moment of ["before", "after"] as const) {
-      const crashed = await runOnce(workflow, input, options, { commit, moment });
-      if (!crashed.died) continue;
-      crashes += 1;
-      repeatedSteps += crashed.repeated.length;
-      compare(undisturbed, crashed, { commit, moment });
+  const whos: readonly Doomed[] = (options.tasks ?? []).length > 0 ? ["worker", "task worker"] : ["worker"];
+  for (const who of whos) {
+    // How often the worker that does everything calls the store, the run without a crash has shown.
+    const callsMax = who === "worker" ? undisturbed.calls : Number.POSITIVE_INFINITY;
+    for (let call = 1, more = true; more && call <= callsMax; call++) {
+      // Of calls that are in flight together, one may have no moment of its own.
+      more = who === "worker";
+      for (const moment of ["before", "after"] as const) {
+        const point = { who, call, moment };
+        const crashed = await runOnce(workflow, input, options, point);
+        if (!crashed.died) continue;
+        more = true;
+        crashes += 1;
+        repeatedSteps += crashed.repeated.length;
+        compare(undisturbed, crashed, point);
+      }
     }
   }
   const { status, output, error } = undisturbed;
@@ -143,8 +164,19 @@ function needsDatabase({ cause }: HoldfastError): boolean {
   return cause instanceof RecordedError && cause.recordedCode === "not_supported" && "kind" in cause.data;
 }
 
+/** Who dies: the worker that does everything, or one that only executes tasks. */
+type Doomed = "worker" | "task worker";
+
+/** The calls of the store at which it dies. */
+const DEADLY: Readonly<Record<Doomed, readonly StoreMethod[]>> = {
+  worker: ["runs.commit", "transact", "tasks.finish"],
+  "task worker": ["tasks.claim", "tasks.finish"],
+};
+
 interface CrashPoint {
-  readonly commit: number;
+  readonly who: Doomed;
+  /** Which of these calls, from 1. */
+  readonly call: number;
   readonly moment: "before" | "after";
 }
 
@@ -154,8 +186,10 @@ interface Observed {
   readonly error?: HoldfastError;
   readonly status: ClosedStatus;
   readonly world: unknown;
-  readonly commits: number;
+  /** How often the worker that may die has called the store, in a way in which it may. */
+  readonly calls: number;
   readonly died: boolean;
+  readonly diedAt: StoreMethod | undefined;
   /** Ops whose function was executed although their result was in the store. */
   readonly rerun: readonly string[];
   /** Ops of which an attempt was executed again because it was not recorded. */
@@ -173,33 +207,45 @@ async function runOnce(
   const store = new MemoryStore({ clock, notifier });
   const steps = new StepLog(store, clock);
   const life = new MortalLife();
-  let commits = 0;
+  const who = point?.who ?? "worker";
+  let calls = 0;
+  let diedAt: StoreMethod | undefined;
   life.diesAt = ({ method, moment }) => {
-    if (method !== "runs.commit" && method !== "transact") return false;
-    if (moment === "before") commits += 1;
-    return point !== undefined && commits === point.commit && moment === point.moment;
+    if (!DEADLY[who].includes(method)) return false;
+    if (moment === "before") calls += 1;
+    if (point === undefined || calls !== point.call || moment !== point.moment) return false;
+    diedAt = method;
+    return true;
   };
   await options.effects?.reset();
-  const { onForgotten = "fail" } = options;
+  const { onForgotten = "fail", tasks = [] } = options;
   const random = new SeededSource(options.seed ?? 1);
   // Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps.
   const base = { random, codec: jsonCodec, log: silentLogger, onForgotten, leaseMs: FOREVER_MS };
   const mortal = { clock: life.clock(clock), store: life.store(store), notifier: life.notifier(notifier) };
-  const doomed = new Client({ ...base, ...mortal, steps: steps.of(life) }, "default", async () => {}, FOREVER_MS);
-  const heir = new Client(
-    { ...base, clock, store, notifier, steps: steps.of(undefined) },
-    "default",
-    async () => {},
-    FOREVER_MS,
-  );
-  life.onDeath = () => {
-    steps.cutOff();
-    void expireLeases(store, clock).then(() => startWorker(heir, workflow));
-  };
+  const doomed = new Client({ ...base, ...mortal, ...steps.of(life) }, "default", async () => {}, FOREVER_MS);
+  const immortal = { clock, store, notifier, ...steps.of(undefined) };
+  const heir = new Client({ ...base, ...immortal }, "default", async () => {}, FOREVER_MS);
+  const offers = who === "worker" ? { workflows: [workflow], tasks } : { tasks };
+  const judge: JudgeHost = { record: toErrorRecord, now: () => clock.now(), random: () => random.next() };
+  const dying = workerOf(doomed, offers);
+  const dead = new Promise<void>((resolve) => {
+    life.onDeath = () => {
+      steps.cutOff();
+      resolve();
+      void expireLease(store, clock, dying, judge).then(() => workerOf(heir, offers).start());
+    };
+  });
   const { whenWaiting } = options;
   const refused = whenWaiting ? [feedWhenWaiting(store, clock, async () => whenWaiting(heir, RUN_ID))] : [];
-  await startWorker(doomed, workflow);
-  await doomed.start(workflow.name, input, { id: RUN_ID, version: workflow.version, queue: workflow.queue });
+  if (who === "task worker") await workerOf(heir, { workflows: [workflow] }).start();
+  // It may die before it has started.
+  await Promise.race([dying.start(), dead]);
+  await (who === "worker" ? doomed : heir).start(workflow.name, input, {
+    id: RUN_ID,
+    version: workflow.version,
+    queue: workflow.queue,
+  });
   const observed = await clock.until(Promise.race([resultOf(heir, point !== undefined), ...refused]));
   if (isHoldfastError(observed.error, "run_failed")) {
     const explained = await withForgotten(observed.error, store, [workflow]);
@@ -209,12 +255,13 @@ async function runOnce(
   const died = life.dead;
   if (!died) await clock.until(doomed.close());
   const world = comparable(await options.effects?.snapshot());
-  return { ...observed, world, commits, died, rerun: steps.rerun, repeated: steps.repeated };
+  return { ...observed, world, calls, died, diedAt, rerun: steps.rerun, repeated: steps.repeated };
 }
 
 /** The dead worker's lease expires at once: waiting for it shows nothing, and timeouts would pass meanwhile. */
-async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<void> {
-  for (const worker of store.state.workers.values()) worker.leaseExpiresAt = clock.now();
+async function expireLease(store: MemoryStore, clock: VirtualClock, dying: Worker, judge: JudgeHost): Promise<void> {
+  const dead = store.state.workers.get(dying.workerId);
+  if (dead) dead.leaseExpiresAt = clock.now();
   const never = toErrorRecord(new HoldfastError("crash_loop", "crashEverywhere kills a worker once."));
   await store.workers.sweep({
     suspectAfter: 2,
@@ -224,11 +271,14 @@ async function expireLeases(store: MemoryStore, clock: VirtualClock): Promise<vo
     timeoutError: never,
     limit: 1_000,
   });
+  const { tasks } = await store.tasks.expired({ limit: 1_000 });
+  const by = { type: "expiry" } as const;
+  await store.tasks.finish({ finishes: tasks.map((task) => ({ ...task, by, result: judgeExpiry(task, judge) })) });
 }
 
-async function startWorker(client: Client, workflow: AnyWorkflow): Promise<void> {
-  const tuning = { claimFallbackMs: FOREVER_MS };
-  await client.worker({ workflows: [workflow], tuning }).start();
+function workerOf(client: Client, offers: Pick<WorkerOptions, "workflows" | "tasks">): Worker {
+  const labels = [...new Set((offers.tasks ?? []).flatMap(({ spec }) => spec.requires ?? []))];
+  return client.worker({ ...offers, labels, tuning: { claimFallbackMs: FOREVER_MS } });
 }
 
 /** A run that does not end without a crash, because it is parked or waits, is no reference for the others. */
@@ -265,74 +315,24 @@ function feedWhenWaiting(store: MemoryStore, clock: VirtualClock, feed: () => Pr
   });
 }
 
-/** Which step functions were executed, and whether they should have been. */
-class StepLog {
-  readonly rerun: string[] = [];
-  readonly repeated: string[] = [];
-  readonly #store: MemoryStore;
-  readonly #clock: VirtualClock;
-  /** What was recorded about an attempt when its function was called. */
-  readonly #called = new Map<string, number>();
-  /** A transaction cut off by the death of its worker never ends: time must not wait for it. */
-  readonly #mortal: (() => void)[] = [];
-
-  constructor(store: MemoryStore, clock: VirtualClock) {
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  cutOff(): void {
-    for (const release of this.#mortal) release();
-  }
-
-  of(life: MortalLife | undefined): NonNullable<PortsBundle["steps"]> {
-    return {
-      around: async ({ runId, op, attempt }, run) => {
-        if (life?.dead) return new Promise<never>(() => {});
-        const events = this.#store.state.events.get(runId) ?? [];
-        const inbox = this.#store.state.inbox.get(runId) ?? [];
-        const recorded =
-          events.some((event) => event.op === op && event.type === "step_completed") ||
-          inbox.some((message) => message.kind === "outcome" && message.name === op);
-        if (recorded) this.rerun.push(op);
-        // A retry of the run clears what failed, and counts its attempts from one again.
-        const records = events.filter(
-          ({ op: of, type }) => type === "run_retried" || (of === op && type !== "step_started"),
-        );
-        const key = `${runId} ${op} ${attempt}`;
-        if (this.#called.get(key) === records.length) this.repeated.push(op);
-        this.#called.set(key, records.length);
-        const release = this.#clock.hold();
-        if (life) this.#mortal.push(release);
-        try {
-          const value = await run();
-          return life?.dead ? new Promise<never>(() => {}) : value;
-        } finally {
-          release();
-        }
-      },
-    };
-  }
-}
-
 /** A result that differs while the outside world does not. */
 const ASK_CTX =
   " Perhaps the workflow code itself does not give the same values when it is replayed (Date.now, Math.random, " +
   "crypto.randomUUID, a variable outside of the function): use ctx.now, ctx.random, ctx.uuid, ctx.sideEffect or a step.";
 
 function compare(expected: Observed, actual: Observed, point: CrashPoint): void {
+  const { who, call, moment } = point;
+  const what = actual.diedAt === "runs.commit" || actual.diedAt === "transact" ? "commit" : `${actual.diedAt}, call`;
   const where =
-    point.moment === "before"
-      ? `right before commit ${point.commit}`
-      : `after commit ${point.commit}, before the worker gets the answer`;
+    moment === "before" ? `right before ${what} ${call}` : `after ${what} ${call}, before the worker gets the answer`;
   const repeated =
     actual.repeated.length > 0
-      ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass s.idempotencyKey on, or use a transaction.`
+      ? ` Steps executed a second time: ${[...new Set(actual.repeated)].join(", ")}. Make them idempotent: pass the idempotencyKey on, or use a transaction.`
       : "";
   const sameWorld = isDeepStrictEqual(expected.world, actual.world);
-  const fault = (what: string, data: object, advice = ""): HoldfastError =>
-    new HoldfastError("crash_unsafe", `When the worker dies ${where}, ${what}.${repeated}${advice}`, {
-      data: { ...point, ...data },
+  const fault = (found: string, data: object, advice = ""): HoldfastError =>
+    new HoldfastError("crash_unsafe", `When the ${who} dies ${where}, ${found}.${repeated}${advice}`, {
+      data: { who, commit: call, moment, ...data },
     });
   if (actual.rerun.length > 0)
     throw fault(`recorded steps are executed again: ${actual.rerun.join(", ")}`, { rerun: actual.rerun });

@@ -7,5 +7,5 @@ export type { StoreMethod } from "../ports/store-calls.ts";
 export { type CrashEverywhereOptions, type CrashReport, crashEverywhere, type WorldModel } from "./crash-everywhere.ts";
 export { type RecordedHistory, type ReplayOutcome, replay } from "./replay.ts";
 export { SeededSource } from "./seeded-source.ts";
-export { type StepMock, type TestEngine, type TestEngineOptions, testEngine } from "./test-engine.ts";
+export { type StepMock, type TaskMock, type TestEngine, type TestEngineOptions, testEngine } from "./test-engine.ts";
 export { VirtualClock } from "./virtual-clock.ts";

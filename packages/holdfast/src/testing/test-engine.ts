@@ -7,6 +7,7 @@ import type { StartArguments } from "../client/start-request.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
 import { limitPayloads } from "../codec/limited-codec.ts";
 import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import { requireTask } from "../define/task.ts";
 import type { Worker } from "../engine/worker/worker.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -27,7 +28,9 @@ import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import { idFault } from "../model/names.ts";
 import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
+import type { TaskInterceptor } from "../ports/task-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import type { AnyTask, TaskDefinition, TaskInfo } from "../replay/ops/task-options.ts";
 import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
 import { withForgotten } from "./forgotten.ts";
@@ -38,6 +41,11 @@ import { FOREVER_MS, VirtualClock } from "./virtual-clock.ts";
 export interface TestEngineOptions {
   /** The workflows that the engine's worker offers. */
   readonly workflows: readonly AnyWorkflow[];
+  /**
+   * The tasks that the engine's worker executes. It has every label that a task may require.
+   * @defaultValue none
+   */
+  readonly tasks?: readonly AnyTask[];
   /**
    * Same seed, same ids and jitter.
    * @defaultValue `1`
@@ -73,6 +81,9 @@ export interface TestEngineOptions {
 /** Answers in place of a step. */
 export type StepMock = (call: { readonly attempt: number; readonly runId: string }) => unknown;
 
+/** Answers in place of a task's function, with the same arguments. */
+export type TaskMock<I = unknown> = (input: I, task: TaskInfo) => unknown;
+
 /** An engine for one test, made by `testEngine`. */
 export interface TestEngine {
   /** A full client. Waiting for a result advances the clock. */
@@ -90,6 +101,8 @@ export interface TestEngine {
   ): Promise<OutputOf<D>>;
   /** From now on the function answers for steps of that name (every occurrence). */
   mock(step: string, fn: StepMock): void;
+  /** From now on the function answers for the task. */
+  mock<I, O>(task: TaskDefinition<I, O>, fn: TaskMock<I>): void;
   /** Stops the worker. */
   close(): Promise<void>;
 }
@@ -98,6 +111,7 @@ const isSeed = wholeNumber(Number.MIN_SAFE_INTEGER);
 
 const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
   workflows: checkedLater,
+  tasks: checkedLater,
   seed: isSeed,
   logger: isLogger,
   limits: optionsOf(LIMIT_OPTIONS),
@@ -117,6 +131,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const log = options.logger === undefined ? silentLogger : guardLogger(options.logger);
   const telemetry = options.telemetry === undefined ? undefined : guardTelemetry(options.telemetry, log);
   const mocks = new Map<string, StepMock>();
+  const taskMocks = new Map<string, TaskMock>();
+  const tasks = options.tasks ?? [];
   const ports: PortsBundle = {
     clock,
     random: new SeededSource(options.seed ?? 1),
@@ -128,6 +144,7 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     onForgotten: options.onForgotten ?? "fail",
     leaseMs: FOREVER_MS,
     steps: mockingSteps(clock, mocks),
+    tasks: mockingTasks(clock, taskMocks),
     ...(telemetry ? { telemetry } : {}),
     ...(options.redact ? { redact: options.redact } : {}),
   };
@@ -136,6 +153,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   // This is the only worker: without leases and polls, only the workflow's own timers advance time.
   const worker = client.worker({
     workflows: options.workflows,
+    tasks,
+    labels: [...new Set(tasks.flatMap(({ spec }) => spec.requires ?? []))],
     tuning: { claimFallbackMs: FOREVER_MS },
   });
   await worker.start();
@@ -145,14 +164,32 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     store,
     worker,
     run: (workflow, ...rest) => client.run(workflow, ...rest),
-    mock: (step, fn) => {
+    mock: (step: string | AnyTask, fn: StepMock | TaskMock<never>): void => {
+      isFunction(
+        fn,
+        `mock(${typeof step === "string" ? shownValue(step) : (step?.name ?? shownValue(step))})`,
+        "the second argument",
+      );
+      if (typeof step !== "string") {
+        requireMockable(step, tasks);
+        taskMocks.set(step.name, fn as TaskMock);
+        return;
+      }
       const fault = idFault(step);
       if (fault) throw new HoldfastError("invalid_name", `mock(${shownValue(step)}): the name of the step ${fault}.`);
-      isFunction(fn, `mock(${shownValue(step)})`, "the second argument");
-      mocks.set(step, fn);
+      mocks.set(step, fn as StepMock);
     },
     close: () => clock.until(client.close()),
   };
+}
+
+function requireMockable(task: AnyTask, tasks: readonly AnyTask[]): void {
+  requireTask(task, "mock: the first argument");
+  if (tasks.some(({ name }) => name === task.name)) return;
+  const advice = task.external
+    ? "is external: complete it with client.tasks, as in production"
+    : "is not among the tasks of this engine: list it in testEngine({ tasks })";
+  throw new HoldfastError("invalid_option", `mock: task "${task.name}" ${advice}.`);
 }
 
 /** Adds to the error why a run failed. */
@@ -220,6 +257,20 @@ function mockingSteps(clock: VirtualClock, mocks: ReadonlyMap<string, StepMock>)
       try {
         const mock = mocks.get(call.op) ?? mocks.get(call.op.replace(/#\d+$/, ""));
         return await (mock ? mock({ attempt: call.attempt, runId: call.runId }) : run());
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+function mockingTasks(clock: VirtualClock, mocks: ReadonlyMap<string, TaskMock>): TaskInterceptor {
+  return {
+    async around({ name }, input, info, run) {
+      const release = clock.hold();
+      try {
+        const mock = mocks.get(name);
+        return await (mock ? mock(input, info as TaskInfo) : run());
       } finally {
         release();
       }

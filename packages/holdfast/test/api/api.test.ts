@@ -23,7 +23,7 @@ import { crashEverywhere, replay, testEngine } from "holdfast/testing";
 import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { openEngine } from "../lab/fleet.ts";
-import { approve, order, orderSomething, world } from "./order-example.ts";
+import { approve, order, orderSomething, sendMail, world } from "./order-example.ts";
 
 /** A client as an application has it, on a store of its own and the clock of the machine. */
 async function application(options: Parameters<typeof connect>[1] = {}): Promise<Client> {
@@ -34,7 +34,8 @@ async function application(options: Parameters<typeof connect>[1] = {}): Promise
 
 describe("the example at the top", () => {
   test("runs as written, with everything inferred", async () => {
-    const t = await openEngine(order);
+    const t = await testEngine({ workflows: [order], tasks: [sendMail] });
+    onTestFinished(() => t.close());
     const result = await orderSomething(t.client);
     expectTypeOf(result).toEqualTypeOf<{ payment: string; label: string; mail: { to: string; order: string } }>();
     expect(result).toEqual({

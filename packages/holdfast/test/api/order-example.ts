@@ -1,5 +1,5 @@
-// The example at the top of the API page, as it stands there, without what does not exist yet (ctx.task).
-import { type Client, signal, workflow } from "holdfast";
+// The example at the top of the API page, as it stands there.
+import { type Client, signal, task, workflow } from "holdfast";
 
 interface Order {
   readonly id: string;
@@ -25,6 +25,20 @@ const carrier = {
   },
 };
 
+const smtp = {
+  async send(mail: { to: string; order: string }, _key: string): Promise<{ to: string; order: string }> {
+    return mail;
+  },
+};
+
+export const sendMail = task(
+  { name: "send-mail", queue: "mail", requires: ["smtp"], timeout: "30s", heartbeat: "10s" },
+  async (input: { to: string; order: string }, t) => {
+    await t.heartbeat({ sent: 1 });
+    return smtp.send(input, t.idempotencyKey);
+  },
+);
+
 export const approve = signal<{ by: string }>("approve");
 
 export const order = workflow("order", async (ctx, input: { id: string; cents: number }) => {
@@ -39,7 +53,7 @@ export const order = workflow("order", async (ctx, input: { id: string; cents: n
   await ctx.sleep("cool-off", "1 day");
   const [label, mail] = await Promise.all([
     ctx.step("label", () => carrier.label(input.id)),
-    ctx.step("mail", () => ({ to: ok.by, order: input.id })),
+    ctx.task(sendMail, { to: ok.by, order: input.id }),
   ]);
   return { payment: payment.id, label, mail };
 });

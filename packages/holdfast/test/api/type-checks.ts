@@ -1,6 +1,6 @@
 // What must not compile. Nothing here is executed: each line under @ts-expect-error is a mistake that the types have to
 // find, and a line that compiles after all fails the type check.
-import { type Client, type Context, NonRetryableError, RetryableError, signal, workflow } from "holdfast";
+import { type Client, type Context, NonRetryableError, RetryableError, signal, task, workflow } from "holdfast";
 import { z } from "zod";
 
 const approve = signal<{ by: string }>("approve");
@@ -225,6 +225,26 @@ export function definitionsThatDoNotCompile(): void {
   void new RetryableError("busy", { after: 5 });
   // @ts-expect-error a NonRetryableError waits for nothing
   void new NonRetryableError("no", { after: "5s" });
+}
+
+export async function tasksThatDoNotCompile(ctx: Context): Promise<void> {
+  const mail = task("mail", async (input: { to: string }) => ({ id: input.to }));
+  const nothing = task("nothing", () => 5);
+  const external = task<{ order: string }, { by: string }>({ name: "external", external: true });
+  // @ts-expect-error the input is not what the task takes
+  await ctx.task(mail, { to: 1 });
+  // @ts-expect-error the input is missing
+  await ctx.task(mail);
+  // @ts-expect-error the result has no such field
+  (await ctx.task(mail, { to: "ann" })).to;
+  // @ts-expect-error a duration has a unit
+  await ctx.task(nothing, undefined, { timeout: "30" });
+  // @ts-expect-error there is no such option
+  await ctx.task(nothing, undefined, { timeouts: "30s" });
+  // @ts-expect-error the result of an external task is what its definition says
+  (await ctx.task(external, { order: "o" })).name;
+  // @ts-expect-error a task has a function, or is external
+  task({ name: "t" });
 }
 
 function fail(): never {

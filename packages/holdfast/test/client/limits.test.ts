@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
-import { type Context, connect, type Limits, type Logger, signal, workflow } from "holdfast";
+import { type Context, connect, type Limits, type Logger, signal, type TaskDefinition, task, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 
 const note = signal<string>("note");
+const one = task("one", () => 1);
 
 async function withRun(
   body: (ctx: Context, input: unknown) => Promise<unknown>,
@@ -13,6 +14,12 @@ async function withRun(
   const limited = workflow("limited", body);
   const t = await testEngine({ workflows: [limited], ...(limits ? { limits } : {}), ...(logger ? { logger } : {}) });
   return { t, limited };
+}
+
+async function withTask(limited: TaskDefinition<string>, input: string) {
+  const call = workflow("call", (ctx) => ctx.task(limited, input));
+  const t = await testEngine({ workflows: [call], tasks: [limited], limits: { payloadMaxBytes: 1024 } });
+  return { t, call };
 }
 
 function failure(
@@ -58,6 +65,58 @@ describe("docs/limits.md", () => {
     const error = await failure(t.run(limited));
     expect(error.cause).toMatchObject({ recordedCode: "payload_too_large", attempts: 1 });
     expect(calls).toBe(1);
+    await t.close();
+  });
+
+  test("size of a task's input, refused", async () => {
+    const read = task("read", (_text: string) => 1);
+    const { t, call } = await withTask(read, kib(2));
+    const error = await failure(t.run(call));
+    expect(error.cause).toMatchObject({ code: "payload_too_large" });
+    expect(t.store.state.tasks.size).toBe(0);
+    await t.close();
+  });
+
+  test("size of a task's result, refused", async () => {
+    let calls = 0;
+    const big = task("big", (_text: string) => kib(++calls && 2));
+    const { t, call } = await withTask(big, "");
+    const error = await failure(t.run(call));
+    expect(error.cause).toMatchObject({ recordedCode: "payload_too_large", attempts: 1 });
+    expect(calls).toBe(1);
+    await t.close();
+  });
+
+  test("size of a heartbeat's details", async () => {
+    const seen: unknown[] = [];
+    const beat = task({ name: "beat", retry: { attempts: 3, fixed: "1s" } }, async (_text: string, info) => {
+      seen.push(info.lastDetails);
+      await info.heartbeat(info.attempt === 1 ? "small" : kib(2));
+      if (info.attempt < 3) throw new Error("again");
+    });
+    const { t, call } = await withTask(beat, "");
+    await t.run(call);
+    expect(seen).toEqual([undefined, "small", "small"]);
+    await t.close();
+  });
+
+  test("failures that a task keeps", async () => {
+    const shaky = task({ name: "shaky", retry: { attempts: 12, fixed: "1s" } }, (_text: string, { attempt }) => {
+      throw new Error(`attempt ${attempt}`);
+    });
+    const { t, call } = await withTask(shaky, "");
+    const error = await failure(t.run(call));
+    expect(error.cause).toMatchObject({ attempts: 12 });
+    const [dead] = (await t.client.tasks.list({ status: "dead" })).tasks;
+    expect(dead?.failures.map(({ attempt }) => attempt)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    await t.close();
+  });
+
+  test("tasks in one page of `tasks.list`", async () => {
+    const { t } = await withRun(async () => 1);
+    for (const limit of [0, 1_001, 1.5])
+      await expect(t.client.tasks.list({ limit })).rejects.toMatchObject({ code: "invalid_option" });
+    await t.client.tasks.list({ limit: 1_000 });
     await t.close();
   });
 
@@ -269,6 +328,21 @@ describe("docs/limits.md", () => {
   test("lease of a worker", async () => {
     const { t } = await withRun(async () => 1);
     expect(() => t.client.worker({ lease: "500ms" })).toThrow(expect.objectContaining({ code: "invalid_option" }));
+    await t.close();
+  });
+
+  test("memory of a process of a task pool", async () => {
+    const { t } = await withRun(async () => 1);
+    const pool = { module: "/tasks.js", memory: "63 MiB" } as const;
+    expect(() => t.client.worker({ tasks: [one], pool })).toThrow("the minimum is 64 MiB");
+    await t.close();
+  });
+
+  test("tasks that a worker with a pool executes at once", async () => {
+    const { t } = await withRun(async () => 1);
+    const pool = { module: "/tasks.js", processes: 2 };
+    t.client.worker({ tasks: [one], pool, taskConcurrency: 2 });
+    expect(() => t.client.worker({ tasks: [one], pool, taskConcurrency: 3 })).toThrow("the pool executes 2 at once");
     await t.close();
   });
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import { logLine } from "../../src/client/console-logger.ts";
 import { jsonCodec } from "../../src/codec/json-codec.ts";
-import { connect, type Logger, workflow } from "../../src/index.ts";
+import { connect, type Logger, task, workflow } from "../../src/index.ts";
 import { MemoryNotifier, MemoryStore, SeededSource, testEngine, VirtualClock } from "../../src/testing/index.ts";
 
 interface Line {
@@ -96,6 +96,21 @@ describe("a worker says", () => {
     ]);
   });
 
+  test("which tasks it executes, and how many are in progress when it drains", async () => {
+    const { lines, logger } = recording();
+    const mail = task({ name: "mail", queue: "mails" }, () => {});
+    const hf = await connect("memory:", { logger });
+    const worker = hf.worker({ tasks: [mail], name: "w" });
+    await worker.start();
+    await worker.drain();
+    await hf.close();
+    expect(lines.map(({ message, fields }) => ({ message, fields }))).toEqual([
+      { message: "worker started", fields: { worker: "w", queues: ["mails"], tasks: ["mail"], store: "memory" } },
+      { message: "worker draining", fields: { worker: "w", runs: 0, tasks: 0 } },
+      { message: "worker stopped", fields: { worker: "w" } },
+    ]);
+  });
+
   test("that an attempt failed and when the next one is, that none is left, and that the run failed", async () => {
     const { lines, logger, shown } = recording();
     const pay = workflow("pay", (ctx) =>
@@ -133,6 +148,24 @@ describe("a worker says", () => {
       'step "charge" failed, attempt 1 of 3, it is not retried: no such card',
       "run failed: no such card",
     ]);
+  });
+
+  test("that an attempt of a task failed and when the next one is, and that none is left", async () => {
+    const { lines, logger, shown } = recording();
+    const charge = task({ name: "charge", retry: { attempts: 2, fixed: "90s" } }, () => {
+      throw new TypeError("bank is down");
+    });
+    const pay = workflow("pay", async (ctx) => ctx.task(charge).catch(() => "unpaid"));
+    const t = await testEngine({ workflows: [pay], tasks: [charge], logger });
+    const run = await t.client.start(pay);
+    await run.result();
+    await t.close();
+    expect(shown("warn")).toEqual([
+      'task "charge" failed, attempt 1 of 2, next attempt in 1m 30s: TypeError: bank is down',
+      'task "charge" failed, attempt 2 of 2, no attempts are left: TypeError: bank is down',
+    ]);
+    const about = { namespace: "default", runId: run.runId, op: "charge", task: "charge" };
+    expect(lines.find(({ level }) => level === "warn")?.fields).toEqual({ ...about, attempt: 1 });
   });
 
   test("that a retryIf function threw, and that the default rule has decided instead", async () => {

@@ -19,6 +19,7 @@ class Machine {
     return {
       host: this.host,
       pid,
+      inPool: false,
       workerIds: new Set(),
       workerName: () => "orders-1",
       isGone: (other) => !this.#running.has(other),

@@ -258,6 +258,8 @@ describe("workers.list", () => {
         status: "online",
         leaseMs: 30_000,
         activeRuns: 1,
+        activeTasks: 0,
+        tasks: [],
         startedAt: began,
         heartbeatAt: beat,
         leaseExpiresAt: beat + 30_000,

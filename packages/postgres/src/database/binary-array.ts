@@ -51,9 +51,9 @@ export const timeArray = fixed<number>(OID.int8, 8, (out, value, offset) => {
   out.writeUInt32BE(ms - Math.floor(ms / 2 ** 32) * 2 ** 32, offset + 4);
 });
 
-/** Reads around the dashes instead of copying: this runs for every run of every flush. */
+/** Reads around the dashes, if there are any, instead of copying: this runs for every run of every flush. */
 const uuids = fixed<string>(OID.uuid, 16, (out, value, offset) => {
-  for (let i = 0, at = offset; i < 36; i += 2) {
+  for (let i = 0, at = offset; at < offset + 16; i += 2) {
     if (value.charCodeAt(i) === DASH) i += 1;
     out[at++] = (nibble(value.charCodeAt(i)) << 4) | nibble(value.charCodeAt(i + 1));
   }
@@ -74,6 +74,15 @@ export function uuidArray<I = string | null>(items: readonly I[], pick: (item: I
   });
 }
 
+/** The same for 32 lower-case hexadecimal digits without dashes. */
+export function secretArray<I = string | null>(items: readonly I[], pick: (item: I) => string | null = itself): Buffer {
+  return uuids(items, (item) => {
+    const value = pick(item);
+    return value !== null && SECRET.test(value) ? value : null;
+  });
+}
+
+const SECRET = /^[0-9a-f]{32}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function isUuid(text: string): boolean {

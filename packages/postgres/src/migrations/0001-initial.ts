@@ -3,13 +3,17 @@ import { TABLES } from "./0001-initial/10-tables.ts";
 import { HINTS } from "./0001-initial/20-hints.ts";
 import { LANES } from "./0001-initial/30-lanes.ts";
 import { COMMIT } from "./0001-initial/40-commit.ts";
+import { TASKS_COMMIT } from "./0001-initial/45-tasks-commit.ts";
 import { CLAIM } from "./0001-initial/50-claim.ts";
+import { TASKS_CLAIM } from "./0001-initial/55-tasks-claim.ts";
 import { START } from "./0001-initial/60-start.ts";
 import { INBOX } from "./0001-initial/70-inbox.ts";
+import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
+import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
 import { VIEWS } from "./0001-initial/90-views.ts";
 import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
 
@@ -18,13 +22,17 @@ export const INITIAL = [
   HINTS,
   LANES,
   COMMIT,
+  TASKS_COMMIT,
   CLAIM,
+  TASKS_CLAIM,
   START,
   INBOX,
+  TASKS_FINISH,
   TRANSACT,
   OPERATIONS,
   RETENTION,
   WORKERS,
+  TASKS_REPORTS,
   VIEWS,
   PRIVILEGES,
 ].join("");

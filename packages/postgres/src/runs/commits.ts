@@ -6,6 +6,7 @@ import type {
   CommitRunsResult,
   HistoryEvent,
   NewRun,
+  NewTask,
   RunCommit,
   Transition,
 } from "holdfast/adapter";
@@ -16,6 +17,7 @@ import type { Server } from "../database/server.ts";
 import { callOf } from "../database/server-call.ts";
 import { isLockConflict } from "../errors.ts";
 import { NEW_RUN, namedFor } from "./new-runs.ts";
+import { heldTasks, NEW_TASKS, type Placed, positions } from "./new-tasks.ts";
 import { messagesOf } from "./run-rows.ts";
 
 /** The subject of a call to commit_runs: the commits, and what is gathered from them. */
@@ -32,13 +34,15 @@ interface Flush {
   /** The successors. */
   readonly runs: readonly NewRun[];
   readonly carried: readonly Placed<CarriedMessage>[];
+  readonly tasks: readonly Placed<NewTask>[];
+  readonly settled: readonly Placed<number>[];
+  /** Positions of the runs whose tasks are dropped. */
+  readonly drops: readonly Placed<true>[];
+  readonly results: readonly Placed<number>[];
   /** Skip rows that another transaction has locked. */
   readonly skip: boolean;
   readonly notify: boolean;
 }
-
-/** Something that belongs to a run, with the position of the run, from 1. */
-type Placed<T> = readonly [position: number, T];
 
 export const COMMIT = callOf<Flush>("commit_runs", {
   w_worker: ({ workers }) => binary.uuidArray(workers, ({ workerId }) => workerId),
@@ -92,17 +96,23 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   c_name: ({ carried }) => binary.textArray(carried, ([, message]) => message.name),
   c_message: ({ carried }) => binary.textArray(carried, ([, message]) => message.messageId),
   c_payload: ({ carried }) => binary.byteaArray(carried, ([, message]) => message.payload),
+  ...NEW_TASKS,
+  s_i: ({ settled }) => positions(settled),
+  s_seq: ({ settled }) => binary.int4Array(settled, ([, seq]) => seq),
+  d_i: ({ drops }) => positions(drops),
+  r_i: ({ results }) => positions(results),
+  r_number: ({ results }) => binary.int4Array(results, ([, number]) => number),
   p_notify: ({ notify }) => notify,
 });
 
 export async function commitRuns(server: Server, params: CommitRunsParams): Promise<CommitRunsResult> {
-  const send = (skip: boolean) => server.writeOne(COMMIT, flushOf(params, skip, server.notify));
+  const flush = flushOf(params, false, server.notify);
   try {
-    return commitResult(await send(false));
+    return commitResult(flush, await server.writeOne(COMMIT, flush));
   } catch (error) {
     // Another transaction has locked one of the rows: repeat the call without the locked ones.
     if (!isLockConflict(error)) throw error;
-    return commitResult(await send(true));
+    return commitResult(flush, await server.writeOne(COMMIT, { ...flush, skip: true }));
   }
 }
 
@@ -119,6 +129,10 @@ export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: bo
     continued,
     runs: continued.map(([, transition]) => transition.next),
     carried: continued.flatMap(([i, transition]) => transition.carried.map((message) => [i, message] as const)),
+    tasks: withPosition(commits, ({ tasks }) => tasks),
+    settled: withPosition(commits, ({ settled }) => settled),
+    drops: withPosition(commits, ({ dropTasks }) => (dropTasks ? DROP : undefined)),
+    results: withPosition(commits, ({ results }) => results),
     skip,
     notify,
   };
@@ -169,14 +183,18 @@ function errorOf(transition: Transition): Uint8Array | null {
   return error === null ? null : jsonBytes(error);
 }
 
-function withPosition<T>(commits: readonly RunCommit[], of: (commit: RunCommit) => readonly T[]): Placed<T>[] {
-  const found: Placed<T>[] = [];
-  for (let i = 0; i < commits.length; i++) for (const item of of(commits[i] as RunCommit)) found.push([i + 1, item]);
-  return found;
-}
+const NONE: readonly never[] = [];
+const DROP = [true] as const;
 
-function positions(items: readonly Placed<unknown>[]): Buffer {
-  return binary.int4Array(items, ([i]) => i);
+function withPosition<T>(
+  commits: readonly RunCommit[],
+  of: (commit: RunCommit) => readonly T[] | undefined,
+): Placed<T>[] {
+  const found: Placed<T>[] = [];
+  for (let i = 0; i < commits.length; i++) {
+    for (const item of of(commits[i] as RunCommit) ?? NONE) found.push([i + 1, item]);
+  }
+  return found;
 }
 
 const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
@@ -186,14 +204,19 @@ const OUTCOMES: Readonly<Record<string, CommitOutcome["outcome"]>> = {
   n: "behind",
 };
 
-function commitResult(row: Row): CommitRunsResult {
+function commitResult(flush: Flush, row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");
   const held = (row.o_held ?? "") as string;
-  const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i) => ({
-    outcome: OUTCOMES[letter] as CommitOutcome["outcome"],
-    held: held[i] === "t",
-    delivered: Number(delivered[i]),
-  }));
+  const tasksHeld = flush.tasks.length === 0 ? undefined : heldTasks(flush.tasks, (row.o_tasks_held ?? []) as number[]);
+  const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i): CommitOutcome => {
+    const seqs = letter === "w" ? tasksHeld?.get(i + 1) : undefined;
+    return {
+      outcome: OUTCOMES[letter] as CommitOutcome["outcome"],
+      held: held[i] === "t",
+      delivered: Number(delivered[i]),
+      ...(seqs && { tasksHeld: seqs }),
+    };
+  });
   const runIds = (row.m_run ?? []) as string[];
   return { outcomes, messages: messagesOf(row, (i) => runIds[i] as string), now: row.o_now as number };
 }

@@ -1,4 +1,4 @@
-import { HoldfastError, type NewRun } from "holdfast/adapter";
+import { HoldfastError, type NewRun, type NewTask } from "holdfast/adapter";
 import type { Connection } from "./connection.ts";
 import { uuidText } from "./uuid.ts";
 
@@ -12,7 +12,25 @@ export interface Lane {
   readonly priority: number;
 }
 
+/** The same for tasks. */
+export interface TaskLane {
+  readonly laneId: number;
+  readonly namespace: string;
+  readonly queue: string;
+  readonly name: string;
+  readonly requires: readonly string[];
+  readonly priority: number;
+}
+
 const LANE = "select lane_id as laneId, namespace, queue, workflow, version, priority from holdfast_lanes";
+const TASK_LANE =
+  "select lane_id as laneId, namespace, queue, name, requires, priority from holdfast_task_lanes where lane_id = ?";
+const TASK_LANE_ID = `
+  select lane_id from holdfast_task_lanes
+  where namespace = ? and queue = ? and name = ? and requires = ? and priority = ?`;
+const INSERT_TASK_LANE =
+  "insert into holdfast_task_lanes (namespace, queue, name, requires, priority) values (?, ?, ?, ?, ?)";
+const TASK_LANES_OF = "select lane_id from holdfast_task_lanes where namespace = ? order by priority desc";
 
 /**
  * Names, lanes and worker ids by key. They are never changed or deleted, so an entry stays valid once it has been read. Only
@@ -23,6 +41,8 @@ export class Catalog {
   readonly #nameKeys = new Map<string, number>();
   readonly #lanes = new Map<number, Lane>();
   readonly #laneIds = new Map<string, number>();
+  readonly #taskLanes = new Map<number, TaskLane>();
+  readonly #taskLaneIds = new Map<string, number>();
   readonly #workerIds = new Map<number, string>();
 
   constructor(sql: Connection) {
@@ -33,6 +53,8 @@ export class Catalog {
     this.#nameKeys.clear();
     this.#lanes.clear();
     this.#laneIds.clear();
+    this.#taskLanes.clear();
+    this.#taskLaneIds.clear();
     this.#workerIds.clear();
   }
 
@@ -79,6 +101,33 @@ export class Catalog {
       );
     this.#laneIds.set(text, laneId);
     return laneId;
+  }
+
+  taskLane(laneId: number): TaskLane {
+    const known = this.#taskLanes.get(laneId);
+    if (known) return known;
+    const row = this.#sql.get<Omit<TaskLane, "requires"> & { requires: string }>(TASK_LANE, laneId);
+    if (!row) throw new HoldfastError("invariant_broken", `SQLite store: task lane ${laneId} is missing`);
+    const lane = { ...row, requires: JSON.parse(row.requires) as string[] };
+    this.#taskLanes.set(laneId, lane);
+    return lane;
+  }
+
+  taskLaneId(namespace: string, task: Pick<NewTask, "queue" | "name" | "requires" | "priority">): number {
+    const { queue, name, requires, priority } = task;
+    const text = `${namespace}\n${queue}\n${name}\n${requires.join("\t")}\n${priority}`;
+    const known = this.#taskLaneIds.get(text);
+    if (known !== undefined) return known;
+    const values = [namespace, queue, name, JSON.stringify(requires), priority];
+    const [found] = this.#sql.columns(TASK_LANE_ID, ...values) ?? [];
+    const laneId = (found as number | undefined) ?? this.#sql.insert(INSERT_TASK_LANE, ...values);
+    this.#taskLaneIds.set(text, laneId);
+    return laneId;
+  }
+
+  /** Higher priorities first. Read again each time: another process may have added some. */
+  taskLanesOf(namespace: string): TaskLane[] {
+    return this.#sql.allColumns(TASK_LANES_OF, namespace).map(([laneId]) => this.taskLane(laneId as number));
   }
 
   /** A worker's id, by its key. */

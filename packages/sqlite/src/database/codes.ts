@@ -1,4 +1,12 @@
-import { EVENT_TYPES, type EventType, HoldfastError, type RunStatus, type WorkerStatus } from "holdfast/adapter";
+import {
+  EVENT_TYPES,
+  type EventType,
+  HoldfastError,
+  type RunStatus,
+  type TaskExpiry,
+  type TaskStatus,
+  type WorkerStatus,
+} from "holdfast/adapter";
 
 /** Status numbers as stored in the file. A number never changes its meaning; closed ones are above CLOSED_FROM. */
 const STATUS_CODES: Readonly<Record<RunStatus, number>> = {
@@ -45,6 +53,36 @@ export function workerStatusCode(status: WorkerStatus): number {
 
 export function workerStatusName(code: number): WorkerStatus {
   return known(WORKER_STATUS_NAMES.get(code), "worker status", code);
+}
+
+/** From 3 on, nobody but a person looks for them: see the index holdfast_tasks_kept. */
+const TASK_STATUS_CODES: Readonly<Record<TaskStatus, number>> = { due: 1, held: 2, external: 3, dead: 4 };
+const TASK_STATUS_NAMES = new Map(Object.entries(TASK_STATUS_CODES).map(([name, code]) => [code, name as TaskStatus]));
+
+export function taskStatusCode(status: TaskStatus): number {
+  return TASK_STATUS_CODES[status];
+}
+
+export function taskStatusName(code: number): TaskStatus {
+  return known(TASK_STATUS_NAMES.get(code), "task status", code);
+}
+
+const EXPIRY_CODES: Readonly<Record<TaskExpiry, number>> = {
+  timeout: 1,
+  start_timeout: 2,
+  total_timeout: 3,
+  heartbeat: 4,
+  cancel: 5,
+  crash: 6,
+};
+const EXPIRY_NAMES = new Map(Object.entries(EXPIRY_CODES).map(([name, code]) => [code, name as TaskExpiry]));
+
+export function expiryCode(expires: TaskExpiry | null): number | null {
+  return expires === null ? null : EXPIRY_CODES[expires];
+}
+
+export function expiryName(code: number | null): TaskExpiry | null {
+  return code === null ? null : known(EXPIRY_NAMES.get(code), "task expiry", code);
 }
 
 const TYPE_CODES = new Map(EVENT_TYPES.map((type, code) => [type, code]));

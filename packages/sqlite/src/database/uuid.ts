@@ -20,10 +20,11 @@ const shared = new Uint8Array(16);
 
 /**
  * The same, in memory that the next call overwrites, for a statement that runs at once and copies the bytes. The driver must
- * move a new array out of the heap before it can read it, which costs more than finding the run.
+ * move a new array out of the heap before it can read it, which costs more than finding the run. A statement with two ids
+ * needs other memory (`into`) for the second.
  */
-export function sharedUuidBytes(text: string): Uint8Array {
-  return readUuid(text, shared) ? shared : NO_BYTES;
+export function sharedUuidBytes(text: string, into = shared): Uint8Array {
+  return readUuid(text, into) ? into : NO_BYTES;
 }
 
 /** Does not copy parts of the text: this runs for every run of every flush. */
@@ -51,8 +52,8 @@ export function newUuidBytes(text: string): Uint8Array {
   return valid(uuidBytes(text), text);
 }
 
-export function newSharedUuidBytes(text: string): Uint8Array {
-  return valid(sharedUuidBytes(text), text);
+export function newSharedUuidBytes(text: string, into = shared): Uint8Array {
+  return valid(sharedUuidBytes(text, into), text);
 }
 
 function valid(bytes: Uint8Array, text: string): Uint8Array {

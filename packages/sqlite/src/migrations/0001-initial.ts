@@ -9,6 +9,10 @@
  * - A commit that keeps the run held changes no indexed column. Payloads are not in the rows that are rewritten.
  * - `holdfast_runs_due` begins with everything a claim filters on. Namespace, queue, workflow, version and priority never
  *   change, so they are interned as a lane. Finding the head of a lane is one probe, no matter how many runs sleep.
+ * - Most tasks are inserted as held, and deleted by the next commit of their run. Their table stays small, so it is clustered
+ *   on the key, which is also the order of lists: such a task is one entry there, one in `holdfast_tasks_held`, and one in
+ *   `holdfast_tasks_expiry` if it has a time limit.
+ * - Results of tasks have no chain: they are not remembered, so `holdfast_inbox_message` leaves them out.
  */
 export const INITIAL = `
 create table holdfast_names (
@@ -108,7 +112,7 @@ create table holdfast_inbox (
   message_key integer primary key,
   run_key     integer not null,
   number      integer not null,
-  chain_key   integer not null,
+  chain_key   integer,
   at          integer not null,
   kind        text not null,
   name        text not null,
@@ -116,7 +120,56 @@ create table holdfast_inbox (
   payload     blob not null
 ) strict;
 create unique index holdfast_inbox_number on holdfast_inbox (run_key, number);
-create index holdfast_inbox_message on holdfast_inbox (chain_key, message_id);
+create index holdfast_inbox_message on holdfast_inbox (chain_key, message_id) where chain_key is not null;
+
+create table holdfast_task_lanes (
+  lane_id   integer primary key,
+  namespace text not null,
+  queue     text not null,
+  name      text not null,
+  requires  text not null,
+  priority  integer not null,
+  unique (namespace, queue, name, requires, priority)
+) strict;
+
+create table holdfast_tasks (
+  run_id           blob not null,
+  seq              integer not null,
+  lane_id          integer not null,
+  status           integer not null,
+  epoch            integer not null,
+  attempt          integer not null,
+  held_by          integer,
+  claim_id         blob,
+  available_at     integer,
+  expires_at       integer,
+  expires          integer,
+  began_at         integer,
+  created_at       integer not null,
+  canceled         integer not null,
+  deaths           integer not null,
+  alone_deaths     integer not null,
+  alone            integer not null,
+  suspect          integer not null,
+  external         integer not null,
+  fail_on_crash    integer not null,
+  timeout_ms       integer,
+  start_timeout_ms integer,
+  total_timeout_ms integer,
+  heartbeat_ms     integer,
+  input_seq        integer not null,
+  op               text not null,
+  secret           text not null,
+  finish_id        text,
+  failures         text,
+  details          blob,
+  primary key (run_id, seq)
+) strict, without rowid;
+create index holdfast_tasks_due on holdfast_tasks (lane_id, suspect, available_at) where available_at is not null;
+create index holdfast_tasks_held on holdfast_tasks (held_by, canceled) where held_by is not null;
+create index holdfast_tasks_expiry on holdfast_tasks (expires_at) where expires_at is not null;
+-- Lists of what waits for a person: external tasks and dead letters.
+create index holdfast_tasks_kept on holdfast_tasks (lane_id, status, run_id, seq) where status >= 3;
 
 create table holdfast_workers (
   worker_key       integer primary key,
@@ -127,6 +180,7 @@ create table holdfast_workers (
   pid              integer,
   queues           text not null,
   workflows        text not null,
+  tasks            text,
   labels           text not null,
   status           integer not null,
   died             integer not null,

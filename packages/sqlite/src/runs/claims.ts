@@ -115,8 +115,8 @@ function findDue(call: Call, params: ClaimRunsParams, lanes: readonly Lane[]): F
 
 type DueRun = readonly [runKey: number, availableAt: number];
 
-function byPriority(lanes: readonly Lane[]): Lane[][] {
-  const groups = new Map<number, Lane[]>();
+export function byPriority<L extends { readonly priority: number }>(lanes: readonly L[]): L[][] {
+  const groups = new Map<number, L[]>();
   for (const lane of lanes) {
     const group = groups.get(lane.priority);
     if (group) group.push(lane);

@@ -3,6 +3,7 @@ import {
   type CommitRunsParams,
   type CommitRunsResult,
   HoldfastError,
+  isTaskResult,
   judgeCommit,
   type Message,
   type RunCommit,
@@ -15,7 +16,8 @@ import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
 import { appendMessage, unconsumed } from "../inbox.ts";
-import { workerKeyOf } from "../workers.ts";
+import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/commits.ts";
+import { KnownWorkers } from "../workers.ts";
 import {
   announceEnd,
   type Counts,
@@ -56,24 +58,18 @@ const COUNT_ON = "update holdfast_runs set commit_no = commit_no + 1, event_coun
 const LOST: CommitOutcome = { outcome: "lost", held: false, delivered: 0 };
 
 export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResult {
-  const workerKeys = new Map<string, number | undefined>();
+  const workers = new KnownWorkers(call);
   const outcomes: CommitOutcome[] = [];
   const messages: Message[] = [];
   for (const commit of params.commits) {
     const row = fenceOf(call, commit.runId);
     const here = row !== undefined && isOf(call, row.laneId, commit.namespace);
-    const outcome = here ? commitRun(call, row, keyOfWorker(call, workerKeys, commit.workerId), commit) : LOST;
+    const outcome = here ? commitRun(call, row, workers, commit) : LOST;
     outcomes.push(outcome);
     if (row && outcome.held && commit.transition.type !== "hold")
       messages.push(...unconsumed(call, row.runKey, commit.consumed));
   }
   return { outcomes, messages, now: call.now };
-}
-
-/** The commits of one call nearly always belong to one worker. */
-function keyOfWorker(call: Call, known: Map<string, number | undefined>, workerId: string): number | undefined {
-  if (!known.has(workerId)) known.set(workerId, workerKeyOf(call, workerId));
-  return known.get(workerId);
 }
 
 function fenceOf({ sql }: Call, runId: string): Fence | undefined {
@@ -84,16 +80,17 @@ function fenceOf({ sql }: Call, runId: string): Fence | undefined {
   return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt };
 }
 
-function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit: RunCommit): CommitOutcome {
-  const mine = row.heldBy !== null && row.heldBy === workerKey;
+function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCommit): CommitOutcome {
+  const mine = row.heldBy !== null && row.heldBy === workers.find(commit.workerId)?.workerKey;
   const judged = judgeCommit(row, mine, commit);
   if (judged === "lost") return LOST;
-  if (judged === "again") return written(row, mine);
+  if (judged === "again") return written(row, mine, tasksHeldSince(call, commit, workers));
   if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   const { sql } = call;
   const { runKey } = row;
   const counts: Counts = { eventCount: appendEvents(call, row, commit), consumed: commit.consumed };
+  const tasks = changeTasks(call, runKey, commit, workers);
   if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
@@ -101,19 +98,21 @@ function commitRun(call: Call, row: Fence, workerKey: number | undefined, commit
   if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
-    return written(row, false);
+    return written(row, false, tasks);
   }
   sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
   if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
-  return written(row, true);
+  return written(row, true, tasks);
 }
 
 function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
   if (next !== status) sql.execute("update holdfast_runs set status = ? where run_key = ?", next, runKey);
 }
 
-function written(row: Fence, held: boolean): CommitOutcome {
-  return { outcome: "written", held, delivered: row.delivered };
+function written(row: Fence, held: boolean, tasks: HeldTasks): CommitOutcome {
+  const { delivered } = row;
+  if (tasks === NO_TASKS) return { outcome: "written", held, delivered };
+  return { outcome: "written", held, delivered, ...tasks };
 }
 
 function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
@@ -176,7 +175,8 @@ function continueAsNew(
   const inserted = insertRun(call, next, next.version, previous, { from: row });
   if (!inserted) throw new HoldfastError("invariant_broken", `SQLite store: the run id ${next.runId} is taken`);
   const nextKey = inserted.runKey;
-  const messages = [...carried, ...unconsumed(call, row.runKey, counts.consumed)];
+  const unread = unconsumed(call, row.runKey, counts.consumed).filter(({ kind }) => !isTaskResult(kind));
+  const messages = [...carried, ...unread];
   messages.forEach((message, i) => void appendMessage(call, nextKey, row.chainKey, i + 1, message));
   if (messages.length > 0)
     call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", messages.length, nextKey);

@@ -1,4 +1,5 @@
 import {
+  type ErrorRecord,
   judgeReopening,
   type ReopenOutcome,
   type ReopenParams,
@@ -13,6 +14,7 @@ import type { Call } from "../database/call.ts";
 import { isClosedCode, statusCode, statusName } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
+import { dropTasks } from "../tasks/task-state.ts";
 import {
   announceIfDue,
   announceTaken,
@@ -40,16 +42,17 @@ export function terminateRuns(call: Call, params: TerminateRunsParams): Terminat
     if (!row) return { outcome: "not_found", runId: null, status: null };
     const runId = uuidText(row.runId);
     if (isClosedCode(row.status)) return { outcome: "closed", runId, status: statusName(row.status) };
-    announceTaken(call, row);
-    raiseEpoch(call, row);
-    endRun(call, row, {
-      status: "terminated",
-      output: null,
-      error: params.error,
-      lastEventAt: lastEventAt(call, row.runKey),
-    });
+    terminate(call, row, params.error);
     return { outcome: "terminated", runId, status: "terminated" };
   });
+}
+
+/** Ends a run from outside, with its tasks, and notifies whoever holds it. */
+export function terminate(call: Call, row: StateRow, error: ErrorRecord): void {
+  announceTaken(call, row);
+  raiseEpoch(call, row);
+  dropTasks(call, row.runId);
+  endRun(call, row, { status: "terminated", output: null, error, lastEventAt: lastEventAt(call, row.runKey) });
 }
 
 export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus | null } {

@@ -10,12 +10,15 @@ const OLD = `
 const DELETIONS = ["events", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
+const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";
 const ANY_OF_CHAIN = `
   select 1 from holdfast_run_starts s join holdfast_runs r on r.run_key = s.run_key
   where s.namespace_key = ? and s.id = ? and coalesce(r.chain_key, r.run_key) = ? limit 1`;
 /** Only the id stays, under a key that no run has: keys of deleted runs may be reused. */
 const KEEP_MESSAGE_IDS = "update holdfast_inbox set run_key = -message_key, name = '', payload = x'' where run_key = ?";
 const FORGET_CHAIN = "delete from holdfast_inbox where chain_key = ?";
+/** Results of tasks that nobody has consumed. */
+const DELETE_RESULTS = "delete from holdfast_inbox where run_key = ? and chain_key is null";
 
 interface OldRun {
   readonly runKey: number;
@@ -38,7 +41,11 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
   );
   old.sort((a, b) => a.endedAt - b.endedAt || Buffer.compare(a.runId, b.runId));
   const purged = old.slice(0, limit);
-  for (const { runKey } of purged) for (const deletion of DELETIONS) call.sql.run(deletion, runKey);
+  for (const { runKey, runId } of purged) {
+    for (const deletion of DELETIONS) call.sql.run(deletion, runKey);
+    call.sql.run(DELETE_TASKS, runId);
+    call.sql.run(DELETE_RESULTS, runKey);
+  }
   for (const run of purged) {
     if (hasChain(call, run)) call.sql.run(KEEP_MESSAGE_IDS, run.runKey);
     else call.sql.run(FORGET_CHAIN, run.chainKey);

@@ -96,17 +96,25 @@ export function announceIfDue(call: Call, laneId: number, availableAt: number | 
 }
 
 /** Also announces runs that become due later, with the earliest time per queue: workers could not know about them otherwise. */
-export function announceDue({ hints, catalog, now }: Call, laneId: number, availableAt: number): void {
-  const { namespace, queue } = catalog.lane(laneId);
-  const known = hints.findIndex((hint) => hint.type === "due" && hint.namespace === namespace && hint.queue === queue);
+export function announceDue(call: Call, laneId: number, availableAt: number): void {
+  announceInQueue(call, call.catalog.lane(laneId), availableAt);
+}
+
+export function announceInQueue(
+  { hints, now }: Call,
+  { namespace, queue }: { readonly namespace: string; readonly queue: string },
+  availableAt: number,
+  type: DueHint["type"] = "due",
+): void {
+  const known = hints.findIndex((hint) => hint.type === type && hint.namespace === namespace && hint.queue === queue);
   const earlier = known < 0 ? undefined : (hints[known] as DueHint);
   if (earlier && (earlier.at === undefined || earlier.at <= availableAt)) return;
-  const hint: DueHint = { type: "due", namespace, queue, ...(availableAt > now && { at: availableAt }) };
+  const hint: DueHint = { type, namespace, queue, ...(availableAt > now && { at: availableAt }) };
   if (earlier) hints[known] = hint;
   else hints.push(hint);
 }
 
-type DueHint = Extract<Hint, { readonly type: "due" }>;
+type DueHint = Extract<Hint, { readonly type: "due" | "task_due" }>;
 
 /** The counters that a commit moves, in the same update as the rest: SQLite rewrites the whole row either way. */
 export interface Counts {

@@ -19,20 +19,11 @@ import type { Call } from "../database/call.ts";
 import { isClosedCode, statusCode } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts";
-import { lastEventAt } from "../histories.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
+import { terminate } from "./interventions.ts";
 import { readRow } from "./run-rows.ts";
-import {
-  announceDue,
-  announceTaken,
-  endRun,
-  keyOf,
-  newestKey,
-  raiseEpoch,
-  type StateRow,
-  stateByKey,
-} from "./run-state.ts";
+import { announceDue, keyOf, newestKey, type StateRow, stateByKey } from "./run-state.ts";
 
 const INSERT_RUN = `
   insert into holdfast_runs (run_id, chain_key, lane_id, namespace_key, workflow_key, status, epoch, commit_no, event_count,
@@ -92,12 +83,7 @@ function startRun(call: Call, start: StartRun, { holding, replaceError, versions
   if (other) {
     const judged = judgeStart({ closed: isClosedCode(other.status) }, start);
     if (judged === "returned" || judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
-    if (judged === "replace") {
-      announceTaken(call, other);
-      raiseEpoch(call, other);
-      const ending = { error: replaceError, lastEventAt: lastEventAt(call, other.runKey) };
-      endRun(call, other, { status: "terminated", output: null, ...ending });
-    }
+    if (judged === "replace") terminate(call, other, replaceError);
   }
   const version = versions.of(start);
   const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });

@@ -53,7 +53,8 @@ export class ApplicationTransactions {
       requireOpen(sql);
       // No other connection can see uncommitted keys, and a rollback may remove them before the next call: they must not enter
       // the store's catalog, nor any catalog that outlives this call.
-      const call: Call = { sql, catalog: new Catalog(sql), now: Math.floor(this.#params.clock.now()), hints: [] };
+      const now = Math.floor(this.#params.clock.now());
+      const call: Call = { sql, catalog: new Catalog(sql), now, hints: [] };
       try {
         const result = body(call);
         this.#announceOnCommit(sql, call.hints);

@@ -174,7 +174,7 @@ export class Transactions {
       if (isBusy(error)) throw error;
       throw storeError(error, { file, moment });
     }
-    hintLog.announce(call.hints);
+    hintLog.announce(call);
     return result;
   }
 

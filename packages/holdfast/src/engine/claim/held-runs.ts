@@ -83,7 +83,8 @@ export class HeldRuns {
     }
     cached?.evict();
     const code = this.#params.registry.code(run.workflow, run.version) as WorkflowCode;
-    if (run.eventCount === 0) return this.#enter(new RunExecutor(this.#params.host(), code, run, [], messages));
+    if (run.eventCount === 0)
+      return this.#enter(new RunExecutor(this.#params.host(), code, { run, history: [], messages }));
     this.#loading.set(runId, run);
     void this.#load(run, code, messages);
   }
@@ -147,7 +148,7 @@ export class HeldRuns {
       if (!stillOurs()) return;
       ports.telemetry?.count("runs_replayed", 1, { workflow });
       ports.telemetry?.count("events_replayed", history.length, { workflow });
-      executor = new RunExecutor(this.#params.host(), code, run, history, messages);
+      executor = new RunExecutor(this.#params.host(), code, { run, history, messages });
     } catch (error) {
       if (stillOurs()) await giveUpRun(ports, workerId, run, error);
     }

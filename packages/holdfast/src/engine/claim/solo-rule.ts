@@ -6,56 +6,62 @@ import type { Clock } from "../../ports/clock.ts";
  */
 const EMPTY_FOR_MS_MAX = 10_000;
 
+export type SoloKind = "run" | "task";
+
 /**
  * A poison run hurts its neighbors: one run that kills its process makes every run beside it look stuck. A run that has seen
- * two deaths without progress is claimed alone; only deaths while alone count toward parking it.
+ * two deaths without progress is claimed alone; only deaths while alone count toward parking it. The same goes for tasks.
  */
 export class SoloRule {
   readonly #clock: Clock;
   #wantedAt: number | undefined;
   #restUntil = 0;
-  #soloRunId: string | undefined;
+  /** What is held alone. */
+  #solo: string | undefined;
+  #kind: SoloKind = "run";
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** A suspect is due: become empty for it. */
-  want(): void {
+  want(kind: SoloKind): void {
     const now = this.#clock.monotonic();
-    if (this.#soloRunId === undefined && now >= this.#restUntil) this.#wantedAt ??= now;
+    if (this.#solo !== undefined || this.#wantedAt !== undefined || now < this.#restUntil) return;
+    this.#wantedAt = now;
+    this.#kind = kind;
   }
 
   /** Whether the worker should claim nothing else now. */
   get exclusive(): boolean {
-    if (this.#soloRunId !== undefined) return true;
+    if (this.#solo !== undefined) return true;
     if (this.#wantedAt === undefined) return false;
     if (this.#clock.monotonic() - this.#wantedAt < EMPTY_FOR_MS_MAX) return true;
     this.#rest();
     return false;
   }
 
-  /** Whether an empty worker should claim a suspect now. */
-  get wanted(): boolean {
-    return this.#wantedAt !== undefined && this.#soloRunId === undefined;
+  /** Whether an empty worker should claim a suspect of that kind now. */
+  wants(kind: SoloKind): boolean {
+    return this.#wantedAt !== undefined && this.#solo === undefined && this.#kind === kind;
   }
 
   /** The solo claim was answered; undefined: none was left. */
-  claimed(runId: string | undefined): void {
+  claimed(key: string | undefined): void {
     this.#wantedAt = undefined;
-    this.#soloRunId = runId;
+    this.#solo = key;
   }
 
-  /** The run has made progress or is gone: it is no longer a suspect. */
-  cleared(runId: string): boolean {
-    if (this.#soloRunId !== runId) return false;
-    this.#soloRunId = undefined;
+  /** The run or task has made progress or is gone: it is no longer a suspect. */
+  cleared(key: string): boolean {
+    if (this.#solo !== key) return false;
+    this.#solo = undefined;
     return true;
   }
 
   reset(): void {
     this.#wantedAt = undefined;
-    this.#soloRunId = undefined;
+    this.#solo = undefined;
   }
 
   #rest(): void {

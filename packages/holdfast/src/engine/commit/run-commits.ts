@@ -4,6 +4,24 @@ import { NONE } from "../../model/short-list.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 
+/** The messages that have become events, as far as commits need to know. */
+interface ConsumedMessages {
+  readonly consumed: number;
+  /** The results of tasks among the messages up to that number. */
+  takeResults(consumed: number): readonly number[];
+}
+
+/** What a commit with these events does about the tasks of its run. */
+interface GatheredTasks {
+  gather(
+    events: readonly HistoryEvent[],
+    transition: Transition,
+    results: readonly number[],
+  ): Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">>;
+}
+
+const NO_TASKS = { tasks: NONE, settled: NONE, dropTasks: false, results: NONE };
+
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
   #commit: number;
@@ -26,6 +44,11 @@ export class RunCommits {
     return this.#durableSeq;
   }
 
+  /** Up to here everything is durable, or may be: the commit in flight has it. */
+  get sentSeq(): number {
+    return this.#inFlight?.events.at(-1)?.seq ?? this.#durableSeq;
+  }
+
   get durableConsumed(): number {
     return this.#durableConsumed;
   }
@@ -45,11 +68,22 @@ export class RunCommits {
   }
 
   /** Takes what the machine has to write; undefined if nothing. */
-  take(run: Run, machine: Machine, consumed: number, transition: Transition): RunCommit | undefined {
+  take(
+    run: Run,
+    machine: Machine,
+    queue: ConsumedMessages,
+    transition: Transition,
+    tasks: GatheredTasks,
+  ): RunCommit | undefined {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
     const attributes = set && { ...run.attributes, ...set };
     if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    // Messages whose events are not written are still in the inbox.
+    const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
+    // A machine that is still to repeat what is put back does not know its tasks yet.
+    const mayHaveTasks = machine.hasTasks || machine.replaying;
+    const gathered = mayHaveTasks ? tasks.gather(events, transition, queue.takeResults(consumed)) : NO_TASKS;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -58,10 +92,13 @@ export class RunCommits {
       epoch: run.epoch,
       commit: this.#commit,
       events,
-      // Messages whose events are not written are still in the inbox.
-      consumed: machine.divergence ? this.#durableConsumed : consumed,
+      consumed,
       attributes,
       clearDeadline: machine.cancelCause !== undefined || machine.compensating,
+      tasks: gathered.tasks,
+      settled: gathered.settled,
+      dropTasks: gathered.dropTasks,
+      results: gathered.results,
       transition,
     };
     this.#inFlight = commit;

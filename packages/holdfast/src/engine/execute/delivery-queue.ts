@@ -16,6 +16,8 @@ export class DeliveryQueue {
   /** The number of the last message delivered, and of the last one taken in. */
   #consumed: number;
   #queuedMessages: number;
+  /** The numbers of consumed results of tasks: their messages go with the next commit. */
+  #results: readonly number[] = NONE;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
   /** What came since the first of them for ops that the code no longer waited for. */
@@ -59,9 +61,11 @@ export class DeliveryQueue {
     if (machine.outcome?.type === "continued") this.#drafts = [];
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
-    if (draft.number !== undefined) this.#consumed = draft.number;
-    else if (draft.op !== null && !machine.op(draft.op)) {
-      if (this.hasLooks) this.#unheard = appended(this.#unheard, draft);
+    if (draft.number !== undefined) {
+      this.#consumed = draft.number;
+      if (draft.taskSeq !== undefined) this.#results = appended(this.#results, draft.number);
+    } else if (draft.op !== null && !machine.op(draft.op)) {
+      if (this.hasLooks && draft.taskSeq === undefined) this.#unheard = appended(this.#unheard, draft);
     } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
@@ -101,6 +105,19 @@ export class DeliveryQueue {
     if (this.#looks.length === 0) this.#unheard = NONE;
   }
 
+  /** The results of tasks among the messages up to that number. */
+  takeResults(consumed: number): readonly number[] {
+    if (this.#results.length === 0) return NONE;
+    const taken = this.#results.filter((number) => number <= consumed);
+    this.#results = this.#results.filter((number) => number > consumed);
+    return taken;
+  }
+
+  /** The commit with them was not written. */
+  putBackResults(results: readonly number[]): void {
+    this.#results = [...results, ...this.#results];
+  }
+
   takeBack(look: Look): void {
     this.#looks = this.#looks.filter((other) => other.seq < look.seq);
   }
@@ -115,16 +132,18 @@ export class DeliveryQueue {
     this.#unheard = NONE;
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
+    this.#results = this.#results.filter((number) => number <= consumed);
     return unseen;
   }
 
   /** Messages after the given number did not become durable: they are still in the inbox. */
   unconsume(consumed: number): void {
     this.#consumed = consumed;
+    this.#results = this.#results.filter((number) => number <= consumed);
   }
 }
 
 /** What an attempt here has come to. A result message is in the inbox as well. */
-function isStepResult({ type, number }: QueuedDraft): boolean {
-  return number === undefined && type.startsWith("step_");
+function isStepResult({ type, number, taskSeq }: QueuedDraft): boolean {
+  return number === undefined && (taskSeq !== undefined || type.startsWith("step_"));
 }

@@ -19,6 +19,7 @@ import type { InboxReader } from "../claim/inbox-reader.ts";
 import type { Committer } from "../commit/committer.ts";
 import type { Lease } from "../lease/lease.ts";
 import { StepWatch } from "../steps/step-watch.ts";
+import type { LocalTasks } from "../tasks/local-tasks.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { HeldRun } from "./held-run.ts";
 
@@ -47,6 +48,12 @@ export interface ExecutorHost {
   readonly windUpMs: number;
   /** After this many events in one hold a run is released, so that others get their turn. */
   readonly eventsPerHoldMax: number;
+  /** How long a run stays here while tasks of its own run in this process. */
+  readonly taskHoldMs: number;
+  /** The workers of this process that execute tasks. */
+  readonly localTasks: LocalTasks | undefined;
+  /** A limit of a task passes at this store time, and no worker watches over it. */
+  noteTaskLimit(storeAt: number): void;
   draining(): boolean;
   /** Events of the run became durable. */
   progressed(executor: HeldRun): void;
@@ -76,14 +83,24 @@ export function machineParams(
 
 type Parts = Pick<
   ExecutorHost,
-  "storeTime" | "lines" | "committer" | "lease" | "inbox" | "draining" | "progressed" | "left"
+  | "storeTime"
+  | "lines"
+  | "committer"
+  | "lease"
+  | "inbox"
+  | "draining"
+  | "progressed"
+  | "left"
+  | "localTasks"
+  | "noteTaskLimit"
 > & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
   const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
+  const { localTasks, noteTaskLimit } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
-  const { windUpMs, eventsPerHoldMax } = options.tuning;
+  const { windUpMs, eventsPerHoldMax, taskHoldMs } = options.tuning;
   const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
   return {
     clock,
@@ -105,6 +122,9 @@ export function executorHost(parts: Parts): ExecutorHost {
     failForgotten: ports.onForgotten === "fail",
     windUpMs,
     eventsPerHoldMax,
+    taskHoldMs,
+    localTasks,
+    noteTaskLimit,
     draining,
     progressed,
     left,

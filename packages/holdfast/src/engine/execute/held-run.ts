@@ -1,3 +1,4 @@
+import type { HistoryEvent } from "../../model/event.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
 import type { Machine } from "../../replay/machine.ts";
@@ -18,4 +19,11 @@ export interface HeldRun {
   isBehind(delivered: number): boolean;
   /** Something outside has changed: check what can be done. */
   poke(): void;
+}
+
+/** A run that a worker has claimed, with what the store has of it. */
+export interface ClaimedRun {
+  readonly run: Run;
+  readonly history: readonly HistoryEvent[];
+  readonly messages: readonly Message[];
 }

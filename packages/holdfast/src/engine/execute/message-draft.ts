@@ -1,11 +1,14 @@
 import type { EventDraft, EventMeta } from "../../model/event.ts";
-import { outcomeMessageId } from "../../model/ids.ts";
-import type { Message } from "../../model/message.ts";
+import { outcomeMessageId, readTaskMessageId } from "../../model/ids.ts";
+import { isTaskResult, type Message } from "../../model/message.ts";
+import { decodeFailedTask } from "../../model/task-failure.ts";
 import type { Machine } from "../../replay/machine.ts";
 
 /** An event that waits to be delivered; `number` is that of the message it came from. */
 export interface QueuedDraft extends EventDraft {
   readonly number?: number;
+  /** For the result of a task: the event that it answers. */
+  readonly taskSeq?: number;
 }
 
 /** The event that a message from the inbox becomes in history. */
@@ -15,11 +18,25 @@ export function messageDraft(message: Message): QueuedDraft {
     const meta = message.name === "" ? { messageId } : { messageId, reason: message.name };
     return { type: "cancel_requested", op: null, meta, number };
   }
+  if (isTaskResult(message.kind)) return taskDraft(message);
   const isSignal = message.kind === "signal";
   const type = isSignal ? "signal_received" : "step_completed";
   const op = isSignal || isOwnOutcome(message) ? message.name : null;
   const meta = { messageId };
   return payload.length === 0 ? { type, op, meta, number } : { type, op, payload, meta, number };
+}
+
+/** The result of a task. Who sent it is recorded only if that was someone with its token. */
+function taskDraft({ kind, name, messageId, number, payload }: Message): QueuedDraft {
+  const { seq: taskSeq, attempt, finishId } = readTaskMessageId(messageId);
+  const sent = finishId === "" ? {} : { messageId: finishId };
+  const about = { op: name, number, taskSeq };
+  if (kind === "task_completed") {
+    const meta: EventMeta = { ...(attempt === 1 ? {} : { attempt }), ...sent };
+    const draft: QueuedDraft = { type: "task_completed", ...about, ...(Object.keys(meta).length > 0 ? { meta } : {}) };
+    return payload.length === 0 ? draft : { ...draft, payload };
+  }
+  return { type: "task_failed", ...about, meta: { attempt, ...decodeFailedTask(payload), ...sent } };
 }
 
 /**

@@ -1,4 +1,6 @@
-import type { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { ErrorCode } from "../../errors/codes.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { describeValue } from "../../errors/safe-read.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
 import type { HistoryEvent } from "../../model/event.ts";
 import type { Transition } from "../../ports/store.ts";
@@ -59,6 +61,11 @@ export class Parking {
     const unwritten = this.#commits.unwritten(machine);
     const about = { machine, looking, definedAt: this.#code.definedAt, unwritten, cause };
     void explain(about, this.#host).then((error) => this.park(error));
+  }
+
+  /** Something that the run cannot get past; `code` if it is not an error of ours. */
+  parkFor(error: unknown, code: ErrorCode): void {
+    this.park(isHoldfastError(error) ? error : new HoldfastError(code, describeValue(error), { cause: error }));
   }
 
   park(error: HoldfastError): void {

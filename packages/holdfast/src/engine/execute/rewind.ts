@@ -1,27 +1,28 @@
 import { readWholeHistory } from "../../calls/history-reader.ts";
 import { untilAnswered } from "../../calls/store-retry.ts";
 import { describeValue } from "../../errors/safe-read.ts";
-import type { Attributes, EventDraft, HistoryEvent } from "../../model/event.ts";
+import { type Attributes, eventCategory, eventRole, type HistoryEvent } from "../../model/event.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { Machine } from "../../replay/machine.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { Look } from "./looks.ts";
+import type { QueuedDraft } from "./message-draft.ts";
 
 /** The events that are not durable and are kept when a look, and everything after it, is taken back. */
 interface TakenBack {
   /** Events before the look. */
   readonly kept: readonly HistoryEvent[];
-  /** Step results since then, to be delivered again. Timers fire again, and messages are read again. */
-  readonly results: readonly EventDraft[];
+  /** Results since then, to be delivered again. Timers fire again, and messages are read again. */
+  readonly results: readonly QueuedDraft[];
 }
 
 /** The point from which a run's code continues when its last turns are taken back. */
 export interface Resumption {
   /** Has the kept events that are not durable. */
   readonly machine: Machine;
-  readonly results: readonly EventDraft[];
+  readonly results: readonly QueuedDraft[];
   readonly messages: readonly Message[];
 }
 
@@ -45,7 +46,7 @@ export class Rewind {
 
   /** Takes back the turns from this look on; undefined if that is impossible or no longer wanted. */
   async read(look: Look, before: Machine, durableSeq: number, giveUp: () => boolean): Promise<Resumption | undefined> {
-    const { kept, results } = takeBack(before.fresh, look);
+    const { kept, results } = takeBack(before, look);
     const { namespace, runId } = this.#run;
     const known = { namespace, runId, eventCount: durableSeq, history: this.#durable };
     try {
@@ -71,12 +72,23 @@ export class Rewind {
   }
 }
 
-function takeBack(fresh: readonly HistoryEvent[], look: Look): TakenBack {
+function takeBack(machine: Machine, look: Look): TakenBack {
+  const { fresh } = machine;
   const kept = fresh.filter((event) => event.seq < look.seq);
   const results = fresh
-    .filter(({ seq, type, meta }) => seq >= look.seq && type.startsWith("step_") && meta?.messageId === undefined)
-    .map(({ seq: _seq, at: _at, ...draft }) => draft);
+    .filter((event) => event.seq >= look.seq && isResult(event))
+    .map(({ seq: _seq, at: _at, ...draft }) => {
+      const task = machine.task(draft.op);
+      return task ? { ...draft, taskSeq: task.seq } : draft;
+    });
   return { kept, results };
+}
+
+/** Not from the inbox. The result of a task may be: then it is read again, and the second one is dropped. */
+function isResult({ type, meta }: HistoryEvent): boolean {
+  const category = eventCategory(type);
+  if (meta?.messageId !== undefined) return false;
+  return category === "step" || (category === "task" && eventRole(type) === "delivered");
 }
 
 /**

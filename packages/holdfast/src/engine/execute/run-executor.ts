@@ -15,8 +15,7 @@
  *      the signal.
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
-import { describeValue } from "../../errors/safe-read.ts";
-import { eventRole, type HistoryEvent } from "../../model/event.ts";
+import type { HistoryEvent } from "../../model/event.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
@@ -30,13 +29,16 @@ import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { Committable } from "../commit/committer.ts";
 import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
+import { RunTasks } from "../tasks/run-tasks.ts";
+import { type Delivery, deliverNext, stopWithdrawn } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
+import type { ClaimedRun } from "./held-run.ts";
 import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
-import { isOwnOutcome, type QueuedDraft, withAttempt } from "./message-draft.ts";
+import { isOwnOutcome, type QueuedDraft } from "./message-draft.ts";
 import { type Parkable, Parking } from "./parking.ts";
 import { Rewind } from "./rewind.ts";
 import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
@@ -49,6 +51,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;
+  readonly #tasks: RunTasks;
   /** Whether its code may have been called under an earlier claim. */
   readonly #begun: boolean;
   readonly #queue: DeliveryQueue;
@@ -64,13 +67,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   /** Set once the code's last turns have been taken back. */
   #rewind: Rewind | undefined;
 
-  constructor(
-    host: ExecutorHost,
-    code: WorkflowCode,
-    run: Run,
-    history: readonly HistoryEvent[],
-    messages: readonly Message[],
-  ) {
+  constructor(host: ExecutorHost, code: WorkflowCode, { run, history, messages }: ClaimedRun) {
     this.#host = host;
     this.#run = run;
     this.runId = run.runId;
@@ -82,12 +79,17 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
     this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
+    this.#tasks = new RunTasks(host, this);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
 
   get machine(): Machine {
     return this.#machine;
+  }
+
+  #delivery(): Delivery {
+    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, tasks: this.#tasks };
   }
 
   get run(): Run {
@@ -172,6 +174,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   halt(reason: HoldfastError): void {
     this.#steps.discardAll(reason);
+    this.#tasks.leave();
     this.#wake?.cancel();
   }
 
@@ -186,9 +189,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (isHoldfastError(error, "invariant_broken")) throw error;
       // Stored bytes that cannot be read. Neither the worker nor its other runs may suffer for it.
       this.#machine.close();
-      this.#parking.park(
-        isHoldfastError(error) ? error : new HoldfastError("codec_failed", describeValue(error), { cause: error }),
-      );
+      this.#parking.parkFor(error, "codec_failed");
       return false;
     }
   }
@@ -211,14 +212,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (!this.#commits.writing) void this.#takeBack(missed);
       return false;
     }
-    const now = this.#host.storeTime.now();
-    while (!machine.divergence) {
-      const draft = this.#queue.next(machine);
-      if (!draft) break;
-      if (draft.type === "cancel_requested" || draft.type === "deadline_reached") this.#steps.noteUnderWay();
-      if (eventRole(draft.type) === "note") machine.note(draft, now);
-      else if (machine.deliverLive(withAttempt(draft, machine), now)) return true;
-    }
+    if (deliverNext(this.#delivery(), this.#host.storeTime.now())) return true;
     if (machine.divergence) this.#parking.explain(divergence);
     else this.#settle();
     return false;
@@ -242,10 +236,11 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.divergence) return;
     this.#steps.takeAsked();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
-    if (!this.#queue.mayTakeBack(machine)) this.#steps.stopWithdrawn();
+    if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits);
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
+      this.#tasks.attend(this.#commits);
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
       if (!machine.waiting) return this.#parking.explain(foreignAwait);
@@ -282,7 +277,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
-    const commit = this.#commits.take(this.#run, machine, this.#queue.consumed, this.#transition());
+    const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#tasks);
     // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
     else if (commit.transition.type !== "hold") this.#phase.beginLeaving();
@@ -302,7 +297,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0 || this.#steps.hasClosing()) return hold;
+    if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#tasks.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
@@ -322,12 +317,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (outcome.outcome === "behind") {
       // Messages arrived before the end: none of it was written.
       this.#machine.putBack(events, attributes);
+      this.#queue.putBackResults(flight.results ?? NONE);
       this.#end?.refused();
     } else {
       this.#commits.written(flight);
       this.#rewind?.written(events);
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
+      this.#tasks.written(flight, outcome);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
@@ -354,6 +351,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#machine = resumption.machine;
     this.#queue.takeBack(look);
     this.#steps.rebase(this.#machine);
+    this.#tasks.rebase();
     this.#phase.stay();
     this.takeMessages(resumption.messages);
     for (const result of [...resumption.results, ...unseen]) this.push(result);
@@ -369,12 +367,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Messages whose events cannot be written are still in the inbox.
     this.#machine.putBack(NONE, null);
     this.#queue.unconsume(this.#commits.durableConsumed);
+    this.#tasks.unwritten();
     if (this.#phase.parkedWith) return this.drop();
-    this.#parking.park(isHoldfastError(error) ? error : new HoldfastError("store_refused", describeValue(error)));
+    this.#parking.parkFor(error, "store_refused");
   }
 
   #leave(transition: Transition): void {
     this.#wake?.cancel();
+    this.#tasks.leave();
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.
@@ -387,7 +387,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       return;
     }
     this.#phase.leave();
-    if (transition.type === "end") this.#steps.stopWithdrawn();
+    if (transition.type === "end") stopWithdrawn(this.#delivery(), this.#commits);
     this.#host.left(this, { how: "closed", transition });
   }
 

@@ -14,6 +14,8 @@ export interface RegistrationParams {
   readonly life: Lifetime;
   /** What the worker can run, as `name@version`. */
   readonly workflows: readonly string[];
+  /** The names of the tasks that it executes. */
+  readonly tasks: readonly string[];
   readonly lease: Lease;
   readonly sweeper: Sweeper;
 }
@@ -31,9 +33,9 @@ export class Registration {
 
   /** `again`: the worker was declared dead although it is alive. */
   async register(again: boolean, unwanted: () => boolean): Promise<void> {
-    const { ports, namespace, options, storeTime, life, workflows, lease, sweeper } = this.#params;
+    const { ports, namespace, options, storeTime, life, workflows, tasks, lease, sweeper } = this.#params;
     const { queues, labels, leaseMs } = options;
-    const row = { namespace, name: this.#rowName, queues, workflows, labels, leaseMs };
+    const row = { namespace, name: this.#rowName, queues, workflows, tasks, labels, leaseMs };
     const registered = await registerWorker({ ...ports, life }, row, again, unwanted);
     if (!registered) return;
     if (registered.tries > 1) sweeper.noteOutage();

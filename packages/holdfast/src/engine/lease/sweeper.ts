@@ -26,7 +26,7 @@ export interface SweeperParams {
   /** Whether the store is answering, and this worker may judge others. */
   readonly probe: () => Promise<boolean>;
   /** Nothing is left to sweep now. */
-  readonly onSwept: () => void;
+  readonly onSwept: (result: SweepResult) => void;
 }
 
 export class Sweeper {
@@ -100,7 +100,7 @@ export class Sweeper {
         log.warn({ dead, returned, parked, timedOut }, sweptText(result));
       }
       if (result.more) return this.#schedule(0);
-      this.#params.onSwept();
+      this.#params.onSwept(result);
       this.#schedule(Math.min(leaseMs, result.nextExpiryAt === null ? leaseMs : result.nextExpiryAt - result.now));
     } catch (error) {
       if (isTransient(error)) this.noteOutage();

@@ -174,17 +174,17 @@ export class StepBoard implements AttemptOwner {
     for (const attempt of [...this.#attempts]) this.#discard(attempt, reason);
   }
 
-  /** Nothing that the code has done can be taken back now. */
-  stopWithdrawn(): void {
-    const machine = this.#machine;
+  /**
+   * The code has stopped waiting for these, and nothing that it has done can be taken back now. The outcome of those that are
+   * closing must still be recorded.
+   */
+  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[]): void {
     this.#late = NONE;
-    const withdrawn = machine.takeWithdrawn();
-    const closing = machine.takeClosing();
     if (withdrawn.length === 0 && closing.length === 0) return;
-    const reason = machine.cancellation ?? unwanted();
+    const reason = this.#machine.cancellation ?? unwanted();
     const unwaited = new Set(withdrawn);
     for (const attempt of [...this.#attempts]) if (unwaited.has(attempt.op)) this.#discard(attempt, reason);
-    for (const op of closing) if (op.pending) this.#windUp(op, reason);
+    for (const op of closing) if (op.step && op.pending) this.#windUp(op, reason);
   }
 
   /** An attempt whose start is recorded but that does not run here was cut off by a crash. */

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { type AnyWorkflow, DEFAULT_QUEUE, requireWorkflow } from "../../define/definitions.ts";
+import { requireTask } from "../../define/task.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import {
   invalidOption,
@@ -22,6 +23,8 @@ import { shownValue } from "../../errors/shown-value.ts";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
 import { formatDuration } from "../../model/duration.ts";
 import { valueFault } from "../../model/names.ts";
+import type { AnyTask } from "../../replay/ops/task-options.ts";
+import { isPool, type ResolvedPoolOptions, resolvePool, type TaskPoolOptions } from "../pool/pool-options.ts";
 
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
@@ -31,8 +34,13 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly workflows?: readonly AnyWorkflow[];
   /**
-   * The queues that it claims runs from.
-   * @defaultValue the queues of its workflows
+   * The tasks that it executes.
+   * @defaultValue none
+   */
+  readonly tasks?: readonly AnyTask[];
+  /**
+   * The queues that it claims runs and tasks from.
+   * @defaultValue the queues of its workflows and tasks
    */
   readonly queues?: readonly string[];
   /**
@@ -41,15 +49,27 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly concurrency?: number;
   /**
+   * How many tasks may be in progress at once.
+   * @defaultValue `100`; with a pool, as many as its processes execute at once, which is also the most
+   */
+  readonly taskConcurrency?: number;
+  /**
+   * Executes the functions of tasks in child processes: what a task does to its process, it does to no other. Workflows and
+   * their steps stay in this process.
+   * @defaultValue tasks are executed in this process
+   */
+  readonly pool?: TaskPoolOptions<S>;
+  /**
    * How long the worker may be silent before its lease expires and its runs are reclaimed. At least 1 s.
    * @defaultValue `"30s"`
    */
   readonly lease?: CheckedDuration<S>;
   /**
-   * Shown by `hf.workers.list()`; `host` and `pid` are always there.
+   * What it can do, for tasks that require it: a list (`["smtp"]`) or a record (`{ gpu: "a100" }`, which offers `gpu` and
+   * `gpu=a100`). `host` and `pid` are always there.
    * @defaultValue `host` and `pid`
    */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: readonly string[] | Readonly<Record<string, string>>;
   /**
    * The worker's name in `health()`, `why()` and the log.
    * @defaultValue the name of the program and a number: `server-1` for `server.ts`
@@ -124,12 +144,20 @@ export interface WorkerTuning {
    * @defaultValue `3`
    */
   readonly parkAfter: number;
+  /**
+   * How long a run stays with its worker while its tasks run in the same process; after that it waits in the store.
+   * @defaultValue `1000`
+   */
+  readonly taskHoldMs: number;
 }
 
 export interface ResolvedWorkerOptions {
   readonly workflows: readonly AnyWorkflow[];
+  readonly tasks: readonly AnyTask[];
   readonly queues: readonly string[];
   readonly concurrency: number;
+  readonly taskConcurrency: number;
+  readonly pool: ResolvedPoolOptions | undefined;
   readonly leaseMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly name: string;
@@ -152,6 +180,7 @@ const DEFAULT_TUNING: WorkerTuning = {
   claimFallbackMs: 5_000,
   suspectAfter: 2,
   parkAfter: 3,
+  taskHoldMs: 1_000,
 };
 
 const isPositive: OptionCheck = (value, where, option) => {
@@ -159,9 +188,16 @@ const isPositive: OptionCheck = (value, where, option) => {
     throw invalidOption(where, option, `is ${shownValue(value)}, not a number above 0`);
 };
 
+const areLabelNames = listOf(isName("label"));
+
 const areLabels: OptionCheck = (value, where, option) => {
+  if (Array.isArray(value)) return areLabelNames(value, where, option);
   if (!isPlainObject(value))
-    throw invalidOption(where, option, `is ${shownValue(value)}, not an object like { gpu: "a100" }`);
+    throw invalidOption(
+      where,
+      option,
+      `is ${shownValue(value)}, not a list like ["smtp"] or an object like { gpu: "a100" }`,
+    );
   for (const [label, text] of Object.entries(value as object)) {
     requireName(label, "label");
     const fault = typeof text === "string" ? valueFault(text) : `is ${shownValue(text)}, not a string`;
@@ -174,14 +210,18 @@ const areQueueNames = listOf(isName("queue name"));
 const areQueues: OptionCheck = (value, where, option) => {
   areQueueNames(value, where, option);
   if ((value as readonly string[]).length > 0) return;
-  const advice = "Name at least one queue, or leave the option out: the worker then serves the queues of its workflows";
+  const advice =
+    "Name at least one queue, or leave the option out: the worker then serves the queues of its workflows and tasks";
   throw invalidOption(where, option, `is an empty list. ${advice}`);
 };
 
 const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   workflows: listOf((value, where, option) => requireWorkflow(value, `${where}: ${option}`)),
+  tasks: listOf((value, where, option) => requireWorkerTask(value, `${where}: ${option}`)),
   queues: areQueues,
   concurrency: wholeNumber(1),
+  taskConcurrency: wholeNumber(1),
+  pool: isPool,
   lease: isDuration,
   labels: areLabels,
   name: isName("name of the worker"),
@@ -198,8 +238,44 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
     claimFallbackMs: isPositive,
     suspectAfter: isPositive,
     parkAfter: isPositive,
+    taskHoldMs: isPositive,
   }),
 };
+
+/** External tasks have no function: no worker executes them. */
+function requireWorkerTask(value: unknown, where: string): void {
+  requireTask(value, where);
+  const { name, external } = value as AnyTask;
+  if (external)
+    throw new HoldfastError("invalid_option", `${where} is task "${name}", which is external: no worker executes it.`);
+}
+
+function requireDistinct(tasks: readonly AnyTask[]): void {
+  const names = tasks.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined)
+    throw new HoldfastError("invalid_option", `worker: tasks has two tasks with the name "${twice}".`);
+}
+
+function taskSlots(
+  wanted: number | undefined,
+  pool: ResolvedPoolOptions | undefined,
+  tasks: readonly AnyTask[],
+): number {
+  if (!pool) return wanted ?? 100;
+  if (tasks.length === 0) throw invalidOption("worker", "pool", "is given, but the worker has no tasks");
+  const slots = pool.processes * pool.perProcess;
+  if ((wanted ?? slots) <= slots) return wanted ?? slots;
+  const fault = `is ${wanted}, but the pool executes ${slots} at once. Raise pool.processes or pool.perProcess`;
+  throw invalidOption("worker", "taskConcurrency", fault);
+}
+
+/** A label without a value is kept with an empty one. */
+function labelRecord(labels: WorkerOptions["labels"] = {}): Readonly<Record<string, string>> {
+  return Array.isArray(labels)
+    ? Object.fromEntries((labels as readonly string[]).map((label) => [label, ""]))
+    : (labels as Readonly<Record<string, string>>);
+}
 
 export function resolveWorkerOptions(
   options: WorkerOptions,
@@ -208,19 +284,25 @@ export function resolveWorkerOptions(
 ): ResolvedWorkerOptions {
   requireOptions(options, WORKER_OPTIONS, "worker");
   const workflows = options.workflows ?? [];
-  const queues = options.queues ?? [...new Set(workflows.map((definition) => definition.queue))];
+  const tasks = options.tasks ?? [];
+  requireDistinct(tasks);
+  const queues = options.queues ?? [...new Set([...workflows, ...tasks].map(({ queue }) => queue))];
   const leaseMs = options.lease === undefined ? leaseMsDefault : requireDuration(options.lease, "worker", "lease");
   if (leaseMs < LEASE_MS_MIN)
     throw new HoldfastError(
       "invalid_option",
       `worker: lease is ${formatDuration(leaseMs)}; the minimum is ${formatDuration(LEASE_MS_MIN)}.`,
     );
+  const pool = options.pool && resolvePool(options.pool);
   return {
     workflows,
+    tasks,
     queues: queues.length > 0 ? queues : [DEFAULT_QUEUE],
     concurrency: options.concurrency ?? 100,
+    pool,
+    taskConcurrency: taskSlots(options.taskConcurrency, pool, tasks),
     leaseMs,
-    labels: { host: hostname(), pid: String(process.pid), ...options.labels },
+    labels: { host: hostname(), pid: String(process.pid), ...labelRecord(options.labels) },
     name: options.name ?? nameless(),
     handleSignals: options.handleSignals ?? false,
     cacheSize: options.cacheSize ?? 1_000,

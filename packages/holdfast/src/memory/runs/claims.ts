@@ -3,8 +3,7 @@ import type { Message } from "../../model/message.ts";
 import { mayTakeUp } from "../../model/parked-by.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../../ports/store.ts";
 import { unconsumed } from "../inbox.ts";
-import { hold, type MemoryState, type RunRecord } from "../state.ts";
-import { isLive } from "./starts.ts";
+import { hold, isLive, type MemoryState, type RunRecord } from "../state.ts";
 
 export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: number): ClaimRunsResult {
   if (!isLive(state, params)) {

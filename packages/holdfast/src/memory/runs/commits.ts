@@ -1,9 +1,11 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
+import { isTaskResult } from "../../model/message.ts";
 import { withParker } from "../../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
-import { appendMessage, unconsumed } from "../inbox.ts";
+import { appendMessage, deleteResults, unconsumed } from "../inbox.ts";
 import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
+import { dropTasks, insertTask, removeTask, taskIn } from "../tasks/task-state.ts";
 
 export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
   const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
@@ -20,10 +22,11 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   const row = runIn(state, commit.namespace, commit.runId);
   const judged = row ? judgeCommit(row, row.heldBy === workerId, commit) : "lost";
   if (!row || judged === "lost") return LOST;
-  if (judged === "again") return written(row, workerId);
+  if (judged === "again") return written(state, row, commit);
   if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   appendEvents(state, row, commit);
+  changeTasks(state, row, commit, now);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {
@@ -40,11 +43,31 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   }
   if (commit.transition.type === "hold") row.status = commit.transition.status;
   else if (!staysHeld(row, commit)) move(state, row, commit, now);
-  return written(row, workerId);
+  return written(state, row, commit);
 }
 
-function written(row: RunRecord, workerId: string): CommitOutcome {
-  return { outcome: "written", held: row.heldBy === workerId, delivered: row.delivered };
+function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitOutcome {
+  const { namespace, runId, workerId, tasks = [] } = commit;
+  const outcome: CommitOutcome = { outcome: "written", held: row.heldBy === workerId, delivered: row.delivered };
+  const asked = tasks.filter(({ holdBy }) => holdBy !== null);
+  if (asked.length === 0) return outcome;
+  const held = asked.filter(({ seq, holdBy }) => {
+    const task = taskIn(state, namespace, { runId, seq });
+    return task?.heldBy === holdBy?.workerId && task?.claimId === holdBy?.claimId && task?.epoch === 1;
+  });
+  return { ...outcome, tasksHeld: held.map(({ seq }) => seq) };
+}
+
+/** What the commit does to the tasks of its run. */
+function changeTasks(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
+  const { runId, namespace, tasks = [], settled = [], dropTasks: drop = false, results = [] } = commit;
+  if (drop) dropTasks(state, runId, commit.workerId);
+  for (const seq of settled) {
+    const task = taskIn(state, namespace, { runId, seq });
+    if (task) removeTask(state, task, commit.workerId);
+  }
+  for (const task of tasks) insertTask(state, row, task, now);
+  if (results.length > 0) deleteResults(state, runId, results);
 }
 
 function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): void {
@@ -93,7 +116,8 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
     case "continue": {
       const next = insertRun(state, transition.next, now, row);
       for (const message of transition.carried) appendMessage(state, next, message, now);
-      for (const message of unconsumed(state, row.runId, row.consumed)) appendMessage(state, next, message, now);
+      for (const message of unconsumed(state, row.runId, row.consumed))
+        if (!isTaskResult(message.kind)) appendMessage(state, next, message, now);
       row.continuedAs = next.runId;
       endRun(state, row, { status: "continued", output: null, error: null }, now);
       break;

@@ -1,7 +1,9 @@
 import { judgeReopening, renewedDeadline } from "../../model/decisions/reopening.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
 import { isClosed, timeInHistory } from "../../model/run.ts";
 import type { ReopenOutcome, ReopenParams, RunRef, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
-import { addTo, findRun, lastEventAt, type MemoryState, setAvailable, terminate } from "../state.ts";
+import { addTo, endRun, findRun, lastEventAt, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+import { dropTasks } from "../tasks/task-state.ts";
 
 /** What operators do to runs, whether or not they are held. */
 export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
@@ -53,4 +55,13 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
   setAvailable(state, row, now, now);
   return { outcome: "reopened", status: row.status };
+}
+
+/** Ends a run from outside, and notifies its holder. */
+export function terminate(state: MemoryState, row: RunRecord, error: ErrorRecord, now: number): void {
+  const holder = row.heldBy;
+  row.epoch += 1;
+  dropTasks(state, row.runId);
+  endRun(state, row, { status: "terminated", output: null, error }, now);
+  if (holder !== null) state.hints.push({ type: "taken", runId: row.runId, workerId: holder });
 }

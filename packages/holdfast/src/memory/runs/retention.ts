@@ -1,6 +1,7 @@
 import { isClosed } from "../../model/run.ts";
 import type { PurgeRunsParams, PurgeRunsResult } from "../../ports/store.ts";
 import { idKey, type MemoryState, type RunRecord } from "../state.ts";
+import { deleteTask, tasksOfRun } from "../tasks/task-state.ts";
 
 export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
   const old = [...state.runs.values()].filter((row) => isOld(row, params)).sort(byEnd);
@@ -27,5 +28,6 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   state.runs.delete(runId);
   state.events.delete(runId);
   state.inbox.delete(runId);
+  for (const task of tasksOfRun(state, runId)) deleteTask(state, task);
   if (!others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) state.messageIds.delete(firstRunId);
 }

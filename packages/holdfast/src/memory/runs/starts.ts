@@ -1,10 +1,11 @@
 import { isDue } from "../../model/decisions/due-time.ts";
 import { judgeStart } from "../../model/decisions/start.ts";
 import { isClosed } from "../../model/run.ts";
-import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult, WorkerRef } from "../../ports/store.ts";
+import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../../ports/store.ts";
 import { takenRunId } from "../../ports/taken-run-id.ts";
-import { findRun, hold, insertRun, leanRow, type MemoryState, terminate, workerIn } from "../state.ts";
+import { findRun, hold, insertRun, isLive, leanRow, type MemoryState } from "../state.ts";
 import { pickVersion } from "../versions.ts";
+import { terminate } from "./interventions.ts";
 
 export function startRuns(state: MemoryState, params: StartRunsParams, now: number): StartRunsResult {
   return { outcomes: params.starts.map((start) => startRun(state, start, params, now)), now };
@@ -31,10 +32,4 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
     state.hints.length = hintsBefore;
   }
   return { outcome: "created", run: leanRow(row) };
-}
-
-/** Not offline. An expired lease counts only once a sweep has noticed it. */
-export function isLive(state: MemoryState, ref: WorkerRef): boolean {
-  const worker = workerIn(state, ref);
-  return worker !== undefined && worker.status !== "offline";
 }

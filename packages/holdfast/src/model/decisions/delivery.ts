@@ -18,8 +18,8 @@ export function judgeDelivery(
 ): "duplicate" | "closed" | "full" | "delivered" {
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
-  // A run that is too busy to read can still be canceled.
-  if (kind !== "cancel" && run.delivered - run.consumed >= inboxMax) return "full";
+  // A run that is too busy to read can still be canceled, and get what it has asked for.
+  if (kind === "signal" && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";
 }
 

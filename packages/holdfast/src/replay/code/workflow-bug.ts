@@ -1,5 +1,5 @@
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
-import type { RecordedError } from "../../errors/run-errors.ts";
+import { isOpFailure, type RecordedError } from "../../errors/run-errors.ts";
 import { membersOf, readProperty, readText } from "../../errors/safe-read.ts";
 import type { Run } from "../../model/run.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -94,7 +94,7 @@ function isBug(error: unknown): boolean {
   let cause = readProperty(error, "cause");
   for (let depth = 0; cause && depth < DEPTH_MAX; depth++, cause = readProperty(cause, "cause"))
     // In a restored error every cause is a HoldfastError: only one that names its step is a step's.
-    if (isHoldfastError(cause) && (!restored || cause.code === "step_failed")) return false;
+    if (isHoldfastError(cause) && (!restored || isOpFailure(cause.code))) return false;
   return true;
 }
 

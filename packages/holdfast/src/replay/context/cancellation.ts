@@ -25,7 +25,7 @@ export function withdraw(machine: MachineInside, op: Op, error: unknown): void {
 }
 
 function letGo(machine: Withdrawing, op: Op): void {
-  if (op.step && machine.compensations.mustLearn(op)) return machine.ops.close(op);
+  if (machine.compensations.mustLearn(op)) return machine.ops.close(op);
   machine.release(op);
   machine.ops.withdraw(op);
 }

@@ -4,6 +4,7 @@ import type { Attributes } from "../../model/event.ts";
 import type { Stored, Synchronous, Whole } from "../../model/stored.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
+import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
 
 /** A typed name for messages from outside. Made by `signal<T>(name)`. `Sent` differs if a schema converts. */
 export interface SignalDefinition<T = unknown, Sent = T> {
@@ -74,6 +75,11 @@ export type RaceResult<B extends Branches> = B extends readonly Branch[]
 /** The input of a run that continues as new. Optional if the workflow takes no input. */
 export type ContinueArguments<I> = undefined extends I ? [input?: I] : [input: I];
 
+/** What `ctx.task` takes besides the definition. The input is optional if the task takes none. */
+export type TaskArguments<I, O, S extends string = string> = undefined extends I
+  ? [input?: I, options?: TaskCallOptions<O, S>]
+  : [input: I, options?: TaskCallOptions<O, S>];
+
 /**
  * What workflow code may use. Everything here gives the same answers on every replay. It may be destructured: `async ({
  * step, sleep }) => …`. `I` is the input of the workflow.
@@ -102,6 +108,11 @@ export interface Context<I = unknown> {
     fn: StepFunction<T>,
     options?: StepOptions<Stored<T>, S>,
   ): Promise<Stored<T>>;
+  /** Work that another worker does, or someone with its token; the result comes back, whatever dies in the meantime. */
+  task<I, O, S extends string = string>(
+    definition: TaskDefinition<I, O>,
+    ...inputAndOptions: TaskArguments<I, O, S>
+  ): Promise<O>;
   /** Waits, even if the process dies in the meantime. The time is fixed when the sleep begins. */
   sleep<S extends string = string>(name: string, duration: CheckedDuration<S>): Promise<void>;
   /** Waits until that time; not at all if it has passed. */

@@ -12,6 +12,8 @@ import { askSleep, askSleepUntil } from "../ops/sleep.ts";
 import { askStep } from "../ops/step.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TransactionWork } from "../ops/step-work.ts";
+import { askTask } from "../ops/task.ts";
+import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import { runInScope, runParallel, runRace } from "./branches.ts";
 import {
@@ -106,6 +108,11 @@ class RunContext implements Context {
     if (options?.onCrash !== undefined)
       throw new HoldfastError("invalid_option", `${call}: onCrash does not apply; a transaction happens exactly once.`);
     return askStep(ctx.#machine, ctx.#scope, name, work, options);
+  }
+
+  task(definition: TaskDefinition<never, never>, input?: unknown, options?: TaskCallOptions<never>): Promise<never> {
+    const { asked, given } = { asked: definition as TaskDefinition, given: options as TaskCallOptions | undefined };
+    return askTask(this.#machine, this.#scope, asked, input, given) as Promise<never>;
   }
 
   sleep(name: string, duration: Duration): Promise<void> {

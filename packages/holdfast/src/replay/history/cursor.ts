@@ -1,4 +1,11 @@
-import { type EventDraft, type EventType, eventRole, type HistoryEvent, isLenient } from "../../model/event.ts";
+import {
+  type EventDraft,
+  type EventType,
+  eventRole,
+  type HistoryEvent,
+  isFailure,
+  isLenient,
+} from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "../../model/ids.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
@@ -90,8 +97,7 @@ export class Cursor {
 
   #forget(retry: HistoryEvent): void {
     for (const op of retry.meta?.forgets ?? []) {
-      const failed = (event: HistoryEvent): boolean =>
-        event.seq < retry.seq && event.type === "step_failed" && event.op === op;
+      const failed = (event: HistoryEvent): boolean => event.seq < retry.seq && isFailure(event) && event.op === op;
       const failure = this.#events.findLast((event) => failed(event) && !this.isForgotten(event));
       if (!failure) continue;
       this.#forgotten ??= new Set();

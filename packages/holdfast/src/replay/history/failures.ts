@@ -8,6 +8,7 @@
  */
 import { fromErrorRecord } from "../../errors/error-record.ts";
 import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import { isOpFailure } from "../../errors/run-errors.ts";
 import { membersOf, readProperty } from "../../errors/safe-read.ts";
 import { type HistoryEvent, isCrash } from "../../model/event.ts";
 import { appended, NONE } from "../../model/short-list.ts";
@@ -52,10 +53,11 @@ export class Failures {
    * Whether a failure that the run's error does not name is taken back. Not if the step must run at most once and may have taken
    * effect, and not if its own error is not worth a retry. A step that was only aborted is always taken back.
    */
-  isTakenBack({ step }: Op, event: HistoryEvent): boolean {
+  isTakenBack(op: Op, event: HistoryEvent): boolean {
     const { meta } = event;
-    if (mayHaveHappened(step, event)) return false;
-    return step?.closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
+    if (mayHaveHappened(op, event)) return false;
+    const closing = op.step?.closing || op.task?.closing;
+    return closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
   }
 
   /** What `handle.retry()` goes by after this error: all that the error names is executed again, whatever became of it. */
@@ -63,7 +65,7 @@ export class Failures {
     if (this.#told.length === 0) return undefined;
     const blamed = new Set(this.#blamed(error));
     const retryFrom = this.#told.find(isFirst(blamed, askedSeq))?.event.seq;
-    const kept = this.#told.filter((one) => !blamed.has(one) && mayHaveHappened(one.op.step, one.event));
+    const kept = this.#told.filter((one) => !blamed.has(one) && mayHaveHappened(one.op, one.event));
     return { retryFrom, retryKeeps: kept.map(({ op }) => op.id) };
   }
 
@@ -74,8 +76,9 @@ export class Failures {
 }
 
 /** Whether the step must run at most once and may have taken effect. */
-function mayHaveHappened(step: Op["step"], event: HistoryEvent): boolean {
-  return isCrash(event) || (event.meta?.unknown === true && step?.options.onCrash === "fail");
+function mayHaveHappened({ step, task }: Op, event: HistoryEvent): boolean {
+  const onCrash = step?.options.onCrash ?? task?.spec.onCrash;
+  return isCrash(event) || (event.meta?.unknown === true && onCrash === "fail");
 }
 
 /** For a search in the order in which the code saw the failures. The code does not wait for a step that was given up. */
@@ -83,17 +86,18 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
   return (failure) => {
     const { op, event } = failure;
     if (blamed.has(failure)) return true;
-    return event.seq > askedSeq && (!op.step?.closing || event.meta?.neverBegan === true);
+    const closing = op.step?.closing || op.task?.closing;
+    return event.seq > askedSeq && (!closing || event.meta?.neverBegan === true);
   };
 }
 
 /**
- * The steps whose failure an error names: itself, through its causes, or through its members. The error that a step threw is not
+ * The steps and tasks whose failure an error names: itself, through its causes, or through its members. The error that a step threw is not
  * searched: it may name steps of another run.
  */
 function blamedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];
-  const op = isHoldfastError(error, "step_failed") ? readProperty(error, "op") : undefined;
+  const op = isHoldfastError(error) && isOpFailure(error.code) ? readProperty(error, "op") : undefined;
   if (typeof op === "string") return [op];
   const causes = blamedOps(readProperty(error, "cause"), depth + 1);
   return [...causes, ...membersOf(readProperty(error, "errors")).flatMap((member) => blamedOps(member, depth + 1))];

@@ -7,6 +7,8 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
   const { ops, outcome } = machine;
   if (cursor.isForgotten(event)) return forgetFailure(ops, event);
   if (cursor.isTaken(event)) return true;
+  // The code has stopped waiting for that task; if it has not, it must be told.
+  if (event.type === "op_canceled") return ops.get(event.op) === undefined;
   // Messages, and steps that were under way when the run was to be tried again: their records are for the next try.
   const underWay = outcome?.type === "retried" ? ops.get(event.op) : undefined;
   if (underWay || (outcome?.type === "retried" && isMessage(event))) return happenBeforeRetry(machine, underWay, event);

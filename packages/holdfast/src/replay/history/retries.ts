@@ -1,5 +1,5 @@
 /** A run that is tried again as a whole: what it is to forget, and what that means for the ops of its next try. */
-import type { HistoryEvent } from "../../model/event.ts";
+import { type HistoryEvent, isFailure } from "../../model/event.ts";
 import { type Withdrawing, withdrawSilently } from "../context/cancellation.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { Op } from "../op.ts";
@@ -9,8 +9,11 @@ export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclud
 
 /** The ops that failed get their attempts back. */
 export function applyRetry(ops: OpTable, event: HistoryEvent): void {
+  // After its end a run has no tasks; a person has reopened it.
+  if (event.meta?.attempt === undefined) for (const { task } of ops.pending()) task?.lose();
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
+    op?.task?.lose();
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;
@@ -37,7 +40,7 @@ export function happenBeforeRetry(machine: BeforeRetry, op: Op | undefined, even
   if (event.type === "cancel_requested") {
     machine.conclude({ ...outcome, canceled: true });
     withdrawSilently(machine);
-  } else if (op && event.type === "step_failed" && machine.failures.isTakenBack(op, event))
+  } else if (op && isFailure(event) && machine.failures.isTakenBack(op, event))
     machine.conclude({ ...outcome, forgets: [...outcome.forgets, op.id] });
   return true;
 }

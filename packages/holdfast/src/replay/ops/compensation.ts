@@ -112,14 +112,14 @@ export class Compensations implements Undoing {
   }
 
   mustLearn(op: Op): boolean {
-    return (this.#byOp?.has(op) && op.step?.everStarted) ?? false;
+    return this.#byOp?.has(op) === true && wasBegun(op);
   }
 
   /** Drops everything pending, except steps that began: the driver aborts those, and their outcome is awaited. */
   async #windUp(begun: readonly Entry[]): Promise<void> {
     const machine = this.#machine;
     const reason = givenUp(machine);
-    for (const op of machine.ops.pending()) if (!op.step?.closing) withdraw(machine, op, reason);
+    for (const op of machine.ops.pending()) if (!isClosing(op)) withdraw(machine, op, reason);
     const open = begun.filter((entry) => entry.op?.pending);
     await Promise.all(open.map((entry) => new Promise<void>((resolve) => (entry.onSettled = resolve))));
   }
@@ -133,5 +133,14 @@ export class Compensations implements Undoing {
 
 /** A recorded outcome is proof enough: the compensation may have been added to the code after the step was done. */
 function hasBegun({ outcome, neverBegan, op }: Entry): boolean {
-  return !neverBegan && (outcome !== undefined || op?.step?.everStarted === true);
+  return !neverBegan && (outcome !== undefined || (op !== undefined && wasBegun(op)));
+}
+
+/** Whether history says that it may have begun. A task can begin as soon as it is scheduled. */
+function wasBegun({ step, task }: Op): boolean {
+  return task !== undefined || step?.everStarted === true;
+}
+
+function isClosing({ step, task }: Op): boolean {
+  return step?.closing === true || task?.closing === true;
 }

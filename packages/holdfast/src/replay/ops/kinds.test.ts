@@ -9,9 +9,11 @@ import { RETIRED } from "./retired.ts";
 import { SIDE_EFFECT_EVENTS } from "./side-effect.ts";
 import { SLEEP } from "./sleep.ts";
 import { STEP } from "./step.ts";
+import { TASK } from "./task.ts";
 
 const KINDS: Readonly<Record<string, OpEvents>> = {
   step: STEP.events,
+  task: TASK.events,
   compensation: COMPENSATION.events,
   sleep: SLEEP.events,
   receive: RECEIVE.events,

@@ -1,14 +1,18 @@
 export const TABLES = String.raw`
--- The tables. docs/store-on-postgresql.md explains their shape. Four rules to keep:
+-- The tables. docs/store-on-postgresql.md explains their shape. Five rules to keep:
 -- 1. Columns that a commit changes while the run stays held (commit_no, event_count, consumed, the death counters) are in no
 --    index, so that the update is heap-only.
 -- 2. What never changes is in run_starts, not in "runs". A row of "runs" is in at most one of runs_due and runs_held.
 -- 3. Text in keys is compared byte by byte (collate "C"): fast, and the same on every server and after every upgrade.
--- 4. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
+-- 4. Tables whose rows come and go keep their empty pages (vacuum_truncate = false): to return them, a vacuum locks the
+--    whole table, longer than a commit waits.
+-- 5. There are no foreign keys: the functions are the only writers, and a check would lock the run for every event.
 
 create type run_status as enum ('pending', 'running', 'sleeping', 'waiting', 'compensating', 'parked',
   'completed', 'failed', 'canceled', 'terminated', 'timed_out', 'continued');
 create type worker_status as enum ('online', 'draining', 'offline');
+create type task_status as enum ('due', 'held', 'external', 'dead');
+create type task_expiry as enum ('timeout', 'start_timeout', 'total_timeout', 'heartbeat', 'cancel', 'crash');
 
 -- The only source of time; tests replace it. Not now(): after waiting for a lock, the time before the wait is too old.
 create function now_ms() returns bigint language sql volatile parallel safe as
@@ -92,7 +96,7 @@ create table open_ids (
   -- The id comes first: this table is never searched by namespace alone.
   primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
-        autovacuum_vacuum_cost_delay = 0);
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 create index open_ids_list on open_ids (namespace, created_at, run_id);
 
 create table events (
@@ -116,8 +120,64 @@ create table inbox (
   name       text not null,
   message_id text collate "C" not null,
   payload    bytea not null,
-  primary key (run_id, number));
+  primary key (run_id, number)
+) with (vacuum_truncate = false);
 create unique index inbox_once on inbox (chain_id, message_id, run_id);
+
+-- Everything a claim of tasks filters on. External tasks have a lane as well; nobody claims them.
+create table task_lanes (
+  lane_id   int generated always as identity primary key,
+  namespace text collate "C" not null,
+  queue     text collate "C" not null,
+  name      text collate "C" not null,
+  requires  text[] collate "C" not null,
+  priority  int not null,
+  unique (namespace, queue, name, requires, priority));
+
+-- Tasks that are not finished, and dead letters. Most rows are inserted held and deleted by the next commit of their run: such
+-- a row is in two indexes and is never updated, so pages are filled completely.
+create table tasks (
+  run_id           uuid not null,
+  held_by          uuid,
+  claim_id         uuid,
+  secret           uuid not null,
+  created_at       bigint not null,
+  available_at     bigint,
+  -- When its current attempt began; null before the first.
+  began_at         bigint,
+  expires_at       bigint,
+  timeout_ms       bigint,
+  start_timeout_ms bigint,
+  total_timeout_ms bigint,
+  heartbeat_ms     bigint,
+  -- The event that has created it, and the one with its input and options.
+  seq              int not null,
+  input_seq        int not null,
+  lane_id          int not null,
+  epoch            int not null,
+  attempt          int not null default 1,
+  status           task_status not null,
+  expires          task_expiry,
+  deaths           smallint not null default 0,
+  alone_deaths     smallint not null default 0,
+  alone            boolean not null default false,
+  suspect          boolean not null default false,
+  canceled         boolean not null default false,
+  fail_on_crash    boolean not null,
+  -- By definition; the status says whether it is now.
+  external         boolean not null,
+  op               text not null,
+  -- The call with a token that made it due again, or a dead letter.
+  finish_id        text collate "C",
+  details          bytea,
+  failures         bytea,
+  primary key (run_id, seq)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+        autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+create index tasks_due on tasks (lane_id, suspect, available_at) where available_at is not null;
+create index tasks_held on tasks (held_by) where held_by is not null;
+create index tasks_expiring on tasks (expires_at) where expires_at is not null;
+create index tasks_dead on tasks (run_id, seq) where status = 'dead';
 
 create table workers (
   worker_id        uuid primary key,
@@ -127,10 +187,11 @@ create table workers (
   pid              int,
   queues           text[] not null,
   workflows        text[] not null,
+  tasks            text[],
   labels           jsonb not null,
   status           worker_status not null,
   died             boolean not null default false,
-  -- Offline and without runs: no sweep needs to check it again.
+  -- Offline, without runs and without tasks: no sweep needs to check it again.
   emptied          boolean not null default false,
   lease_ms         bigint not null,
   started_at       bigint not null,
@@ -173,4 +234,13 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id
   left join run_attributes a using (run_id);
+-- A task as the port sees it, with what its run asked for.
+create view task_rows as
+select t.run_id, t.seq, l.namespace, t.input_seq, t.op, l.name, l.queue, l.requires, l.priority, t.status, t.epoch, t.secret,
+       t.attempt, t.held_by, t.claim_id, t.available_at, t.expires_at, t.expires, t.canceled, t.deaths, t.alone_deaths, t.alone,
+       t.suspect, t.fail_on_crash, t.created_at, t.details, t.failures, e.payload as input, e.meta
+  from tasks t
+  join task_lanes l using (lane_id)
+  left join runs r using (run_id)
+  left join events e on e.run_no = r.run_no and e.seq = t.input_seq;
 `;

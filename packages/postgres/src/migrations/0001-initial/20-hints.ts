@@ -13,6 +13,28 @@ begin
      group by k.common, k.part);
 end $$;
 
+-- Groups tasks under the workers that hold them: "k <worker> <run>/<seq>,<run>/<seq>…".
+create function task_lines(p_worker uuid[], p_run uuid[], p_seq int[]) returns text[] language plpgsql stable as $$
+begin
+  return array(
+    select E'k\t' || k.worker_id || E'\t' || string_agg(k.run_id || '/' || k.seq, ',')
+      from (select t.*, (row_number() over (partition by t.worker_id) - 1) / 150 as part
+              from unnest(p_worker, p_run, p_seq) as t(worker_id, run_id, seq) where t.worker_id is not null) k
+     group by k.worker_id, k.part);
+end $$;
+
+-- The queues of these lanes of tasks, each with the earliest of these times, unless that has come.
+create function due_task_lines(p_lane int[], p_available bigint[], p_now bigint) returns text[]
+language plpgsql stable set enable_seqscan = off as $$
+begin
+  return array(
+    select E'q\t' || l.namespace || E'\t' || l.queue
+           || case when min(k.at) > p_now then E'\t' || min(k.at) else '' end
+      from (select d.lane_id, min(d.at) as at from unnest(p_lane, p_available) as d(lane_id, at)
+             where d.at is not null group by d.lane_id) k
+      join task_lanes l using (lane_id) group by l.namespace, l.queue);
+end $$;
+
 -- The queues in which at least one of these runs is due and not held.
 create function due_lines(p_run uuid[], p_now bigint) returns text[] language plpgsql stable set enable_seqscan = off as $$
 begin

@@ -28,4 +28,33 @@ begin
   end loop;
   return v_ids;
 end $$;
+
+-- The same for tasks. Each entry of p_requires is a literal of a text array.
+create function task_lanes_of(p_namespace text[], p_queue text[], p_name text[], p_requires text[], p_priority int[])
+returns int[] language plpgsql volatile set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+declare v_ids int[];
+begin
+  for v_round in 1..3 loop
+    with asked as materialized (
+      select * from unnest(p_namespace, p_queue, p_name, p_requires, p_priority)
+                    with ordinality as n(namespace, queue, name, requires, priority, i)
+    ), kinds as materialized (
+      select k.*, l.lane_id
+        from (select distinct a.namespace, a.queue, a.name, a.requires, a.priority from asked a) k
+        left join task_lanes l on l.namespace = k.namespace and l.queue = k.queue and l.name = k.name
+         and l.requires = k.requires::text[] and l.priority = k.priority
+    )
+    select array_agg(k.lane_id order by a.i) into v_ids
+      from asked a left join kinds k using (namespace, queue, name, requires, priority);
+    exit when array_position(v_ids, null) is null;
+    insert into task_lanes (namespace, queue, name, requires, priority)
+    select distinct n.namespace, n.queue, n.name, n.requires::text[], n.priority
+      from unnest(v_ids, p_namespace, p_queue, p_name, p_requires, p_priority)
+           as n(lane_id, namespace, queue, name, requires, priority)
+     where n.lane_id is null order by 1, 2, 3, 4, 5
+    on conflict do nothing;
+  end loop;
+  return v_ids;
+end $$;
 `;

@@ -4,7 +4,7 @@ create function with_parker(p_parked_by text, p_code text) returns text language
   select array_to_string((array[p_code] || array_remove(string_to_array(p_parked_by, ' '), p_code))[1:8], ' ') $$;
 
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
--- carried messages) point at the run by its position, counted from 1.
+-- carried messages, tasks) point at the run by its position, counted from 1.
 create function commit_runs(
   w_worker uuid[], w_namespace text[],  -- the holders: each pair of a worker and a namespace once
   p_skip boolean,        -- skip rows that another transaction has locked; otherwise such a row is an error (55P03)
@@ -23,13 +23,21 @@ create function commit_runs(
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
   n_input bytea[], n_attributes text[], n_start_at bigint[], n_delay bigint[], n_timeout bigint[],
   c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
+  -- Tasks to create; for those without a limit or a holder, the last arrays may be empty.
+  t_i int[], t_seq int[], t_input_seq int[], t_op text[], t_name text[], t_queue text[], t_requires text[], t_priority int[],
+  t_external boolean[], t_fail_on_crash boolean[], t_secret uuid[], t_timeout bigint[], t_start_timeout bigint[],
+  t_total_timeout bigint[], t_heartbeat bigint[], t_hold_by uuid[], t_claim uuid[],
+  s_i int[], s_seq int[],  -- tasks that are settled
+  d_i int[],             -- runs whose tasks are dropped
+  r_i int[], r_number int[],  -- results of tasks among the consumed messages
   p_notify boolean,
   out o_outcome text,    -- per run: w written, l lost, b busy, n nothing written because messages wait
   out o_held text,       -- per run: t or f
   out o_delivered text,  -- per run, separated by commas
   out o_now bigint, out o_hints text,
   out m_run uuid[], out m_number int[], out m_kind text[], out m_name text[], out m_id text[], out m_payload bytea[],
-  out m_at bigint[])
+  out m_at bigint[],
+  out o_tasks_held int[])  -- the tasks, by position, that are held as asked since this flush
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
@@ -42,7 +50,7 @@ declare
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
   v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
-  v_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
+  v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
 begin
   v_worker := array(
     select coalesce(w.worker_id, '00000000-0000-0000-0000-000000000000')
@@ -53,10 +61,15 @@ begin
                   from unnest(n_i) with ordinality as n(i, k)
                   left join run_starts s on s.run_id = p_run[n.i] and s.namespace = w_namespace[p_by[n.i]]);
   end if;
+  if cardinality(t_i) > 0 then
+    v_task_lanes := task_lanes_of(array(select w_namespace[p_by[t.i]] from unnest(t_i) with ordinality as t(i, k) order by t.k),
+                                  t_queue, t_name, t_requires, t_priority);
+  end if;
   if p_skip then
     v_i := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
                     for no key update of r skip locked);
     v_ok := array(select k.i = any (v_i) from generate_subscripts(p_run, 1) k(i) order by k.i);
+    if cardinality(s_i) > 0 or cardinality(d_i) > 0 then v_ok := unless_tasks_locked(v_ok, p_run, s_i, s_seq, d_i); end if;
   end if;
   o_now := now_ms();
 
@@ -163,7 +176,22 @@ begin
       n_attributes, n_start_at, n_delay, n_timeout, c_i, c_kind, c_name, c_message, c_payload);
   end if;
 
-  -- 5. Hints for other processes and for the caller.
+  -- 5. Tasks: what goes comes first, so that it does not include what is created now.
+  if cardinality(s_i) > 0 or cardinality(d_i) > 0 then
+    v_lines := v_lines || settle_tasks(p_run, v_no, v_worker, p_by, s_i, s_seq, d_i);
+  end if;
+  if cardinality(r_i) > 0 then
+    delete from inbox m using unnest(r_i, r_number) as r(i, number)
+     where v_no[r.i] is not null and m.run_id = p_run[r.i] and m.number = r.number
+       and m.kind in ('task_completed', 'task_failed');
+  end if;
+  if cardinality(t_i) > 0 then
+    select v_lines || x.o_lines, x.o_held into v_lines, o_tasks_held
+      from add_tasks(p_run, v_no, v_outcome, v_worker, w_namespace, p_by, o_now, t_i, t_seq, t_input_seq, t_op, v_task_lanes, t_external,
+        t_fail_on_crash, t_secret, t_timeout, t_start_timeout, t_total_timeout, t_heartbeat, t_hold_by, t_claim) x;
+  end if;
+
+  -- 6. Hints for other processes and for the caller.
   if array_position(p_kind, 'p') is not null then
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
       from unnest(p_kind, v_no) with ordinality as t(kind, run_no, i) join run_starts s on s.run_id = p_run[t.i]
@@ -190,7 +218,8 @@ begin
   o_delivered := array_to_string(v_delivered, ',');
 end $$;
 
--- Continue as new. The successor's inbox holds the carried messages, then copies of the unconsumed ones.
+-- Continue as new. The successor's inbox holds the carried messages, then copies of the unconsumed ones. Results of tasks are
+-- for the very run that has scheduled them.
 create function continue_runs(
   p_run uuid[], p_consumed int[], v_moved boolean[], p_now bigint,
   n_i int[], n_run uuid[], n_lane int[], n_seed text[], n_input bytea[], n_attributes text[],
@@ -215,7 +244,8 @@ begin
              as c(i, kind, name, message_id, payload, number) where c.i = n.i
       union all
       select 1, x.number, x.kind, x.name, x.message_id, x.payload
-        from inbox x where x.run_id = p_run[n.i] and x.number > p_consumed[n.i]) m
+        from inbox x where x.run_id = p_run[n.i] and x.number > p_consumed[n.i]
+         and x.kind not in ('task_completed', 'task_failed')) m
    where v_moved[n.i];
   insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered)
   select n.run_id, n.lane_id, 'pending', 0,

@@ -83,6 +83,8 @@ begin
       )
       select v_lines || hint_lines('e', array_agg(p_namespace[old.i]), array_agg(old.run_id))
              || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_lines from old;
+      v_lines := v_lines || drop_tasks(array(select k.run_id from unnest(v_out, v_found) as k(outcome, run_id)
+                                              where k.outcome = 'replace'));
     end if;
     -- 4. Take the id. A start that loses the race for it goes through the loop again.
     if p_races then

@@ -67,7 +67,7 @@ begin
   ), judged as materialized (
     select r.*, case when r.gone or r.foreign_run then 'not_found' when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
                      when r.closed then 'closed'
-                     when p_kind[r.i] <> 'cancel' and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
+                     when p_kind[r.i] = 'signal' and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
       from ranked r
   ), numbered as materialized (

@@ -22,6 +22,7 @@ begin
   )
   select array_agg(old.run_id), hint_lines('e', array_agg(old.namespace), array_agg(old.run_id))
          || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_ended, v_lines from old;
+  v_lines := v_lines || drop_tasks(v_ended);
   return query
     select k.i::int, case when r.run_id is null then 'not_found' when r.run_id = any (v_ended) then 'terminated'
                           when r.run_id = any (v_locked) then 'closed' else 'busy' end, r.run_id, r.status, null::text

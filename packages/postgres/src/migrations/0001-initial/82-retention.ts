@@ -37,6 +37,7 @@ begin
          array_agg(b.chain_id) filter (where b.linked) into v_chains, v_namespace, v_id, v_chain from begun b;
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
+  delete from tasks t where t.run_id = any (v_ids);
   -- 4. Their messages. If the chain still has a run, the message ids stay, under a run id that no run has.
   v_kept := array(
     select c.chain_id from unnest(v_namespace, v_id, v_chain) as c(namespace, id, chain_id)
@@ -44,7 +45,9 @@ begin
              where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id limit 1) is not null);
   if cardinality(v_kept) > 0 then
     update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
-     where m.run_id = any (v_ids) and m.chain_id = any (v_kept);
+     where m.run_id = any (v_ids) and m.chain_id = any (v_kept) and m.kind not in ('task_completed', 'task_failed');
+    -- Results of tasks: nobody sends them twice.
+    delete from inbox m where m.run_id = any (v_ids) and m.chain_id = any (v_kept);
   end if;
   delete from inbox m where m.chain_id = any (array(select c from unnest(v_chains) c where c <> all (v_kept)));
 end $$;

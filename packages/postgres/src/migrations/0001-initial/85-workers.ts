@@ -1,14 +1,15 @@
 export const WORKERS = String.raw`
 create function register_worker(
-  p_worker uuid, p_namespace text, p_name text, p_host text, p_pid int, p_queues text[], p_workflows text[], p_labels text,
+  p_worker uuid, p_namespace text, p_name text, p_host text, p_pid int, p_queues text[], p_workflows text[], p_tasks text[],
+  p_labels text,
   p_lease_ms bigint, out o_live boolean, out o_now bigint, out o_namesakes uuid[], out o_pids int[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   o_now := now_ms();
-  insert into workers (worker_id, namespace, name, host, pid, queues, workflows, labels, status, lease_ms, started_at,
+  insert into workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, lease_ms, started_at,
                        heartbeat_at, lease_expires_at)
-  values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
+  values (p_worker, p_namespace, p_name, p_host, p_pid, p_queues, p_workflows, p_tasks, p_labels::jsonb, 'online', p_lease_ms, o_now, o_now,
           o_now + p_lease_ms)
   on conflict (worker_id) do nothing;
   select w.status <> 'offline' and w.namespace = p_namespace into o_live from workers w where w.worker_id = p_worker;
@@ -18,11 +19,13 @@ begin
      and w.worker_id <> p_worker;
 end $$;
 
+-- Bitmap scans would not mark the index entries of what is no longer held as dead, and so read them again at every heartbeat.
 create function heartbeat_worker(
   p_namespace text, p_worker uuid, p_lease_ms bigint, p_draining boolean,
-  out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[])
+  out o_live boolean, out o_now bigint, out o_held int, out o_behind uuid[],
+  out o_tasks int, out o_canceled_run uuid[], out o_canceled_seq int[], out o_canceled_epoch int[])
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
 begin
   o_now := now_ms();
   update workers w set heartbeat_at = o_now, lease_expires_at = o_now + p_lease_ms, lease_ms = p_lease_ms,
@@ -31,9 +34,13 @@ begin
   o_live := found;
   o_held := 0;
   o_behind := '{}';
+  o_tasks := 0;
   if not o_live then return; end if;
   select count(*), coalesce(array_agg(r.run_id) filter (where r.delivered > r.consumed), '{}') into o_held, o_behind
     from runs r where r.held_by = p_worker;
+  select count(*), array_agg(t.run_id) filter (where t.canceled), array_agg(t.seq) filter (where t.canceled),
+         array_agg(t.epoch) filter (where t.canceled) into o_tasks, o_canceled_run, o_canceled_seq, o_canceled_epoch
+    from tasks t where t.held_by = p_worker;
 end $$;
 
 -- Releases runs, due at once: epoch + 1 fences off the previous holder at its next write.
@@ -59,7 +66,7 @@ end $$;
 create function stop_worker(p_namespace text, p_worker uuid, p_notify boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
-declare v_now bigint; v_mine uuid[];
+declare v_now bigint; v_mine uuid[]; v_tasks tid[];
 begin
   -- FOR UPDATE excludes the KEY SHARE of a claim in flight: once it is granted, the worker can claim nothing more.
   perform 1 from workers w where w.worker_id = p_worker and w.namespace = p_namespace for update;
@@ -68,17 +75,19 @@ begin
   update workers w set status = 'offline', stopped_at = v_now where w.worker_id = p_worker and w.status <> 'offline';
   v_mine := array(select r.run_id from runs r where r.held_by = p_worker for no key update skip locked);
   perform give_back(v_mine, v_now);
-  o_hints := send_hints(due_lines(v_mine, v_now), p_notify);
+  v_tasks := array(select t.ctid from tasks t where t.held_by = p_worker for no key update skip locked);
+  o_hints := send_hints(due_lines(v_mine, v_now) || return_tasks(v_tasks, '{}', v_now, 1, 1), p_notify);
 end $$;
 
 create function sweep_workers(
   p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
   p_gone uuid[],         -- instead of those whose lease has expired
-  p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_parked int, out o_timed_out int,
-  out o_more boolean, out o_next_expiry_at bigint, out o_hints text)
+  p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_tasks_returned int, out o_parked int,
+  out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint,
+  out o_next_task_expiry_at bigint, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
-declare v_ids uuid[]; v_parked uuid[]; v_lines text[];
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
+declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[];
 begin
   o_now := now_ms();
   -- FOR UPDATE, not NO KEY UPDATE: it must exclude the KEY SHARE of a claim or a start-and-hold in flight.
@@ -112,13 +121,24 @@ begin
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
       from run_starts s where s.run_id = any (v_parked);
   end if;
-  -- An offline worker can only lose runs: once it holds none, no sweep needs to check it again.
+  -- Their tasks. A stopped worker leaves few behind: it has returned all that it could lock.
+  select coalesce(array_agg(g.place), '{}'), array_agg(g.died) into v_tasks, v_died
+    from (select t.ctid as place, w.died from workers w join tasks t on t.held_by = w.worker_id
+           where not w.emptied and w.status = 'offline' limit p_limit - cardinality(v_ids)
+             for no key update of t skip locked) g;
+  o_tasks_returned := cardinality(v_tasks);
+  if o_tasks_returned > 0 then
+    v_lines := v_lines || return_tasks(v_tasks, v_died, o_now, p_suspect_after, p_park_after);
+  end if;
+  -- An offline worker can only lose runs and tasks: once it holds none, no sweep needs to check it again.
   update workers w set emptied = true where not w.emptied and w.status = 'offline'
-     and not exists (select 1 from runs r where r.held_by = w.worker_id);
+     and not exists (select 1 from runs r where r.held_by = w.worker_id)
+     and not exists (select 1 from tasks t where t.held_by = w.worker_id);
   select min(w.lease_expires_at) filter (where w.status <> 'offline'),
-         cardinality(v_ids) >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
+         cardinality(v_ids) + o_tasks_returned >= p_limit and coalesce(bool_or(w.status = 'offline'), false)
     into o_next_expiry_at, o_more from workers w where not w.emptied;
-  -- Runs past their deadline that never began. One that has may have something to clean up, so it waits for a worker.
+  select t.expires_at into o_next_task_expiry_at from tasks t where t.expires_at is not null order by t.expires_at limit 1;
+  -- Runs past their deadline that never began, and so have no tasks. One that has may have something to clean up, so it waits for a worker.
   with late as materialized (
     select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
        and r.started_at is null order by r.deadline_at limit p_limit for no key update skip locked

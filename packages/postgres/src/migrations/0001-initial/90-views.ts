@@ -27,7 +27,8 @@ create function event_type_name(p_type smallint) returns text language sql immut
   select (array['run_started', 'run_completed', 'run_failed', 'run_canceled', 'run_terminated', 'run_timed_out',
     'run_continued', 'step_started', 'step_attempt_failed', 'step_completed', 'step_failed', 'timer_created',
     'timer_fired', 'signal_received', 'cancel_requested', 'deadline_reached', 'side_effect', 'patched',
-    'attributes_set', 'run_retried', 'op_retired'])[p_type + 1] $$;
+    'attributes_set', 'run_retried', 'op_retired', 'task_scheduled', 'task_completed',
+    'task_failed', 'op_canceled', 'op_rescheduled'])[p_type + 1] $$;
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,
@@ -69,10 +70,18 @@ select s.namespace, s.id, m.run_id, m.number, m.kind, m.name, m.message_id, at_t
        m.number <= r.consumed as consumed, payload_json(m.payload) as payload
   from inbox m join run_starts s using (run_id) join runs r using (run_id);
 
+create view readable_tasks as
+select v.namespace, s.id, v.run_id, v.seq, v.op as task, v.name, v.queue, v.requires, v.priority, v.status,
+       at_time(v.available_at) as due_at, w.name as held_by, v.attempt, at_time(v.created_at) as created_at,
+       at_time(v.expires_at) as expires_at, v.expires, v.canceled, v.deaths, v.suspect, payload_json(v.input) as input,
+       payload_json(v.details) as details, payload_json(v.failures) as failures
+  from task_rows v join run_starts s using (run_id) left join workers w on w.worker_id = v.held_by;
+
 create view readable_leases as
-select w.namespace, w.name, w.worker_id, w.status, w.died, w.queues, w.workflows, w.labels,
+select w.namespace, w.name, w.worker_id, w.status, w.died, w.queues, w.workflows, w.tasks, w.labels,
        at_time(w.started_at) as started_at, at_time(w.heartbeat_at) as heartbeat_at,
        at_time(w.lease_expires_at) as expires_at, at_time(w.stopped_at) as stopped_at,
-       (select count(*) from runs r where r.held_by = w.worker_id) as runs_held
+       (select count(*) from runs r where r.held_by = w.worker_id) as runs_held,
+       (select count(*) from tasks t where t.held_by = w.worker_id) as tasks_held
   from workers w;
 `;

@@ -1,0 +1,43 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+
+/**
+ * What can keep a run from ending. `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
+ * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
+ * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
+ */
+export type CauseKind =
+  | "step"
+  | "backoff"
+  | "task"
+  | "timer"
+  | "signal"
+  | "lease"
+  | "no_worker"
+  | "limit"
+  | "start_delay"
+  | "parked"
+  | "paused"
+  | "ended";
+
+/** One thing that keeps a run from ending. */
+export interface Cause {
+  readonly kind: CauseKind;
+  readonly op?: string;
+  /** When it is due, or when the lease expires. */
+  readonly at?: Date;
+  /** Since when; if the step is unknown, the time of the run's last event. */
+  readonly since?: Date;
+  /** The attempt that is running; between two attempts, how many there have been. */
+  readonly attempt?: number;
+  /** The maximum number of attempts, if a worker of this client holds the run. */
+  readonly attempts?: number;
+  readonly error?: ErrorRecord;
+  /** The name of the worker. */
+  readonly worker?: string;
+  /** The queue of a task. */
+  readonly queue?: string;
+  /** Where a task stands in line, from 1: among those of its kind and queue that require the same labels. */
+  readonly position?: number;
+  /** The labels that a task requires of its worker. */
+  readonly requires?: readonly string[];
+}

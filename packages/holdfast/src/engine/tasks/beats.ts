@@ -1,0 +1,117 @@
+import { Batcher } from "../../calls/batcher.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { Random } from "../../ports/random.ts";
+import type { BeatTasksResult, Store, TaskBeat } from "../../ports/store.ts";
+import type { TaskAttempt } from "./task-attempt.ts";
+
+const BATCH_SIZE_MAX = 500;
+/** A task that reports more often is heard this often. */
+const BEAT_MS_MAX = 1_000;
+/** Beats leave this often in the time in which one must come. */
+const BEATS_PER_SILENCE = 3;
+
+type Heard = BeatTasksResult["outcomes"][number];
+
+export interface BeatsParams {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly stopped: () => boolean;
+  /** `progress`: the report had details. */
+  readonly onHeard: (attempt: TaskAttempt, heard: Heard, progress: boolean) => void;
+}
+
+interface Pulse {
+  /** Not sent yet. */
+  details: Payload | null;
+  waiting: boolean;
+  timer: Timer | undefined;
+}
+
+/** The heartbeats of a worker's attempts: of each at most a few in the time in which it must report, all in batches. */
+export class Beats {
+  readonly #params: BeatsParams;
+  readonly #batcher: Batcher<TaskBeat, Heard>;
+  readonly #pulses = new Map<TaskAttempt, Pulse>();
+
+  constructor(params: BeatsParams) {
+    const { clock, random, store, stopped } = params;
+    this.#params = params;
+    this.#batcher = new Batcher({
+      clock,
+      random,
+      sizeMax: BATCH_SIZE_MAX,
+      send: async (beats) => (await store.tasks.beat({ beats })).outcomes,
+      giveUp: stopped,
+    });
+  }
+
+  /** Resolves once the report is sent, or at once if it waits for the next beat. */
+  async beat(attempt: TaskAttempt, details: Payload | null): Promise<void> {
+    const pulse = this.#pulses.get(attempt);
+    if (!pulse) {
+      this.#pulses.set(attempt, { details: null, waiting: false, timer: undefined });
+      return this.#send(attempt, details);
+    }
+    pulse.details = details ?? pulse.details;
+    pulse.waiting = true;
+  }
+
+  /** Learns where the attempt stands. */
+  ask(attempt: TaskAttempt): Promise<void> {
+    return this.#report(attempt, null);
+  }
+
+  /** Sends what waits: the next attempt must see it. */
+  async flush(attempt: TaskAttempt): Promise<void> {
+    const pulse = this.#pulses.get(attempt);
+    const waits = pulse?.waiting === true;
+    const details = pulse?.details ?? null;
+    this.forget(attempt);
+    if (waits && details !== null) await this.#report(attempt, details);
+  }
+
+  forget(attempt: TaskAttempt): void {
+    this.#pulses.get(attempt)?.timer?.cancel();
+    this.#pulses.delete(attempt);
+  }
+
+  async #send(attempt: TaskAttempt, details: Payload | null): Promise<void> {
+    const silenceMs = attempt.task.spec?.heartbeatMs ?? Number.POSITIVE_INFINITY;
+    const pulse = this.#pulses.get(attempt) as Pulse;
+    pulse.timer = this.#params.clock.setTimer(Math.min(BEAT_MS_MAX, silenceMs / BEATS_PER_SILENCE), () =>
+      this.#next(attempt),
+    );
+    await this.#report(attempt, details);
+  }
+
+  #next(attempt: TaskAttempt): void {
+    const pulse = this.#pulses.get(attempt);
+    if (!pulse || attempt.over) return this.forget(attempt);
+    if (!pulse.waiting) return void this.#pulses.delete(attempt);
+    const { details } = pulse;
+    pulse.details = null;
+    pulse.waiting = false;
+    void this.#send(attempt, details);
+  }
+
+  /** Never rejects: a beat that could not be sent is like one that was never made. */
+  async #report(attempt: TaskAttempt, details: Payload | null): Promise<void> {
+    const { namespace, runId, seq, epoch, heldBy } = attempt.task;
+    const workerId = heldBy as string;
+    try {
+      const heard = await this.#batcher.add({
+        namespace,
+        runId,
+        seq,
+        epoch,
+        by: { type: "holder", workerId },
+        details,
+      });
+      this.#params.onHeard(attempt, heard, details !== null);
+    } catch {
+      // The worker has stopped, or the store refuses the details.
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { untilAnswered } from "../../calls/store-retry.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { NONE } from "../../model/short-list.ts";
+import type { CancelTasksResult } from "../../ports/store.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { TaskWork } from "../../replay/ops/task-work.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import type { QueuedDraft } from "../execute/message-draft.ts";
+
+/** The row of a task is locked for moments only. */
+const BUSY_MS = 50;
+
+/** The live run that these tasks belong to. */
+export interface TaskOwner extends HeldRun {
+  push(draft: QueuedDraft): void;
+}
+
+/** How far the history of the run is durable, and how far it has been sent to be. */
+export interface Written {
+  readonly durableSeq: number;
+  readonly sentSeq: number;
+}
+
+/** The tasks that one live run has given up and whose outcome it must still learn: their compensations need it. */
+export class GivenUpTasks {
+  readonly #host: ExecutorHost;
+  readonly #run: TaskOwner;
+  /** The store has been asked what became of them, by seq. */
+  readonly #asked = new Set<number>();
+  /** The commit in flight creates them: nobody knows yet whether they exist, and somebody may take them at once. */
+  #unborn: readonly DrivenOp[] = NONE;
+  /** Answers to earlier questions do not count. */
+  #generation = 0;
+  /** Questions that are not answered yet. */
+  #asking = 0;
+
+  constructor(host: ExecutorHost, run: TaskOwner) {
+    this.#host = host;
+    this.#run = run;
+  }
+
+  /** Whether an answer is still to come. */
+  get asking(): boolean {
+    return this.#asking > 0 || this.#unborn.length > 0;
+  }
+
+  forget(seq: number): void {
+    this.#asked.delete(seq);
+  }
+
+  /** All of them are asked about again, if the code still gives them up. */
+  clear(): void {
+    this.#generation += 1;
+    this.#asked.clear();
+    this.#unborn = NONE;
+  }
+
+  /** The code has given these up. */
+  close(ops: readonly DrivenOp[], { durableSeq, sentSeq }: Written): void {
+    const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
+    const unsent = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > sentSeq);
+    for (const op of unsent) {
+      this.#asked.add((op.task as TaskWork).seq);
+      this.#giveUp(op, { neverBegan: true });
+    }
+    const sent = closing.filter((op) => !unsent.includes(op));
+    const existing = sent.filter(({ task }) => (task as TaskWork).seq <= durableSeq);
+    const unborn = sent.filter((op) => !existing.includes(op));
+    if (unborn.length > 0) this.#unborn = [...this.#unborn, ...unborn];
+    if (existing.length > 0) void this.#ask(existing);
+  }
+
+  /** A commit was answered: what it created can be asked about, and what it did not create never began. */
+  born(written: Written): void {
+    const ops = this.#unborn;
+    if (ops.length === 0 || written.sentSeq > written.durableSeq) return;
+    this.#unborn = NONE;
+    this.close(ops, written);
+  }
+
+  /** Asks the store what became of them, until it has answered for each, or the run is no longer here. */
+  async #ask(ops: readonly DrivenOp[]): Promise<void> {
+    const generation = this.#generation;
+    const gone = (): boolean => !this.#run.here || this.#generation !== generation;
+    for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
+    this.#asking += 1;
+    for (let open = ops; open.length > 0 && !gone(); ) {
+      const { outcomes } = await this.#cancel(open, gone);
+      for (const [i, op] of gone() ? [] : open.entries()) this.#answered(op, outcomes[i]?.outcome);
+      open = open.filter((_, i) => outcomes[i]?.outcome === "busy");
+      if (open.length > 0) await new Promise<void>((resolve) => void this.#host.clock.setTimer(BUSY_MS, resolve));
+    }
+    this.#asking -= 1;
+    this.#run.poke();
+  }
+
+  async #cancel(ops: readonly DrivenOp[], gone: () => boolean): Promise<CancelTasksResult> {
+    const { clock, random, store } = this.#host;
+    const { namespace, runId } = this.#run.run;
+    const tasks = ops.map(({ task }) => ({ runId, seq: (task as TaskWork).seq }));
+    try {
+      return await untilAnswered({ clock, random }, () => store.tasks.cancel({ namespace, tasks }), gone);
+    } catch {
+      return { outcomes: [] };
+    }
+  }
+
+  #answered(op: DrivenOp, outcome: CancelTasksResult["outcomes"][number]["outcome"] | undefined): void {
+    if (!op.pending) return;
+    if (outcome === "never_began") this.#giveUp(op, { neverBegan: true });
+    else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
+  }
+
+  #giveUp({ id, task }: DrivenOp, known: { readonly neverBegan?: true; readonly unknown?: true }): void {
+    const { name } = (task as TaskWork).spec;
+    const error = new HoldfastError("task_canceled", `The run gave task "${id}" up.`);
+    const record = { ...this.#host.record(error, { attempts: 0, op: id }), task: name };
+    const meta = { attempt: 0, error: record, withdrawn: true as const, ...known };
+    this.#run.push({ type: "task_failed", op: id, meta });
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Finds differences between the tasks that a worker holds and those that the store thinks it holds: the safety net under every
+ * lost answer. A task that the store lists but this worker does not know is released once no claim that was in flight when it
+ * was first seen can explain it. One that is held here under an epoch that the store does not list was returned: it is dropped.
+ */
+import type { Task } from "../../model/task.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { HeldTask, Store } from "../../ports/store.ts";
+import type { Lease } from "../lease/lease.ts";
+import type { TaskRunner } from "./task-runner.ts";
+
+export interface TaskReconcilerParams {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly namespace: string;
+  readonly lease: Lease;
+  readonly runner: TaskRunner;
+  /** Since when the oldest claim has been in flight; undefined if none is. */
+  readonly askingSince: () => number | undefined;
+}
+
+export class TaskReconciler {
+  readonly #params: TaskReconcilerParams;
+  #unknown = new Map<string, HeldTask & { readonly seenAt: number }>();
+  #busy = false;
+
+  constructor(params: TaskReconcilerParams) {
+    this.#params = params;
+  }
+
+  async compare(heldCount: number): Promise<void> {
+    const { runner, log, lease } = this.#params;
+    if (this.#busy || (heldCount === runner.count && this.#unknown.size === 0)) return;
+    this.#busy = true;
+    try {
+      await this.#compare(lease.workerId);
+    } catch (error) {
+      log.warn({ workerId: lease.workerId, error: String(error) }, "could not compare held tasks with the store");
+    }
+    this.#busy = false;
+  }
+
+  async #compare(workerId: string): Promise<void> {
+    const { runner, store, namespace, lease, clock, askingSince } = this.#params;
+    const before = runner.all();
+    const listed = await store.workers.readHeldTasks({ namespace, workerId });
+    if (lease.workerId !== workerId) return this.#unknown.clear();
+    const epochs = new Map(listed.map((held) => [keyOf(held), held.epoch]));
+    for (const task of before) if (epochs.get(keyOf(task)) !== task.epoch) runner.lostIf(task);
+    const seenBefore = this.#unknown;
+    this.#unknown = new Map();
+    for (const held of listed) {
+      if (runner.has(held)) continue;
+      const known = seenBefore.get(keyOf(held));
+      this.#unknown.set(keyOf(held), known?.epoch === held.epoch ? known : { ...held, seenAt: clock.monotonic() });
+    }
+    const oldest = askingSince() ?? Number.POSITIVE_INFINITY;
+    const proven = [...this.#unknown.values()].filter(({ seenAt }) => seenAt < oldest && seenAt < clock.monotonic());
+    await this.#release(workerId, proven);
+  }
+
+  async #release(workerId: string, tasks: readonly HeldTask[]): Promise<void> {
+    if (tasks.length === 0) return;
+    const { log, store, namespace } = this.#params;
+    log.warn(
+      { workerId, tasks: tasks.length },
+      "the store lists tasks for this worker that it does not know; releasing them",
+    );
+    const finishes = tasks.map(({ runId, seq, epoch }) => ({
+      namespace,
+      runId,
+      seq,
+      epoch,
+      by: { type: "holder" as const, workerId },
+      result: { type: "release" as const },
+    }));
+    await store.tasks.finish({ finishes });
+    for (const task of tasks) this.#unknown.delete(keyOf(task));
+  }
+}
+
+function keyOf({ runId, seq }: Pick<Task, "runId" | "seq">): string {
+  return `${runId}/${seq}`;
+}

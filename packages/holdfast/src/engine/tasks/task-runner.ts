@@ -1,0 +1,397 @@
+/**
+ * The tasks that a worker holds: claimed ones, and those that a run of this process has scheduled here. It starts their
+ * attempts and reports how they end.
+ *
+ * Invariants
+ *  T3. An attempt starts only when its task is durable, and while the lease of the worker is active.
+ *  T4. A result is kept until the run's commit with it is written, or until the store has answered a report.
+ *  T5. A slot is taken from the claim or the reservation until the task is gone from the store, or from this worker, or until
+ *      a run of this process has its result: what waits for that run's commit executes nothing.
+ */
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { describeValue } from "../../errors/safe-read.ts";
+import { fitsTask } from "../../model/decisions/task.ts";
+import { uuidV7 } from "../../model/ids.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { NewTask, Task, TaskKey } from "../../model/task.ts";
+import type { FinishTask, TaskResult } from "../../ports/store.ts";
+import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
+import type { Lease } from "../lease/lease.ts";
+import type { TaskPool } from "../pool/task-pool.ts";
+import { AttemptResults } from "./attempt-results.ts";
+import { Beats } from "./beats.ts";
+import { checkedOutput } from "./checked-output.ts";
+import { Finisher } from "./finisher.ts";
+import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
+import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
+import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
+import type { TaskClaimer } from "./task-claimer.ts";
+
+export interface TaskRunnerParams {
+  readonly ports: PortsBundle;
+  readonly namespace: string;
+  readonly workerName: string;
+  readonly tasks: readonly AnyTask[];
+  readonly queues: readonly string[];
+  /** As in `requires`. */
+  readonly labels: readonly string[];
+  readonly concurrency: number;
+  /** The processes that call the functions; undefined: this one does. */
+  readonly pool: TaskPool | undefined;
+  /** What the deaths of those processes mean. */
+  readonly deaths: { readonly suspectAfter: number; readonly parkAfter: number };
+  readonly storeTime: StoreTime;
+  readonly lease: Lease;
+  readonly claimer: () => TaskClaimer;
+  /** The worker takes nothing new, or keeps itself empty. */
+  readonly closed: () => boolean;
+  /** A limit of a task passes at this store time, and no worker watches over it. */
+  readonly noteLimit: (storeAt: number) => void;
+  /** A task has reported something new. */
+  readonly onProgress: (task: TaskKey) => void;
+  /** A task has left the worker. */
+  readonly onLeft: (task: TaskKey) => void;
+  /** An attempt has failed that somebody waits for. */
+  readonly onFailed: (task: Task, result: TaskResult) => void;
+}
+
+export class TaskRunner implements LocalTasks, HeldTaskOwner {
+  /** Of the tasks that it executes. */
+  readonly names: readonly string[];
+  readonly #params: TaskRunnerParams;
+  readonly #byName: ReadonlyMap<string, AnyTask>;
+  readonly #fit: Parameters<typeof fitsTask>[1];
+  readonly #held = new Map<string, HeldTask>();
+  readonly #attemptHost: TaskAttemptHost;
+  readonly #finisher: Finisher;
+  readonly #beats: Beats;
+  readonly #results: AttemptResults;
+  /** Under which tasks are held that runs of this process have scheduled. */
+  readonly #claimId: string;
+  #reserved = 0;
+  /** How many of the held tasks need no slot. */
+  #taken = 0;
+  #stopped = true;
+  #emptyWaiters: (() => void)[] = [];
+
+  constructor(params: TaskRunnerParams) {
+    const { clock, random, store, redact, codec, log } = params.ports;
+    this.#params = params;
+    this.#attemptHost = { clock, codec, log };
+    this.#byName = new Map(params.tasks.map((task) => [task.name, task]));
+    this.names = [...this.#byName.keys()];
+    this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
+    this.#claimId = uuidV7(clock.now(), random.bytes(16));
+    const stopped = (): boolean => this.#stopped;
+    this.#finisher = new Finisher({ clock, random, store, stopped });
+    this.#beats = new Beats({
+      clock,
+      random,
+      store,
+      stopped,
+      onHeard: (attempt, { outcome, canceled }, progress) => {
+        // The answer to an earlier attempt says nothing about this one.
+        if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
+        if (outcome === "heard" && progress) params.onProgress(attempt.task);
+        if (outcome === "lost") this.lost(attempt.task);
+        else if (canceled) this.cancel(attempt.task);
+      },
+    });
+    this.#results = new AttemptResults({
+      codec,
+      deaths: params.deaths,
+      onFailed: params.onFailed,
+      judge: {
+        record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+        now: () => params.storeTime.now(),
+        random: () => random.next(),
+      },
+      definition: (name) => this.#byName.get(name) as AnyTask,
+    });
+  }
+
+  get count(): number {
+    return this.#held.size;
+  }
+
+  get allFree(): boolean {
+    return this.#held.size === 0 && this.#reserved === 0;
+  }
+
+  get free(): number {
+    const { closed, concurrency, pool } = this.#params;
+    if (closed()) return 0;
+    const slots = concurrency - this.#held.size + this.#taken;
+    return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
+  }
+
+  start(): void {
+    this.#stopped = false;
+  }
+
+  has(key: TaskKey): boolean {
+    return this.#held.has(taskKey(key));
+  }
+
+  all(): readonly Task[] {
+    return [...this.#held.values()].map(({ task }) => task);
+  }
+
+  untilEmpty(): Promise<void> {
+    if (this.#held.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#emptyWaiters.push(resolve));
+  }
+
+  untilReported(): Promise<void> {
+    return this.#finisher.untilIdle();
+  }
+
+  /** Starts the attempt of a task that the store says we hold. */
+  hold(task: Task, run?: LocalRun): void {
+    const key = taskKey(task);
+    const known = this.#held.get(key);
+    if (known && known.task.epoch >= task.epoch) return;
+    if (known) this.#drop(known);
+    // The answer came too late: nothing may start here any more.
+    if (!this.#params.lease.active()) {
+      run?.released(task);
+      void this.#giveBack(task);
+      return;
+    }
+    const held = new HeldTask(task, run, this.#attemptHost, this);
+    this.#held.set(key, held);
+    this.#begin(held);
+  }
+
+  async #giveBack(task: Task): Promise<void> {
+    const { namespace, runId, seq, epoch, heldBy } = task;
+    const by = { type: "holder", workerId: heldBy as string } as const;
+    await this.#finisher
+      .finish({ namespace, runId, seq, epoch, by, result: { type: "release" } })
+      .catch(() => "lost" as const);
+    // The worker may have made room for this one alone.
+    this.#params.onLeft(task);
+  }
+
+  /** The interceptor of steps also wraps tasks: mocks in tests. */
+  #begin(held: HeldTask): void {
+    const { attempt, task } = held;
+    const { pool, ports } = this.#params;
+    const { tasks } = ports;
+    const fn = this.#definition(held).fn as TaskFunction<never, unknown>;
+    if (pool) pool.run(attempt);
+    else attempt.run(tasks ? (input, info) => tasks.around(task, input, info, () => fn(input, info)) : fn);
+    if (task.canceled) attempt.abort(canceledError(task));
+  }
+
+  /** A slot for a task that is about to be created by a run of this process; undefined if it cannot start here now. */
+  reserve(wanted: Pick<NewTask, "name" | "queue" | "requires">): TaskReservation | undefined {
+    const { lease, claimer } = this.#params;
+    const { workerId } = lease;
+    if (workerId === "" || this.#stopped || !lease.active()) return undefined;
+    // A new task must not overtake those that wait.
+    if (claimer().hasBacklog || this.free <= claimer().keepsFree) return undefined;
+    if (!fitsTask(wanted, this.#fit)) return undefined;
+    this.#reserved += 1;
+    return new Reservation(workerId, this.#claimId, (task, run) => this.#startReserved(workerId, task, run));
+  }
+
+  /** The slot is free; without a task, it was not needed. */
+  #startReserved(workerId: string, task: Task | undefined, run: LocalRun | undefined): void {
+    const { lease, claimer } = this.#params;
+    this.#reserved -= 1;
+    if (!task) claimer().slotFreed();
+    // It has registered under another id since: the store has returned the task.
+    else if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
+    else run?.released(task);
+  }
+
+  /** The run no longer wants the result: the function should stop, and what it says is reported. */
+  cancel(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (!held || held.canceled) return;
+    held.canceled = true;
+    held.attempt.abort(canceledError(held.task));
+  }
+
+  /** Something has happened to a held task: a beat tells what. */
+  ask(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (held && !held.attempt.over) void this.#beats.ask(held.attempt);
+  }
+
+  /** The store does not list that hold, which was here before it was asked. A report in flight may explain it. */
+  lostIf(task: Task): void {
+    const held = this.#held.get(taskKey(task));
+    if (held?.task.epoch === task.epoch && !held.attempt.over) this.#drop(held);
+  }
+
+  /** The store says that this worker no longer holds the task. */
+  lost(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (held) this.#drop(held);
+  }
+
+  /** A run of this process has taken the task back. */
+  takenBack(key: TaskKey): void {
+    const held = this.#held.get(taskKey(key));
+    if (held) this.#drop(held, canceledError(held.task));
+  }
+
+  /** Every held task has been returned to the store. */
+  dropAll(): void {
+    for (const held of [...this.#held.values()]) this.#drop(held);
+  }
+
+  /** From here on no report is repeated. */
+  stop(): void {
+    this.#stopped = true;
+    this.dropAll();
+  }
+
+  #drop(held: HeldTask, reason = leftWorker(this.#params.workerName)): void {
+    held.attempt.discard(reason);
+    this.#leave(held);
+    held.run?.released(held.task);
+  }
+
+  #leave(held: HeldTask): void {
+    const { task, attempt } = held;
+    if (this.#held.get(held.key) !== held) return;
+    this.#held.delete(held.key);
+    this.#takeSlot(held);
+    this.#beats.forget(attempt);
+    if (this.#held.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
+    this.#params.onLeft(task);
+  }
+
+  // Attempts ----------------------------------------------------------------------------------------------------------
+
+  heard(attempt: TaskAttempt, details: Payload | null): Promise<void> {
+    return this.#beats.beat(attempt, details);
+  }
+
+  ended(attempt: TaskAttempt, end: TaskEnd): void {
+    const held = this.#held.get(taskKey(attempt.task));
+    if (held?.attempt !== attempt) return;
+    const { pool } = this.#params;
+    // A process that still executes it would do so beside the next attempt.
+    if (pool) pool.whenOver(attempt, () => this.#receive(held, end));
+    else this.#receive(held, end);
+  }
+
+  #receive(held: HeldTask, end: TaskEnd): void {
+    if (this.#held.get(held.key) !== held) return;
+    const unchecked = "value" in end && !end.checked && this.#definition(held).outputSchema;
+    if (unchecked) void this.#checkAndReport(held, end.value);
+    else this.#report(held, end);
+  }
+
+  async #checkAndReport(held: HeldTask, value: unknown): Promise<void> {
+    let end: TaskEnd;
+    try {
+      end = { ok: true, value: await checkedOutput(this.#definition(held), value) };
+    } catch (error) {
+      end = { ok: false, error };
+      held.result = this.#results.failed(held, end, true);
+    }
+    if (this.#held.get(held.key) === held) this.#report(held, end);
+  }
+
+  #report(held: HeldTask, end: TaskEnd): void {
+    const { task, attempt, run } = held;
+    const result = held.result ?? this.#results.resultOf(held, end);
+    held.result = result;
+    this.#count(attempt, result);
+    if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
+    run?.released(task);
+    void this.#send(held, result);
+  }
+
+  async #send(held: HeldTask, result: TaskResult): Promise<void> {
+    if (result.type !== "completed") await this.#beats.flush(held.attempt);
+    await this.#finish(held, result);
+  }
+
+  #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
+    const { telemetry } = this.#params.ports;
+    if (!telemetry) return;
+    const outcome = type === "completed" || type === "external" ? "completed" : "failed";
+    telemetry.count("task_attempts", 1, { task: task.name, outcome });
+    telemetry.duration("task_attempt", ms, { task: task.name, outcome });
+  }
+
+  #definition({ task }: HeldTask): AnyTask {
+    return this.#byName.get(task.name) as AnyTask;
+  }
+
+  settled(held: HeldTask): void {
+    this.#leave(held);
+  }
+
+  handedBack(held: HeldTask): void {
+    this.#takeSlot(held);
+    if (held.result) void this.#finish(held, held.result);
+  }
+
+  #freeSlot(held: HeldTask): void {
+    // Unless it has been handed back already.
+    if (this.#held.get(held.key) !== held) return;
+    held.taken = true;
+    this.#taken += 1;
+    this.#params.claimer().slotFreed();
+  }
+
+  #takeSlot(held: HeldTask): void {
+    if (held.taken) this.#taken -= 1;
+    held.taken = false;
+  }
+
+  async #finish(held: HeldTask, result: TaskResult): Promise<void> {
+    const { task } = held;
+    const { namespace, runId, seq, epoch } = task;
+    const { log } = this.#params.ports;
+    // Not the worker's current id: a worker that was declared dead registers under a new one.
+    const by = { type: "holder", workerId: task.heldBy as string } as const;
+    const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
+    this.#noteLimits(task, result);
+    try {
+      await this.#finisher.finish(finish);
+      // The store may have decided that this death fails the task: it has expired by now.
+      if (result.type === "died") this.#params.noteLimit(this.#params.storeTime.now());
+    } catch (error) {
+      if (!this.#stopped) {
+        log.error({ runId, op: task.op, error: describeValue(error) }, "the store refuses the result of a task");
+        await this.#refused(held, finish, error);
+      }
+    }
+    this.#leave(held);
+  }
+
+  /** Limits that this worker no longer watches over. */
+  #noteLimits({ spec }: Task, result: TaskResult): void {
+    const { storeTime, noteLimit } = this.#params;
+    const now = storeTime.now();
+    const later = (ms: number | undefined): void => {
+      if (ms !== undefined) noteLimit(now + ms);
+    };
+    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
+    if (result.type !== "external") return;
+    later(spec?.timeoutMs);
+    later(spec?.heartbeatMs);
+  }
+
+  /** The store refuses what the task has returned: the run learns that instead. */
+  async #refused(held: HeldTask, finish: FinishTask, error: unknown): Promise<void> {
+    if (finish.result.type === "failed") return;
+    const result = this.#results.failed(held, { ok: false, error }, true);
+    await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
+  }
+}
+
+function canceledError({ op }: Task): HoldfastError {
+  return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
+}

@@ -1,0 +1,232 @@
+/** The parts of a worker, assembled: who knows whom, and what each of them is told when something happens to another. */
+
+import type { Lifetime } from "../../calls/lifetime.ts";
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { RunEnds } from "../../calls/run-ends.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import type { HeartbeatResult } from "../../ports/store.ts";
+import { RepeatedLines } from "../../report/repeated-lines.ts";
+import { Claimer } from "../claim/claimer.ts";
+import { HeldRuns } from "../claim/held-runs.ts";
+import { InboxReader } from "../claim/inbox-reader.ts";
+import { Slots } from "../claim/slots.ts";
+import { SoloRule } from "../claim/solo-rule.ts";
+import { WorkflowRegistry } from "../code/workflow-registry.ts";
+import { Committer } from "../commit/committer.ts";
+import { type ExecutorHost, executorHost, type Leaving } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import { Lease } from "../lease/lease.ts";
+import { Reconciler } from "../lease/reconciler.ts";
+import { Registration } from "../lease/registration.ts";
+import { Sweeper } from "../lease/sweeper.ts";
+import type { LocalTasks } from "../tasks/local-tasks.ts";
+import { WorkerTasks } from "../tasks/worker-tasks.ts";
+import { reportLeaving } from "./report-leaving.ts";
+import type { ResolvedWorkerOptions } from "./worker-options.ts";
+
+export interface WorkerPartsParams {
+  readonly ports: PortsBundle;
+  readonly namespace: string;
+  readonly options: ResolvedWorkerOptions;
+  readonly storeTime: StoreTime;
+  readonly ends: RunEnds;
+  readonly life: Lifetime;
+}
+
+/** What the parts ask and tell the worker itself. */
+export interface WorkerSelf {
+  readonly draining: () => boolean;
+  readonly onHeartbeat: (result: HeartbeatResult) => void;
+  /** The store has declared the worker dead. */
+  readonly onDead: () => void;
+  /** The workers of this process that execute tasks. */
+  readonly localTasks: LocalTasks;
+}
+
+export class WorkerParts {
+  readonly registry: WorkflowRegistry;
+  readonly held: HeldRuns;
+  readonly lease: Lease;
+  readonly registration: Registration;
+  readonly claimer: Claimer;
+  readonly committer: Committer;
+  readonly sweeper: Sweeper;
+  readonly reconciler: Reconciler;
+  readonly slots: Slots;
+  readonly solo: SoloRule;
+  readonly lines: RepeatedLines;
+  readonly tasks: WorkerTasks;
+  readonly #params: WorkerPartsParams;
+  readonly #self: WorkerSelf;
+  readonly #inbox: InboxReader;
+  readonly #host: ExecutorHost;
+
+  constructor(params: WorkerPartsParams, self: WorkerSelf) {
+    const { ports, namespace, options } = params;
+    const { clock, random, store, log } = ports;
+    this.#params = params;
+    this.#self = self;
+    this.registry = new WorkflowRegistry(options.workflows, ports.environment);
+    this.solo = new SoloRule(clock);
+    this.lines = new RepeatedLines(ports);
+    this.held = new HeldRuns({
+      ports,
+      registry: this.registry,
+      cacheSize: options.cacheSize,
+      host: () => this.#host,
+      workerId: () => this.lease.workerId,
+      onLeft: (runId) => this.#onLeft(runId),
+    });
+    this.sweeper = this.#makeSweeper();
+    this.#inbox = new InboxReader({ clock, random, store, log });
+    this.lease = this.#makeLease();
+    const { lease, sweeper, registry, held, solo } = this;
+    const tasks = options.tasks.map(({ name }) => name);
+    this.registration = new Registration({ ...params, workflows: this.offers(), tasks, lease, sweeper });
+    this.committer = this.#makeCommitter();
+    this.claimer = this.#makeClaimer();
+    const { claimer } = this;
+    this.slots = new Slots({ ports, concurrency: options.concurrency, registry, held, lease, claimer, solo });
+    const workerId = (): string => this.lease.workerId;
+    const askingSince = (): number | undefined => this.slots.askingSince;
+    this.reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
+    this.tasks = this.#makeTasks();
+    this.#host = this.#makeHost();
+  }
+
+  /** What it can run, as `name@version`. */
+  offers(): string[] {
+    return this.registry.all.map(({ name, version }) => `${name}@${version}`);
+  }
+
+  pokeAll(): void {
+    for (const executor of this.held.all()) executor.poke();
+  }
+
+  #left(executor: HeldRun, leaving: Leaving): void {
+    this.held.left(executor);
+    if (leaving.how === "suspended" && leaving.availableAt !== null) this.claimer.noteDueAt(leaving.availableAt);
+    // Its successor is due: no hint is needed here.
+    if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
+    reportLeaving(executor, leaving, { ...this.#params, lines: this.lines });
+  }
+
+  #onLeft(runId: string): void {
+    const { solo, claimer } = this;
+    const cleared = solo.cleared(runId);
+    if (cleared || (solo.wants("run") && this.held.count === 0)) claimer.poke();
+    claimer.slotFreed();
+    if (cleared || solo.wants("task")) this.tasks.poke();
+  }
+
+  #makeSweeper(): Sweeper {
+    const { ports, options } = this.#params;
+    const { clock, store, log } = ports;
+    const { leaseMs, tuning } = options;
+    const { suspectAfter, parkAfter } = tuning;
+    return new Sweeper({
+      clock,
+      store,
+      log,
+      leaseMs,
+      suspectAfter,
+      parkAfter,
+      probe: () => this.lease.probe(),
+      onSwept: ({ nextTaskExpiryAt }) => {
+        // Workers with the old code may have parked runs since.
+        this.claimer.lookForParked();
+        if (nextTaskExpiryAt !== null) this.tasks.noteLimit(nextTaskExpiryAt);
+      },
+    });
+  }
+
+  #makeLease(): Lease {
+    const { ports, namespace, options, storeTime } = this.#params;
+    const { clock, store, log } = ports;
+    return new Lease({
+      clock,
+      store,
+      storeTime,
+      log,
+      namespace,
+      leaseMs: options.leaseMs,
+      draining: this.#self.draining,
+      onHeartbeat: this.#self.onHeartbeat,
+      onOutage: () => this.sweeper.noteOutage(),
+      onRegained: () => this.pokeAll(),
+      onDead: this.#self.onDead,
+    });
+  }
+
+  #makeCommitter(): Committer {
+    const { ports, options, storeTime } = this.#params;
+    const { clock, random, store, telemetry } = ports;
+    const { flushesInFlightMax, runsPerFlushMax, eventsPerFlushMax } = options.tuning;
+    return new Committer({
+      clock,
+      random,
+      store,
+      storeTime,
+      flushesInFlightMax: Math.min(flushesInFlightMax, ports.commitsInFlightMax ?? flushesInFlightMax),
+      runsPerFlushMax,
+      eventsPerFlushMax,
+      telemetry,
+    });
+  }
+
+  #makeClaimer(): Claimer {
+    const { ports, namespace, options, storeTime } = this.#params;
+    const { clock, random, store, log, telemetry } = ports;
+    const { handlers } = this.registry;
+    return new Claimer({
+      clock,
+      random,
+      store,
+      storeTime,
+      log,
+      fallbackMs: options.tuning.claimFallbackMs,
+      telemetry,
+      base: () => ({ workerId: this.lease.workerId, namespace, queues: options.queues, handlers }),
+      freeSlots: () => this.slots.free,
+      mayTakeSuspect: () => this.solo.wants("run") && this.slots.allFree && this.tasks.allFree,
+      onSuspectDue: () => this.solo.want("run"),
+      onClaimed: (run, messages) => this.held.activate(run, messages),
+      onSoloAnswered: (runId) => this.solo.claimed(runId),
+      onDead: this.#self.onDead,
+    });
+  }
+
+  #makeTasks(): WorkerTasks {
+    return new WorkerTasks({
+      ...this.#params,
+      lease: this.lease,
+      solo: this.solo,
+      noRuns: () => this.slots.allFree && this.claimer.asking === 0,
+      draining: this.#self.draining,
+      onLeft: (freed) => {
+        if (freed || this.solo.wants("run")) this.claimer.poke();
+      },
+      onDead: this.#self.onDead,
+      lines: this.lines,
+    });
+  }
+
+  #makeHost(): ExecutorHost {
+    return executorHost({
+      ...this.#params,
+      lines: this.lines,
+      committer: this.committer,
+      lease: this.lease,
+      inbox: this.#inbox,
+      localTasks: this.#self.localTasks,
+      noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
+      draining: this.#self.draining,
+      progressed: (executor) => {
+        if (!this.solo.cleared(executor.runId)) return;
+        this.claimer.poke();
+        this.tasks.poke();
+      },
+      left: (executor, leaving) => this.#left(executor, leaving),
+    });
+  }
+}

@@ -1,0 +1,12 @@
+import type { TaskLimits, TaskRow } from "../../model/task.ts";
+
+/** A task as the memory store keeps it. */
+export type TaskRecord = { -readonly [K in keyof TaskRow]: TaskRow[K] } & {
+  /** What its definition says; a task that became external by `completeLater` is not. */
+  readonly external: boolean;
+  readonly limits: TaskLimits;
+  /** When its current attempt began; null before the first. */
+  beganAt: number | null;
+  /** The call with a token that made it due again. */
+  finishId: string | null;
+};

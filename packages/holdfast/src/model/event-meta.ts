@@ -1,0 +1,63 @@
+import type { ErrorRecord } from "./error-record.ts";
+import type { TaskFailure, TaskSpec } from "./task.ts";
+
+/** What an event carries besides its payload. Which event carries what is in the table (event.ts). */
+export interface EventMeta {
+  /** Which attempt of the op this is about, counted from 1; absent means 1. */
+  readonly attempt?: number;
+  /**
+   * How long the attempt had been running, on the clock of its worker; absent means less than a millisecond. At the end of
+   * an attempt that is how long it took; for a start that is recorded late, how late.
+   */
+  readonly ms?: number;
+  readonly error?: ErrorRecord;
+  /** When the next attempt is due (`step_attempt_failed`). */
+  readonly retryAt?: number;
+  /** When the timer is due (`timer_created`). */
+  readonly fireAt?: number;
+  /** The id of the message that became this event; a history shows the one that the caller gave. */
+  readonly messageId?: string;
+  /** The seed of the run's randomness (`run_started`). */
+  readonly seed?: string;
+  /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
+  readonly run?: RunIdentity;
+  /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
+  readonly begun?: boolean;
+  /** Free text: why (`cancel_requested`). */
+  readonly reason?: string;
+  /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
+  readonly neverCalled?: true;
+  /** The search attributes that were set. */
+  readonly attributes?: Attributes;
+  /** The attempt was cut off (crash, or it did not stop in time): whether it took effect is unknown. */
+  readonly unknown?: boolean;
+  /**
+   * No attempt of the step has ever begun, although the start of one is recorded: there is nothing to undo (`step_failed`).
+   */
+  readonly neverBegan?: true;
+  /** Nobody waited for the step any more when it ended: its branch or its run was given up (`step_failed`). */
+  readonly withdrawn?: true;
+  /** Ops whose failure is forgotten, so that they are retried (`run_retried`). */
+  readonly forgets?: readonly string[];
+  /** What was scheduled (`task_scheduled`). */
+  readonly task?: TaskSpec;
+  /** The attempts that failed, the newest last (`task_failed`). */
+  readonly failures?: readonly TaskFailure[];
+  /** From which call of `ctx.patched(id)` on the answer is true. */
+  readonly from?: number;
+}
+
+/** Which run a history belongs to. */
+export interface RunIdentity {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly id: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly queue: string;
+}
+
+/** What a search attribute may be. */
+export type AttributeValue = string | number | boolean | null;
+/** Search attributes, by name. */
+export type Attributes = Readonly<Record<string, AttributeValue>>;

@@ -1,0 +1,41 @@
+import type { Client } from "../packages/holdfast/src/client/client.ts";
+import { isHoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
+import type { SimTime } from "./clock.ts";
+import type { Dice } from "./dice.ts";
+import type { SimProcess } from "./process.ts";
+
+export interface Caller {
+  readonly time: SimTime;
+  readonly dice: Dice;
+  /** Any live process to make a call from. */
+  readonly anybody: () => SimProcess | undefined;
+}
+
+/** Makes a call from any live process until it is answered. The answer, or undefined if it is an expected refusal. */
+export async function insist<T>(
+  { time, dice, anybody }: Caller,
+  call: (client: Client) => Promise<T>,
+  fine: readonly string[],
+): Promise<{ readonly value: T } | undefined> {
+  for (;;) {
+    const process = anybody();
+    if (process) {
+      const answer = await Promise.race([
+        call(process.client).then(
+          (value) => ({ value }),
+          (error: unknown) => ({ error }),
+        ),
+        process.gone,
+      ]);
+      if (answer && "value" in answer) return answer;
+      if (answer && isHoldfastError(answer.error) && fine.includes(answer.error.code)) return undefined;
+      const away =
+        answer &&
+        ["store_unavailable", "store_outcome_unknown"].some((code) =>
+          isHoldfastError(answer.error, code as "store_unavailable"),
+        );
+      if (answer && !away) throw answer.error;
+    }
+    await time.wait(dice.between(20, 400));
+  }
+}
