@@ -125,3 +125,27 @@ test("a token's completion whose answer is lost is known to have happened when i
   await world.clock.until(client.tasks.complete(token, "ann"));
   expect(await world.clock.until(run.result())).toBe("ann");
 });
+
+test("a task is executed once although the answer to the commit that schedules it takes minutes", async () => {
+  const world = openWorld();
+  let calls = 0;
+  const job = task({ name: "job", onCrash: "fail" }, () => {
+    calls += 1;
+    return "done";
+  });
+  const main = workflow("main", async (ctx) => ctx.task(job));
+  const client = world.client({
+    hooks: {
+      "runs.commit": async (params, call) => {
+        const answer = await call();
+        // Heartbeats go on, and the store lists a task that the worker has not heard of yet.
+        if (params.commits.some(({ tasks }) => tasks?.length)) await world.later(120_000);
+        return answer;
+      },
+    },
+  });
+  await world.worker(client, { workflows: [main], tasks: [job] });
+  const run = await client.start(main);
+  expect(await world.result(run)).toBe("done");
+  expect(calls).toBe(1);
+});

@@ -40,28 +40,3 @@ export interface LocalTasks {
   /** The run has taken it back: the store has no such task any more. */
   takenBack(task: TaskKey): void;
 }
-
-/** A slot is kept until the task that it is for starts, or is not created after all. */
-export class Reservation implements TaskReservation {
-  readonly workerId: string;
-  readonly claimId: string;
-  #use: ((task?: Task, run?: LocalRun) => void) | undefined;
-
-  constructor(workerId: string, claimId: string, use: (task?: Task, run?: LocalRun) => void) {
-    this.workerId = workerId;
-    this.claimId = claimId;
-    this.#use = use;
-  }
-
-  start(task: Task, run: LocalRun): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.(task, run);
-  }
-
-  cancel(): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.();
-  }
-}

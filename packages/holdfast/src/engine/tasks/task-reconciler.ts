@@ -1,7 +1,7 @@
 /**
  * Finds differences between the tasks that a worker holds and those that the store thinks it holds: the safety net under every
- * lost answer. A task that the store lists but this worker does not know is released once no claim that was in flight when it
- * was first seen can explain it. One that is held here under an epoch that the store does not list was returned: it is dropped.
+ * lost answer. A task that the store lists but this worker does not know is released once no claim, and no commit with tasks for
+ * this worker, that was in flight when it was first seen can explain it. One that is held here under an epoch that the store does not list was returned: it is dropped.
  */
 import type { Task } from "../../model/task.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -17,7 +17,7 @@ export interface TaskReconcilerParams {
   readonly namespace: string;
   readonly lease: Lease;
   readonly runner: TaskRunner;
-  /** Since when the oldest claim has been in flight; undefined if none is. */
+  /** Since when the oldest call that may bring us a task has been in flight; undefined if none is. */
   readonly askingSince: () => number | undefined;
 }
 

@@ -26,9 +26,10 @@ import { Beats } from "./beats.ts";
 import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
-import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
+import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
 import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
+import { TaskReservations } from "./task-reservations.ts";
 
 export interface TaskRunnerParams {
   readonly ports: PortsBundle;
@@ -71,7 +72,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   readonly #results: AttemptResults;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
-  #reserved = 0;
+  readonly #reservations = new TaskReservations();
   /** How many of the held tasks need no slot. */
   #taken = 0;
   #stopped = true;
@@ -118,14 +119,19 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   get allFree(): boolean {
-    return this.#held.size === 0 && this.#reserved === 0;
+    return this.#held.size === 0 && this.#reservations.count === 0;
   }
 
   get free(): number {
     const { closed, concurrency, pool } = this.#params;
     if (closed()) return 0;
     const slots = concurrency - this.#held.size + this.#taken;
-    return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
+    return Math.min(slots, pool ? pool.free : slots) - this.#reservations.count;
+  }
+
+  /** Since when the oldest commit that may bring a task has been under way; undefined if there is none. */
+  get reservedSince(): number | undefined {
+    return this.#reservations.since;
   }
 
   start(): void {
@@ -195,19 +201,17 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     // A new task must not overtake those that wait.
     if (claimer().hasBacklog || this.free <= claimer().keepsFree) return undefined;
     if (!fitsTask(wanted, this.#fit)) return undefined;
-    this.#reserved += 1;
-    return new Reservation(workerId, this.#claimId, (task, run) => this.#startReserved(workerId, task, run));
+    return this.#reservations.add(workerId, this.#claimId, this.#params.ports.clock.monotonic(), this.#useReserved);
   }
 
-  /** The slot is free; without a task, it was not needed. */
-  #startReserved(workerId: string, task: Task | undefined, run: LocalRun | undefined): void {
+  /** Without a task, the slot was not needed. */
+  readonly #useReserved = ({ workerId }: TaskReservation, task?: Task, run?: LocalRun): void => {
     const { lease, claimer } = this.#params;
-    this.#reserved -= 1;
     if (!task) claimer().slotFreed();
     // It has registered under another id since: the store has returned the task.
     else if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
     else run?.released(task);
-  }
+  };
 
   /** The run no longer wants the result: the function should stop, and what it says is reported. */
   cancel(key: TaskKey): void {

@@ -105,7 +105,7 @@ export class WorkerTasks {
         random: () => random.next(),
       },
     });
-    const askingSince = (): number | undefined => this.#claimer.askingSince;
+    const askingSince = (): number | undefined => earlier(this.#claimer.askingSince, this.#runner.reservedSince);
     this.#reconciler = new TaskReconciler({ clock, store, log, namespace, lease, runner: this.#runner, askingSince });
   }
 
@@ -229,6 +229,10 @@ export class WorkerTasks {
     else this.#claimer.slotFreed();
     this.#params.onLeft(cleared);
   }
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one !== undefined && other !== undefined ? Math.min(one, other) : (one ?? other);
 }
 
 function soloKey({ runId, seq }: TaskKey | Task): string {
