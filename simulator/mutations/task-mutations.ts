@@ -87,11 +87,4 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
     replace: "crashed: died && aloneDeaths >= limits.parkAfter };",
     caughtBy: "task-attempts",
   },
-  {
-    name: "forgets the tasks of turns that are repeated",
-    file: "engine/commit/run-commits.ts",
-    find: "const mayHaveTasks = machine.hasTasks || machine.replaying;",
-    replace: "const mayHaveTasks = machine.hasTasks;",
-    caughtBy: "tasks-accounted",
-  },
 ];

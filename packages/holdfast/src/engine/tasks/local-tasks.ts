@@ -41,27 +41,33 @@ export interface LocalTasks {
   takenBack(task: TaskKey): void;
 }
 
+type Use = (reservation: Reservation, task?: Task, run?: LocalRun) => void;
+
 /** A slot is kept until the task that it is for starts, or is not created after all. */
 export class Reservation implements TaskReservation {
   readonly workerId: string;
   readonly claimId: string;
-  #use: ((task?: Task, run?: LocalRun) => void) | undefined;
+  readonly since: number;
+  #use: Use | undefined;
 
-  constructor(workerId: string, claimId: string, use: (task?: Task, run?: LocalRun) => void) {
+  constructor(workerId: string, claimId: string, since: number, use: Use) {
     this.workerId = workerId;
     this.claimId = claimId;
+    this.since = since;
     this.#use = use;
   }
 
   start(task: Task, run: LocalRun): void {
-    const use = this.#use;
-    this.#use = undefined;
-    use?.(task, run);
+    this.#end(task, run);
   }
 
   cancel(): void {
+    this.#end();
+  }
+
+  #end(task?: Task, run?: LocalRun): void {
     const use = this.#use;
     this.#use = undefined;
-    use?.();
+    use?.(this, task, run);
   }
 }

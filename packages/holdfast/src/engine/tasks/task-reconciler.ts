@@ -17,8 +17,8 @@ export interface TaskReconcilerParams {
   readonly namespace: string;
   readonly lease: Lease;
   readonly runner: TaskRunner;
-  /** Since when the oldest claim has been in flight; undefined if none is. */
-  readonly askingSince: () => number | undefined;
+  /** Since when the oldest claim, or commit that creates a task here, has been in flight; infinite if none is. */
+  readonly askingSince: () => number;
 }
 
 export class TaskReconciler {
@@ -56,7 +56,7 @@ export class TaskReconciler {
       const known = seenBefore.get(keyOf(held));
       this.#unknown.set(keyOf(held), known?.epoch === held.epoch ? known : { ...held, seenAt: clock.monotonic() });
     }
-    const oldest = askingSince() ?? Number.POSITIVE_INFINITY;
+    const oldest = askingSince();
     const proven = [...this.#unknown.values()].filter(({ seenAt }) => seenAt < oldest && seenAt < clock.monotonic());
     await this.#release(workerId, proven);
   }

@@ -27,7 +27,7 @@ import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
 import { type LocalRun, type LocalTasks, Reservation, type TaskReservation } from "./local-tasks.ts";
-import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
+import { canceledError, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 
 export interface TaskRunnerParams {
@@ -71,7 +71,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   readonly #results: AttemptResults;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
-  #reserved = 0;
+  readonly #reserved = new Set<Reservation>();
   /** How many of the held tasks need no slot. */
   #taken = 0;
   #stopped = true;
@@ -118,14 +118,14 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   get allFree(): boolean {
-    return this.#held.size === 0 && this.#reserved === 0;
+    return this.#held.size === 0 && this.#reserved.size === 0;
   }
 
   get free(): number {
     const { closed, concurrency, pool } = this.#params;
     if (closed()) return 0;
     const slots = concurrency - this.#held.size + this.#taken;
-    return Math.min(slots, pool ? pool.free : slots) - this.#reserved;
+    return Math.min(slots, pool ? pool.free : slots) - this.#reserved.size;
   }
 
   start(): void {
@@ -195,18 +195,25 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     // A new task must not overtake those that wait.
     if (claimer().hasBacklog || this.free <= claimer().keepsFree) return undefined;
     if (!fitsTask(wanted, this.#fit)) return undefined;
-    this.#reserved += 1;
-    return new Reservation(workerId, this.#claimId, (task, run) => this.#startReserved(workerId, task, run));
+    const since = this.#params.ports.clock.monotonic();
+    const reservation = new Reservation(workerId, this.#claimId, since, this.#startReserved);
+    this.#reserved.add(reservation);
+    return reservation;
   }
 
   /** The slot is free; without a task, it was not needed. */
-  #startReserved(workerId: string, task: Task | undefined, run: LocalRun | undefined): void {
+  readonly #startReserved = (reservation: Reservation, task?: Task, run?: LocalRun): void => {
     const { lease, claimer } = this.#params;
-    this.#reserved -= 1;
+    this.#reserved.delete(reservation);
     if (!task) claimer().slotFreed();
     // It has registered under another id since: the store has returned the task.
-    else if (lease.workerId === workerId && !this.#stopped) this.hold(task, run);
+    else if (lease.workerId === reservation.workerId && !this.#stopped) this.hold(task, run);
     else run?.released(task);
+  };
+
+  /** Since when the oldest commit that may bring a task here has been on its way. */
+  get reservedSince(): number | undefined {
+    return this.#reserved.values().next().value?.since;
   }
 
   /** The run no longer wants the result: the function should stop, and what it says is reported. */
@@ -390,8 +397,4 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     const result = this.#results.failed(held, { ok: false, error }, true);
     await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
-}
-
-function canceledError({ op }: Task): HoldfastError {
-  return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
 }

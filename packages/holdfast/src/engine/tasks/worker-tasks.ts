@@ -105,7 +105,8 @@ export class WorkerTasks {
         random: () => random.next(),
       },
     });
-    const askingSince = (): number | undefined => this.#claimer.askingSince;
+    const askingSince = (): number =>
+      Math.min(...[this.#claimer.askingSince, this.#runner.reservedSince].filter((since) => since !== undefined));
     this.#reconciler = new TaskReconciler({ clock, store, log, namespace, lease, runner: this.#runner, askingSince });
   }
 
