@@ -33,8 +33,9 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
   {
     name: "counts the death of a worker as an attempt of its tasks",
     file: "memory/tasks/finishes.ts",
-    find: "  Object.assign(task, marks);\n",
-    replace: "  Object.assign(task, marks);\n  task.attempt += Number(died);\n",
+    find: "  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);\n",
+    replace:
+      "  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);\n  task.attempt += Number(died);\n",
     caughtBy: "task-fence",
   },
   {
