@@ -33,8 +33,9 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
   {
     name: "counts the death of a worker as an attempt of its tasks",
     file: "memory/tasks/finishes.ts",
-    find: "  Object.assign(task, marks);\n",
-    replace: "  Object.assign(task, marks);\n  task.attempt += Number(died);\n",
+    find: "  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);\n",
+    replace:
+      "  returnDead(state, task, afterTaskHolder(task, died, task.failOnCrash, limits), now);\n  task.attempt += Number(died);\n",
     caughtBy: "task-fence",
   },
   {
@@ -86,12 +87,5 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
     find: "crashed: failOnCrash || (died && aloneDeaths >= limits.parkAfter) };",
     replace: "crashed: died && aloneDeaths >= limits.parkAfter };",
     caughtBy: "task-attempts",
-  },
-  {
-    name: "forgets the tasks of turns that are repeated",
-    file: "engine/commit/run-commits.ts",
-    find: "const mayHaveTasks = machine.hasTasks || machine.replaying;",
-    replace: "const mayHaveTasks = machine.hasTasks;",
-    caughtBy: "tasks-accounted",
   },
 ];

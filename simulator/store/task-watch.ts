@@ -25,6 +25,8 @@ export class TaskWatch {
   /** By run, seq and epoch. */
   readonly #holds = new Map<string, TaskSnapshot>();
   readonly #ends = new Map<string, FinishTask>();
+  /** Tasks whose result was put into the inbox. */
+  readonly #delivered = new Set<string>();
 
   constructor(state: MemoryState, trace: Trace) {
     this.#state = state;
@@ -100,6 +102,8 @@ export class TaskWatch {
       this.#holds.set(`${runId}/${seq}/${after.epoch}`, after);
     const [end] = finishes.filter(({ epoch }) => epoch === before?.epoch);
     if (end && before && before.epoch !== after?.epoch) this.#ends.set(`${runId}/${seq}/${before.epoch}`, end);
+    const over = after === undefined || after.status === "dead";
+    if (over && finishes.length > 0 && this.#unread(runId, seq) > 0) this.#delivered.add(`${runId}/${seq}`);
     const how = end ? ` ${end.result.type} by ${end.by.type}` : "";
     this.#trace.add(at, who, runId, `${method}${how}: ${op} (${seq}) ${describe(before)} -> ${describe(after)}`);
   }
@@ -131,6 +135,8 @@ export class TaskWatch {
       for (const [op, seq] of pending) {
         const rows = live.filter((task) => task.seq === seq).length;
         const unread = this.#unread(runId, seq);
+        // A result that came when the code no longer waited for it is consumed without an event.
+        if (rows + unread === 0 && this.#delivered.has(`${runId}/${seq}`)) continue;
         if (rows + unread !== 1) this.accounts.push({ at, runId, op, seq, closed: false, live: rows, unread });
       }
       for (const { op, seq } of live)

@@ -220,3 +220,7 @@ async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: Task
 export function leftWorker(workerName: string): HoldfastError {
   return new HoldfastError("lease_lost", `Worker "${workerName}" no longer holds this task.`);
 }
+
+export function canceledError({ op }: Task): HoldfastError {
+  return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
+}

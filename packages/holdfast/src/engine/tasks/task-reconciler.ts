@@ -1,7 +1,8 @@
 /**
  * Finds differences between the tasks that a worker holds and those that the store thinks it holds: the safety net under every
  * lost answer. A task that the store lists but this worker does not know is released once no claim, and no commit with tasks for
- * this worker, that was in flight when it was first seen can explain it. One that is held here under an epoch that the store does not list was returned: it is dropped.
+ * this worker, that was in flight when it was first seen can explain it. One that is held here under an epoch that the store does
+ * not list was returned: it is dropped.
  */
 import type { Task } from "../../model/task.ts";
 import type { Clock } from "../../ports/clock.ts";

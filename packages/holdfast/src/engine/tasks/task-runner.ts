@@ -27,7 +27,7 @@ import { checkedOutput } from "./checked-output.ts";
 import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
 import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import { leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
+import { canceledError, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
 import { TaskReservations } from "./task-reservations.ts";
 
@@ -394,8 +394,4 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     const result = this.#results.failed(held, { ok: false, error }, true);
     await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
-}
-
-function canceledError({ op }: Task): HoldfastError {
-  return new HoldfastError("task_canceled", `The run no longer wants the result of task "${op}".`);
 }
