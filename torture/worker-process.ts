@@ -4,7 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
-import { isHoldfastError, type TaskInfo, type Worker } from "holdfast";
+import { isHoldfastError, type TaskInfo, type Worker, type WorkflowDefinition } from "holdfast";
 import type {
   BeatTasksResult,
   CommitRunsParams,
@@ -98,7 +98,10 @@ class WorkerProcess {
         return this.#answer(message.request);
       case "start":
         await Promise.all(
-          message.runs.map(({ workflow, id, input }) => this.#torture?.client.start(workflow, input, { id })),
+          // Not by its name: a process that only executes tasks does not know the options of the workflow.
+          message.runs.map(({ workflow, id, input }) =>
+            this.#torture?.client.start(definitionOf(workflow), input, { id }),
+          ),
         );
         return this.#answer(message.request);
       case "finish":
@@ -226,6 +229,10 @@ class WorkerProcess {
     this.#reach([point]);
     await pause(rest);
   }
+}
+
+function definitionOf(name: string): WorkflowDefinition<number, unknown> {
+  return ALL_DEFINITIONS.find((definition) => definition.name === name) as WorkflowDefinition<number, unknown>;
 }
 
 function pause(ms: number): Promise<void> {
