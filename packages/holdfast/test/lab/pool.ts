@@ -91,13 +91,17 @@ async function open(
 }
 
 let bundle: Promise<URL> | undefined;
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
 
 /** The module of the pools under test, with Holdfast, as one file: a process that loads it is ready in no time. */
 async function bundled(): Promise<URL> {
   const root = fileURLToPath(new URL("../../../..", import.meta.url));
   mkdirSync(path.join(root, "dist"), { recursive: true });
   const folder = mkdtempSync(path.join(root, "dist", "pool-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   const outfile = path.join(folder, "tasks.mjs");
   const contents = 'import { serveTasks } from "holdfast"; import * as tasks from "./tasks.ts"; serveTasks(tasks);';
   await build({
