@@ -7,8 +7,7 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
   const { ops, outcome } = machine;
   if (cursor.isForgotten(event)) return forgetFailure(ops, event);
   if (cursor.isTaken(event)) return true;
-  // The code has stopped waiting for that task; if it has not, it must be told.
-  if (event.type === "op_canceled") return ops.get(event.op) === undefined;
+  if (event.type === "op_canceled") return passCanceled(event, ops, cursor);
   // Messages, and steps that were under way when the run was to be tried again: their records are for the next try.
   const underWay = outcome?.type === "retried" ? ops.get(event.op) : undefined;
   if (underWay || (outcome?.type === "retried" && isMessage(event))) return happenBeforeRetry(machine, underWay, event);
@@ -21,4 +20,16 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
     return isLenient(event.type) || looseSince !== undefined || ops.isRetired(event.op);
   if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
   return (ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
+}
+
+/**
+ * The code has stopped waiting for that task; if it has not, it must be told. Unless a failure was the reason that was taken
+ * back: then the task is to be scheduled again.
+ */
+function passCanceled(event: HistoryEvent, ops: BeforeRetry["ops"], cursor: Cursor): boolean {
+  const op = ops.get(event.op);
+  if (!op) return true;
+  if (cursor.looseSince(event) === undefined) return false;
+  op.task?.lose();
+  return true;
 }
