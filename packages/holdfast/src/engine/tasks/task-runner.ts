@@ -11,7 +11,6 @@
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { describeValue } from "../../errors/safe-read.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
 import { uuidV7 } from "../../model/ids.ts";
