@@ -12,12 +12,21 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
+export {
+  type ChildToClose,
+  DEBT_OVERDUE_MS,
+  DEBT_PAGE,
+  type Debt,
+  type DebtKind,
+  type ResultReceiver,
+} from "./model/debt.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
 export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
-export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
+export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
   afterTaskHolder,
   afterTaskProcess,
@@ -34,6 +43,7 @@ export {
   type TaskTimes,
 } from "./model/decisions/task.ts";
 export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
+export { type EndedRun, endedRun } from "./model/ended-run.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
 export {
   type Attributes,
@@ -46,7 +56,7 @@ export {
   type RunIdentity,
 } from "./model/event.ts";
 export { outcomeMessageId, taskMessageId, uuidV7 } from "./model/ids.ts";
-export { isTaskResult, type Message, type MessageKind } from "./model/message.ts";
+export { isResult, isTaskResult, type Message, type MessageKind } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
@@ -108,6 +118,7 @@ export type {
   CommitOutcome,
   CommitRunsParams,
   CommitRunsResult,
+  DebtStore,
   DeliverMessage,
   DeliverMessagesParams,
   DeliverMessagesResult,
@@ -125,11 +136,17 @@ export type {
   InboxStore,
   ListRunsParams,
   ListTasksParams,
+  NamespacePair,
+  NamespaceStore,
+  PaidDebt,
+  PayDebtsParams,
   PurgeRunsParams,
   PurgeRunsResult,
+  ReadDebtsParams,
   ReadHistoriesParams,
   ReadInboxParams,
   ReadTasksParams,
+  RefusedStart,
   RegisterVersionsParams,
   RegisterWorkerParams,
   RegisterWorkerResult,
@@ -141,6 +158,7 @@ export type {
   RunRef,
   RunStore,
   StartOutcome,
+  StartParent,
   StartRun,
   StartRunsParams,
   StartRunsResult,
@@ -163,6 +181,8 @@ export type {
   Transition,
   UpdateVersionParams,
   VersionStore,
+  WatchOutcome,
+  WatchRunsParams,
   WorkerRef,
   WorkerStore,
 } from "./ports/store.ts";

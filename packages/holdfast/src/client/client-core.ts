@@ -99,7 +99,8 @@ export class ClientCore {
       const { holdBy } = group;
       const starts = group.items.map((item) => item.start);
       const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
-      if (groups.length === 1) return result.outcomes;
+      // Only the start of a child can be refused.
+      if (groups.length === 1) return result.outcomes as readonly StartOutcome[];
       group.items.forEach((item, i) => {
         outcomes.set(item, result.outcomes[i] as StartOutcome);
       });

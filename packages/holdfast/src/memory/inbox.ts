@@ -1,5 +1,5 @@
 import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
-import { isTaskResult, type Message } from "../model/message.ts";
+import { isResult, type Message } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
   CarriedMessage,
@@ -10,6 +10,7 @@ import type {
   ReadInboxParams,
   RunRef,
 } from "../ports/store.ts";
+import { isAllowed } from "./debts/debt-state.ts";
 import { addTo, findRun, idKey, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
@@ -17,7 +18,9 @@ export function deliverMessages(state: MemoryState, params: DeliverMessagesParam
 }
 
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
-  const row = addressee(state, message.to);
+  const { to, from, kind } = message;
+  if (!isAllowed(state, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
+  const row = isResult(kind) ? findRun(state, to) : addressee(state, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   const isKnown = (): boolean => state.messageIds.get(row.firstRunId)?.has(message.messageId) ?? false;
   const { delivered, consumed } = row;
@@ -31,7 +34,7 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
 }
 
 /** Follows a run that continued as new; undefined if the last run of its chain was purged. */
-function addressee(state: MemoryState, to: RunRef): RunRecord | undefined {
+export function addressee(state: MemoryState, to: RunRef): RunRecord | undefined {
   const row = findRun(state, to);
   if (row?.continuedAs == null) return row;
   const runs = (state.byId.get(idKey(row.namespace, row.id)) ?? []).map((runId) => state.runs.get(runId));
@@ -48,7 +51,7 @@ export function appendMessage(state: MemoryState, row: RunRecord, message: Carri
   row.delivered += 1;
   const { kind, name, messageId, payload } = message;
   addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
-  if (isTaskResult(kind)) return;
+  if (isResult(kind)) return;
   const ids = state.messageIds.get(row.firstRunId);
   if (ids) ids.add(messageId);
   else state.messageIds.set(row.firstRunId, new Set([messageId]));
@@ -63,10 +66,11 @@ export function unconsumed(state: MemoryState, runId: string, after: number): Me
   return messages.slice(first);
 }
 
-/** Results of tasks that have become events. */
+/** Results that have become events. */
 export function deleteResults(state: MemoryState, runId: string, numbers: readonly number[]): void {
   const messages = state.inbox.get(runId) ?? [];
-  const kept = messages.filter(({ number }) => !numbers.includes(number));
+  const gone = new Set(numbers);
+  const kept = messages.filter(({ number }) => !gone.has(number));
   state.inbox.set(runId, kept);
 }
 

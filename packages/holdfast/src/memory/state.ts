@@ -1,12 +1,14 @@
+import type { Lineage } from "../model/child.ts";
 import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/due-time.ts";
 import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message } from "../model/message.ts";
-import { type CompensationOutcome, isClosed, type NewRun, type Run, type RunRow, timeInHistory } from "../model/run.ts";
+import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
 import type { RunRef, WorkerRef } from "../ports/store.ts";
+import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
 /** A run as the memory store keeps it: row and data in one. */
@@ -40,6 +42,16 @@ export interface MemoryState {
   readonly deadlines: Set<string>;
   /** Open runs that code has parked since they last made progress. */
   readonly parkedBy: Map<string, string>;
+  /** The children of each run that has any, and the starts that it does not want any more, by the first run id of the child. */
+  readonly children: Map<string, Map<string, ChildRecord>>;
+  /** Who watches a chain of runs, by its first run id. */
+  readonly watches: Map<string, Watch[]>;
+  readonly debts: Map<number, DebtRecord>;
+  /** What each run owes that owes something. */
+  readonly debtsOf: Map<string, Set<number>>;
+  newestDebt: number;
+  /** Whom each namespace has let in. */
+  readonly allows: Map<string, Set<string>>;
   /** Hints of the call in progress; published once it has taken effect. */
   hints: Hint[];
 }
@@ -61,6 +73,12 @@ export function emptyState(): MemoryState {
     held: new Map(),
     deadlines: new Set(),
     parkedBy: new Map(),
+    children: new Map(),
+    watches: new Map(),
+    debts: new Map(),
+    debtsOf: new Map(),
+    newestDebt: 0,
+    allows: new Map(),
     hints: [],
   };
 }
@@ -87,7 +105,14 @@ export function findRun(state: MemoryState, ref: RunRef): RunRecord | undefined 
   return newest === undefined ? undefined : state.runs.get(newest);
 }
 
-export function insertRun(state: MemoryState, run: NewRun, now: number, from: RunRecord | null): RunRecord {
+/** `lineage`: that of a run which another one has started. A continuation inherits its own. */
+export function insertRun(
+  state: MemoryState,
+  run: NewRun,
+  now: number,
+  from: RunRecord | null,
+  lineage: Lineage | undefined = from?.lineage,
+): RunRecord {
   const previous = findRun(state, { namespace: run.namespace, id: run.id });
   const createdAt = creationTime(now, previous);
   const row: RunRecord = {
@@ -126,6 +151,7 @@ export function insertRun(state: MemoryState, run: NewRun, now: number, from: Ru
     compensation: null,
     continuedFrom: from?.runId ?? null,
     continuedAs: null,
+    ...(lineage ? { lineage } : {}),
   };
   state.runs.set(row.runId, row);
   if (row.deadlineAt !== null) state.deadlines.add(row.runId);
@@ -168,22 +194,6 @@ export function letGo(state: MemoryState, row: RunRecord): void {
   row.heldBy = null;
   row.claimId = null;
   row.alone = false;
-}
-
-type RunEnd = Pick<RunRecord, "status" | "output" | "error"> & { readonly compensation?: CompensationOutcome | null };
-
-export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: number): void {
-  letGo(state, row);
-  row.status = end.status;
-  row.output = end.output;
-  row.error = end.error;
-  row.compensation = end.compensation ?? null;
-  row.endedAt = timeInHistory(row, lastEventAt(state, row.runId), now);
-  row.waitingFor = [];
-  state.deadlines.delete(row.runId);
-  state.parkedBy.delete(row.runId);
-  setAvailable(state, row, null, now);
-  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
 }
 
 /** 0 if there is none. */

@@ -8,8 +8,11 @@ import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type * as port from "../ports/store.ts";
 import type { StoreMethod } from "../ports/store-calls.ts";
+import { payDebts, readDebts } from "./debts/debts.ts";
+import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
@@ -71,6 +74,7 @@ export class MemoryStore implements port.Store {
     resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
     terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
+    watch: this.#effect("runs.watch", watchRuns),
     read: this.#effect("runs.read", readRuns),
     list: this.#effect("runs.list", listRuns),
     count: this.#effect("runs.count", countRuns),
@@ -109,6 +113,17 @@ export class MemoryStore implements port.Store {
     stop: this.#effect("workers.stop", workers.stopWorker),
     sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),
+  };
+
+  readonly debts: port.DebtStore = {
+    read: this.#effect("debts.read", readDebts),
+    pay: this.#effect("debts.pay", payDebts),
+  };
+
+  readonly namespaces: port.NamespaceStore = {
+    allow: this.#effect("namespaces.allow", allowNamespace),
+    disallow: this.#effect("namespaces.disallow", disallowNamespace),
+    read: this.#effect("namespaces.read", readNamespace),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -1,7 +1,9 @@
+import { DEBT_OVERDUE_MS } from "../model/debt.ts";
 import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
-import { endRun, type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { endRun } from "./runs/ends.ts";
+import { type MemoryState, type RunRecord, setAvailable } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
@@ -47,9 +49,16 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;
   }
+  const owes = oweLong(state, now) || result.timedOut > 0 ? state.debts.size > 0 : false;
   for (const { expiresAt } of state.tasks.values())
     if (expiresAt !== null) result.nextTaskExpiryAt = Math.min(result.nextTaskExpiryAt ?? expiresAt, expiresAt);
-  return result;
+  return owes ? { ...result, owes } : result;
+}
+
+/** Debts are kept in the order of their creation. */
+function oweLong(state: MemoryState, now: number): boolean {
+  for (const { at } of state.debts.values()) return at + DEBT_OVERDUE_MS <= now;
+  return false;
 }
 
 function isFull({ returned, parked, tasksReturned }: SweepResult, { limit }: SweepParams): boolean {

@@ -1,4 +1,6 @@
+import type { ChildIdentity, RunName } from "./child.ts";
 import type { ErrorRecord } from "./error-record.ts";
+import type { ClosedStatus, CompensationOutcome } from "./run-status.ts";
 import type { TaskFailure, TaskSpec } from "./task.ts";
 
 /** What an event carries besides its payload. Which event carries what is in the table (event.ts). */
@@ -45,6 +47,18 @@ export interface EventMeta {
   readonly failures?: readonly TaskFailure[];
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;
+  /** Which run was started (`child_started`), or is not wanted any more (`op_canceled`). */
+  readonly child?: ChildIdentity;
+  /** The namespace of the other run, if it is another one: the category of the event is then `nexus`. */
+  readonly namespace?: string;
+  /** How the other run ended (`child_failed`, `message_failed`). */
+  readonly status?: Exclude<ClosedStatus, "continued">;
+  /** How its compensations ended, if it had any. */
+  readonly compensation?: CompensationOutcome;
+  /** Which end of the child it was: a child that is retried may have several (`child_failed`). */
+  readonly end?: string;
+  /** Whom a message was for (`message_sent`, `message_failed`): its id, or also its run id. */
+  readonly to?: Partial<RunName>;
 }
 
 /** Which run a history belongs to. */

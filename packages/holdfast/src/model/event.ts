@@ -1,49 +1,10 @@
+import { CONVERSATION_EVENTS } from "./conversation-events.ts";
 import type { EventMeta } from "./event-meta.ts";
+import type { EventCategory, EventRole, EventRow, ShownStatus } from "./event-row.ts";
 import type { Payload } from "./payload.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
-
-/** What an event is about, for people who look for events of one kind. */
-export type EventCategory =
-  | "workflow"
-  | "step"
-  | "task"
-  | "timer"
-  | "signal"
-  | "marker"
-  | "side_effect"
-  | "search_attribute"
-  | "command";
-
-/**
- * How an event came to be, and so how replay treats it:
- * - `delivered`: it was delivered to the workflow code, which ran until it had nothing left to do (a turn);
- * - `command`: workflow code asked for it during a turn, so it follows directly after the event of that turn;
- * - `note`: the engine recorded it about an op; workflow code never saw it;
- * - `row`: it is not stored separately. The start and the end of a run are its run row.
- */
-export type EventRole = "delivered" | "command" | "note" | "row";
-
-/** What `steps()` may report of an op because of an event. */
-export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
-
-interface EventRow {
-  readonly type: string;
-  readonly category: EventCategory;
-  readonly role: EventRole;
-  /** What its `op` names; null if it concerns the run as a whole. */
-  readonly op: "op" | "signal" | "patch" | null;
-  /** What its payload is; null if it has none. */
-  readonly payload: string | null;
-  /** The meta fields that it may have. */
-  readonly meta: readonly (keyof EventMeta)[];
-  /** A command that may come and go between versions of the code without changing what the code does. */
-  readonly lenient?: true;
-  /** What `steps()` reports of the op after it; absent if it is not about an op. */
-  readonly shows?: ShownStatus;
-  /** Who writes it, and when. */
-  readonly writtenBy: string;
-}
+export type { EventCategory, EventRole, ShownStatus } from "./event-row.ts";
 
 /**
  * What a history may contain: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it.
@@ -287,9 +248,9 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: [],
+    meta: ["child"],
     shows: "canceled",
-    writtenBy: "the executor: nobody waits for the task any more, and it was taken back",
+    writtenBy: "the executor: nobody waits for the task or the child any more, and it was taken back",
   },
   {
     type: "op_rescheduled",
@@ -297,10 +258,12 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: [],
+    meta: ["attempt"],
     shows: "waiting",
-    writtenBy: "the executor: the run was retried, and the task exists again",
+    writtenBy:
+      "the executor: the run was retried, and the task exists again; or its child was retried, or is replaced by another one (`attempt`)",
   },
+  ...CONVERSATION_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */
@@ -343,15 +306,23 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
   return MESSAGES[type];
 }
 
-/** Whether a step or a task has failed for good. */
+/** Whether a step, a task, a child or a message to another run has failed for good. */
 export function isFailure({ type }: Pick<HistoryEvent, "type">): boolean {
-  return type === "step_failed" || type === "task_failed";
+  return FAILURES.has(type);
 }
 
-/** Whether a step or a task has come to its end. */
-export function isOutcome(event: Pick<HistoryEvent, "type">): boolean {
-  return event.type === "step_completed" || event.type === "task_completed" || isFailure(event);
+/** Whether a step, a task, a child or a message to another run has come to its end. */
+export function isOutcome({ type }: Pick<HistoryEvent, "type">): boolean {
+  return FAILURES.has(type) || SUCCESSES.has(type);
 }
+
+const FAILURES: ReadonlySet<EventType> = new Set(["step_failed", "task_failed", "child_failed", "message_failed"]);
+const SUCCESSES: ReadonlySet<EventType> = new Set([
+  "step_completed",
+  "task_completed",
+  "child_completed",
+  "message_sent",
+]);
 
 /** Whether a crash has cut off a step or a task that must not be repeated. */
 export function isCrash({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {

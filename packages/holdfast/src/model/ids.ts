@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** Time-ordered UUID (version 7) from a time and sixteen random bytes; pure, so that the simulator can replay it. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
   printV7(nowMs, random);
@@ -19,6 +21,21 @@ export function newRunId(namespace: string, id: string | undefined, nowMs: numbe
   printV7(nowMs, random);
   if (id !== undefined) printBucket(bucketOf(namespace, id));
   return printed();
+}
+
+/**
+ * The run id of a child: always the same one for this op of this run, whatever becomes of the worker that starts it. A child that
+ * replaces an earlier one has the next generation. The time is that of the parent's own run id. `id`: the user's own, if any.
+ */
+export function childRunId(
+  parentRunId: string,
+  op: string,
+  generation: number,
+  namespace: string,
+  id: string | undefined,
+): string {
+  const hash = createHash("sha256").update(`${parentRunId}\n${op}\n${generation}`).digest();
+  return newRunId(namespace, id, Number.parseInt(parentRunId.slice(0, 8) + parentRunId.slice(9, 13), 16), hash);
 }
 
 export const BUCKETS = 4_096;
@@ -127,6 +144,16 @@ export function signalMessageId(name: string, id: string): string {
 /** The id as the caller gave it, from an id in the inbox or in history. */
 export function givenMessageId(messageId: string): string {
   return messageId.startsWith("\t") ? messageId.slice(messageId.lastIndexOf("\t") + 1) : messageId;
+}
+
+/** The id of a message that an op of a run sends to another run. No caller can make such an id. */
+export function sentMessageId(runId: string, op: string): string {
+  return `${runId}\t${op}`;
+}
+
+/** The id of the cancel that a run sends to a child that it does not want any more: one, however often and by whomever it is sent. */
+export function closeMessageId(parentRunId: string): string {
+  return `${parentRunId}\t`;
 }
 
 /**

@@ -2,13 +2,33 @@ import type { Payload } from "./payload.ts";
 
 /**
  * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
- * `task_failed`: the result of a task that the run has scheduled.
+ * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
+ * `watch_completed`, `watch_failed`: the end of a run that the run watches.
  */
-export type MessageKind = "signal" | "cancel" | "outcome" | "task_completed" | "task_failed";
+export type MessageKind =
+  | "signal"
+  | "cancel"
+  | "outcome"
+  | "task_completed"
+  | "task_failed"
+  | "child_completed"
+  | "child_failed"
+  | "watch_completed"
+  | "watch_failed";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
   return kind === "task_completed" || kind === "task_failed";
+}
+
+/** Whether it tells of the end of another run: its name is the op that waits for it. */
+export function isRunEnd(kind: MessageKind): boolean {
+  return kind === "child_completed" || kind === "child_failed" || kind === "watch_completed" || kind === "watch_failed";
+}
+
+/** Whether it is the result of something that an op of this very run waits for. It is deleted when it is consumed. */
+export function isResult(kind: MessageKind): boolean {
+  return isTaskResult(kind) || isRunEnd(kind);
 }
 
 /**

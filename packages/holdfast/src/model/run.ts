@@ -1,26 +1,22 @@
+import type { Lineage } from "./child.ts";
 import type { ErrorRecord } from "./error-record.ts";
 import type { Attributes, HistoryEvent } from "./event.ts";
 import type { Payload } from "./payload.ts";
+import { type CompensationOutcome, isClosed, type RunStatus } from "./run-status.ts";
 
-export const OPEN_STATUSES = ["pending", "running", "sleeping", "waiting", "compensating", "parked"] as const;
-export const CLOSED_STATUSES = ["completed", "failed", "canceled", "terminated", "timed_out", "continued"] as const;
-export const RUN_STATUSES = [...OPEN_STATUSES, ...CLOSED_STATUSES] as const;
-
-/** The status of a run that has not ended. */
-export type OpenStatus = (typeof OPEN_STATUSES)[number];
-/** How a run ended. */
-export type ClosedStatus = (typeof CLOSED_STATUSES)[number];
-/** The status of a run. */
-export type RunStatus = OpenStatus | ClosedStatus;
-
-export function isClosed(status: RunStatus): status is ClosedStatus {
-  return (CLOSED_STATUSES as readonly string[]).includes(status);
-}
+export {
+  CLOSED_STATUSES,
+  type ClosedStatus,
+  type CompensationOutcome,
+  isClosed,
+  OPEN_STATUSES,
+  type OpenStatus,
+  RUN_STATUSES,
+  type RunStatus,
+} from "./run-status.ts";
 
 /** How many of the ops that a suspended run waits for are named in its row. */
 export const WAITING_FOR_MAX = 20;
-
-export type CompensationOutcome = "compensated" | "compensation_failed";
 
 /** What is fixed when a run is created. */
 export interface NewRun {
@@ -107,13 +103,15 @@ export interface RunRow {
   readonly compensation: CompensationOutcome | null;
   readonly continuedFrom: string | null;
   readonly continuedAs: string | null;
+  /** Absent if no run has started it. */
+  readonly lineage?: Lineage;
 }
 
 /**
  * A row with its data, field by field: a spread of so many fields makes an object that is slow to create and slow to read.
  */
 export function runOf(row: RunRow, { input, output, error }: RunData): Run {
-  return {
+  const run: Run = {
     namespace: row.namespace,
     runId: row.runId,
     id: row.id,
@@ -150,6 +148,7 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
     output,
     error,
   };
+  return row.lineage ? { ...run, lineage: row.lineage } : run;
 }
 
 /**

@@ -11,6 +11,9 @@ export interface InboxStore {
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
    * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
    * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain exists.
+   * Results (`isResult`) go to exactly the run that is named, which must be named by its run id: a run that has ended, or continued as new, is
+   * `closed`. Their ids are not remembered, they are never `full`, and a run that continues does not hand them on.
+   * A message `from` another namespace, which that of the run has not let in, is `not_allowed`, before anything else.
    */
   deliver(params: DeliverMessagesParams): Promise<DeliverMessagesResult>;
 
@@ -27,6 +30,8 @@ export interface DeliverMessage {
   readonly name: string;
   readonly messageId: string;
   readonly payload: Payload;
+  /** The namespace of the run that sends it; absent if no run does. */
+  readonly from?: string;
 }
 
 export interface DeliverMessagesParams {
@@ -36,7 +41,7 @@ export interface DeliverMessagesParams {
 }
 
 export interface DeliverOutcome {
-  readonly outcome: "delivered" | "duplicate" | "not_found" | "closed" | "full" | "busy";
+  readonly outcome: "delivered" | "duplicate" | "not_found" | "closed" | "full" | "busy" | "not_allowed";
   readonly runId: string | null;
   readonly status: RunStatus | null;
 }

@@ -1,3 +1,4 @@
+import type { Lineage } from "../model/child.ts";
 import type { NewRun, RunRow } from "../model/run.ts";
 import type { StartRunsParams } from "./runs.ts";
 
@@ -6,6 +7,7 @@ export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | 
   /** The worker that holds it from the beginning, and since when. */
   readonly holder: StartRunsParams["holdBy"];
   readonly now: number;
+  readonly lineage?: Lineage | undefined;
 }
 
 /**
@@ -13,10 +15,10 @@ export interface NewRunDecisions extends Pick<RunRow, "version" | "createdAt" | 
  * this happens once per start.
  */
 export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
-  const { version, createdAt, deadlineAt, availableAt, holder, now } = decisions;
+  const { version, createdAt, deadlineAt, availableAt, holder, now, lineage } = decisions;
   // As it is read back: stores keep the bytes of a UUID, not its letters.
   const runId = run.runId.toLowerCase();
-  return {
+  const row: RunRow = {
     namespace: run.namespace,
     runId,
     id: run.id,
@@ -50,4 +52,5 @@ export function newRunRow(run: NewRun, decisions: NewRunDecisions): RunRow {
     continuedFrom: null,
     continuedAs: null,
   };
+  return lineage ? { ...row, lineage } : row;
 }

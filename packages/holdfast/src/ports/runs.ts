@@ -1,4 +1,7 @@
 /** Runs: how they are created, who holds them, how they advance and end. The promises of every call are in store.ts. */
+import type { ClosePolicy, Lineage } from "../model/child.ts";
+import type { ResultReceiver } from "../model/debt.ts";
+import type { EndedRun } from "../model/ended-run.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
@@ -13,6 +16,10 @@ export interface RunStore {
    * Idempotence key: `runId`. A start with `hold` is claimed in the same step by `holdBy`, if that worker is of the run's
    * namespace and not offline, and the run is due at once. A runId that belongs to a run of another namespace is refused.
    * The run is due at the later of `startAt` and the delay, but never after its deadline.
+   * A start with `parent` is checked in the same step: `not_allowed` if the parent is of another namespace, which this one has not
+   * let in; `parent_closed` if the parent is closed or gone, or has given up this child (`closes` of a commit). Then nothing is
+   * created. Otherwise the run keeps its lineage, and the parent has one child more. A runId that exists is `created` before
+   * any of that.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
@@ -34,7 +41,10 @@ export interface RunStore {
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
    * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
    * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
-   * Tasks are created, deleted and dropped exactly if the commit is written.
+   * Tasks are created, deleted and dropped, and children are given up, exactly if the commit is written.
+   * Every end of a run, in this call or another, is one function of the store. Unless it is `continued`: if the run has a
+   * parent op or watchers, it owes a `result`, and it is no longer a child to close. In any case: if it has open children
+   * whose policy is not `abandon`, it owes a `close`. A run that continues hands its lineage and its watchers on, but not its children.
    * Idempotence key: (runId, epoch, commit).
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
@@ -65,11 +75,20 @@ export interface RunStore {
 
   /**
    * Reopens a failed run: appends the event, epoch + 1, `running`, due now; error, end and deaths are cleared, and a
-   * deadline, if it still has one, starts anew. Precondition: it is `failed`, it has exactly `eventCount` events, and no
-   * newer run has its id.
+   * deadline, if it still has one, starts anew. A result that it still owes is forgotten, and its parent's close policy
+   * applies to it again. Precondition: it is `failed`, it has exactly `eventCount` events, and no newer run has its id.
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
    */
   reopenIfFailed(params: ReopenParams): Promise<ReopenOutcome>;
+
+  /**
+   * Has ops of other runs told of the ends of runs. Of an id the newest run counts; a run that continued as new is followed.
+   * `ended`: it has ended already, in the way that the answer says, and nothing is noted. `watching`: it is open, and owes a
+   * `result` to that op when it ends. `not_found`, also if a continuation of the run was purged. `not_allowed`: it is of a namespace that has not let in
+   * the one of the watcher.
+   * Atomic per watch. Idempotence key: (chain of the run, watcher).
+   */
+  watch(params: WatchRunsParams): Promise<readonly WatchOutcome[]>;
 
   /** The newest run of each requested id, or the run with the requested runId; null if there is none. */
   read(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
@@ -80,7 +99,8 @@ export interface RunStore {
   count(params: RunFilter & { readonly atMost: number | null }): Promise<number>;
 
   /**
-   * Deletes closed runs that ended before that time, with their events, inboxes and dead letters: the oldest first, at most `limit`. The
+   * Deletes closed runs that ended before that time, with their events, inboxes, dead letters and the list of their children: the
+   * oldest first, at most `limit`. A run that owes something stays. The
    * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
    * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
    * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
@@ -105,6 +125,13 @@ export interface StartRun {
    * version, otherwise `run.version`.
    */
   readonly pick: number | null;
+  /** The run that starts it; absent if that is none. */
+  readonly parent?: StartParent;
+}
+
+/** The parent of a run to be started, and what its end means for the child. */
+export interface StartParent extends Lineage {
+  readonly policy: ClosePolicy;
 }
 
 export interface StartRunsParams {
@@ -118,10 +145,19 @@ export interface StartOutcome {
   /** `created` also when a repeated call finds its own runId; `exists` when the policy says fail. */
   readonly outcome: "created" | "returned" | "exists" | "busy";
   readonly run: RunRow;
+  /** The run that it has replaced owes something. */
+  readonly owes?: { readonly runId: string };
+}
+
+/** The start of a child that was refused because of its parent. */
+export interface RefusedStart {
+  readonly outcome: "parent_closed" | "not_allowed";
+  readonly run: null;
 }
 
 export interface StartRunsResult {
-  readonly outcomes: readonly StartOutcome[];
+  /** Only starts with a parent are refused. */
+  readonly outcomes: readonly (StartOutcome | RefusedStart)[];
   readonly now: number;
 }
 
@@ -213,8 +249,13 @@ export interface RunCommit {
   readonly settled?: readonly number[];
   /** The same for all tasks of this run, except dead letters and those that this commit creates. */
   readonly dropTasks?: boolean;
-  /** Results of tasks among the consumed messages, by number: their messages are deleted. */
+  /** Results (`isResult`) among the consumed messages, by number: their messages are deleted. */
   readonly results?: readonly number[];
+  /**
+   * Children that the run no longer wants, by run id. Their policy is applied to them as if the run had ended: the run
+   * owes a `close`, unless the policy is `abandon` or the child has ended. A child that does not exist yet never will: its start is refused from then on.
+   */
+  readonly closes?: readonly string[];
   readonly transition: Transition;
 }
 
@@ -233,6 +274,8 @@ export interface CommitOutcome {
   readonly delivered: number;
   /** Which of its tasks with `holdBy` are held by that worker since this commit, by seq; absent if none has it. */
   readonly tasksHeld?: readonly number[];
+  /** The run owes something; absent if not. Also when the commit had been written before. */
+  readonly owes?: true;
 }
 
 export interface CommitRunsResult {
@@ -277,6 +320,17 @@ export interface TerminateOutcome {
   readonly outcome: "terminated" | "closed" | "not_found" | "busy";
   readonly runId: string | null;
   readonly status: RunStatus | null;
+  /** The run owes something; absent if not. */
+  readonly owes?: true;
+}
+
+export interface WatchRunsParams {
+  readonly watches: readonly { readonly run: RunRef; readonly by: ResultReceiver }[];
+}
+
+export interface WatchOutcome {
+  readonly outcome: "ended" | "watching" | "not_found" | "not_allowed" | "busy";
+  readonly end: EndedRun | null;
 }
 
 export interface ReopenParams {
@@ -300,6 +354,11 @@ export interface RunFilter {
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
+  /**
+   * Children of the run with this run id, of whatever namespace it is, with their continuations; also those that were started
+   * inside its steps. Known for as long as that run exists.
+   */
+  readonly parent?: string;
 }
 
 export interface ListRunsParams extends RunFilter {

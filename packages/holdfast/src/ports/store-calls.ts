@@ -14,7 +14,9 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"inbox"> &
   CallsOf<"tasks"> &
   CallsOf<"versions"> &
-  CallsOf<"workers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"workers"> &
+  CallsOf<"debts"> &
+  CallsOf<"namespaces"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -30,6 +32,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     resumeIfParked: true,
     terminate: true,
     reopenIfFailed: true,
+    watch: true,
     read: true,
     list: true,
     count: true,
@@ -48,6 +51,8 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     sweep: true,
     list: true,
   },
+  debts: { read: true, pay: true },
+  namespaces: { allow: true, disallow: true, read: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

@@ -19,11 +19,13 @@
  * 6. After a commit the store publishes hints through its notifier; nothing may depend on them.
  * 7. Each call names the namespace of every run and every worker that it concerns. A run or a worker of another namespace
  * does not exist for the call, even if the caller knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only
- * `workers.sweep` covers all namespaces.
+ * `workers.sweep` and `debts.read` cover all namespaces.
  */
 import type { StoreCapabilities } from "./capabilities.ts";
+import type { DebtStore } from "./debts.ts";
 import type { HistoryStore } from "./histories.ts";
 import type { InboxStore } from "./inbox.ts";
+import type { NamespaceStore } from "./namespaces.ts";
 import type { RunStore } from "./runs.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { TransactParams, TransactResult } from "./transact.ts";
@@ -31,8 +33,10 @@ import type { VersionStore } from "./versions.ts";
 import type { WorkerStore } from "./workers.ts";
 
 export type * from "./capabilities.ts";
+export type * from "./debts.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
+export type * from "./namespaces.ts";
 export type * from "./runs.ts";
 export type * from "./tasks.ts";
 export type * from "./transact.ts";
@@ -47,6 +51,8 @@ export interface StoreGroups {
   readonly tasks: TaskStore;
   readonly versions: VersionStore;
   readonly workers: WorkerStore;
+  readonly debts: DebtStore;
+  readonly namespaces: NamespaceStore;
 }
 
 export interface Store extends StoreGroups {

@@ -103,4 +103,6 @@ export interface SweepResult {
   readonly nextExpiryAt: number | null;
   /** When the earliest limit of a task passes, in any namespace; it may have passed already. */
   readonly nextTaskExpiryAt: number | null;
+  /** There are debts that nobody has paid for `DEBT_OVERDUE_MS`, in any namespace, or this sweep has ended runs that owe something. */
+  readonly owes?: true;
 }

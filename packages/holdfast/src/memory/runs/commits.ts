@@ -1,11 +1,13 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
-import { isTaskResult } from "../../model/message.ts";
+import { isResult } from "../../model/message.ts";
 import { withParker } from "../../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
+import { giveUpChildren, owing } from "../debts/debt-state.ts";
 import { appendMessage, deleteResults, unconsumed } from "../inbox.ts";
-import { addTo, endRun, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
+import { addTo, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks, insertTask, removeTask, taskIn } from "../tasks/task-state.ts";
+import { endRun } from "./ends.ts";
 
 export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
   const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
@@ -27,6 +29,7 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
 
   appendEvents(state, row, commit);
   changeTasks(state, row, commit, now);
+  if (commit.closes) giveUpChildren(state, row, commit.closes, now);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {
@@ -48,14 +51,15 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
 
 function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitOutcome {
   const { namespace, runId, workerId, tasks = [] } = commit;
-  const outcome: CommitOutcome = { outcome: "written", held: row.heldBy === workerId, delivered: row.delivered };
+  const held = row.heldBy === workerId;
+  const outcome: CommitOutcome = { outcome: "written", held, delivered: row.delivered, ...owing(state, runId) };
   const asked = tasks.filter(({ holdBy }) => holdBy !== null);
   if (asked.length === 0) return outcome;
-  const held = asked.filter(({ seq, holdBy }) => {
+  const tasksHeld = asked.filter(({ seq, holdBy }) => {
     const task = taskIn(state, namespace, { runId, seq });
     return task?.heldBy === holdBy?.workerId && task?.claimId === holdBy?.claimId && task?.epoch === 1;
   });
-  return { ...outcome, tasksHeld: held.map(({ seq }) => seq) };
+  return { ...outcome, tasksHeld: tasksHeld.map(({ seq }) => seq) };
 }
 
 /** What the commit does to the tasks of its run. */
@@ -117,7 +121,7 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
       const next = insertRun(state, transition.next, now, row);
       for (const message of transition.carried) appendMessage(state, next, message, now);
       for (const message of unconsumed(state, row.runId, row.consumed))
-        if (!isTaskResult(message.kind)) appendMessage(state, next, message, now);
+        if (!isResult(message.kind)) appendMessage(state, next, message, now);
       row.continuedAs = next.runId;
       endRun(state, row, { status: "continued", output: null, error: null }, now);
       break;

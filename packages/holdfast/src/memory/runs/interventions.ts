@@ -2,17 +2,20 @@ import { judgeReopening, renewedDeadline } from "../../model/decisions/reopening
 import type { ErrorRecord } from "../../model/error-record.ts";
 import { isClosed, timeInHistory } from "../../model/run.ts";
 import type { ReopenOutcome, ReopenParams, RunRef, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
-import { addTo, endRun, findRun, lastEventAt, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+import { forgetEnd, owing } from "../debts/debt-state.ts";
+import { addTo, findRun, lastEventAt, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
 import { dropTasks } from "../tasks/task-state.ts";
+import { endRun } from "./ends.ts";
 
 /** What operators do to runs, whether or not they are held. */
 export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
   return params.runs.map((ref) => {
     const row = findRun(state, ref);
     if (!row) return { outcome: "not_found", runId: null, status: null };
-    if (isClosed(row.status)) return { outcome: "closed", runId: row.runId, status: row.status };
+    const { runId, status } = row;
+    if (isClosed(status)) return { outcome: "closed", runId, status, ...owing(state, runId) };
     terminate(state, row, params.error, now);
-    return { outcome: "terminated", runId: row.runId, status: row.status };
+    return { outcome: "terminated", runId: row.runId, status: row.status, ...owing(state, row.runId) };
   });
 }
 
@@ -45,6 +48,7 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
   addTo(state.events, row.runId, { ...params.event, seq: row.eventCount, at });
   row.epoch += 1;
   row.status = "running";
+  forgetEnd(state, row);
   row.endedAt = null;
   row.error = null;
   row.compensation = null;

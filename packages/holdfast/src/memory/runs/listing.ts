@@ -11,7 +11,9 @@ export function readRuns(state: MemoryState, params: { readonly runs: readonly R
 
 export function listRuns(state: MemoryState, params: ListRunsParams): RunRow[] {
   const { before } = params;
-  const rows = [...state.runs.values()].filter((row) => matches(row, params) && (!before || compare(row, before) < 0));
+  const rows = [...state.runs.values()].filter(
+    (row) => matches(state, row, params) && (!before || compare(row, before) < 0),
+  );
   return rows
     .sort((a, b) => compare(b, a))
     .slice(0, params.limit)
@@ -22,7 +24,7 @@ export function countRuns(state: MemoryState, filter: RunFilter & { readonly atM
   let count = 0;
   for (const row of state.runs.values()) {
     if (count === filter.atMost) break;
-    if (matches(row, filter)) count += 1;
+    if (matches(state, row, filter)) count += 1;
   }
   return count;
 }
@@ -33,13 +35,14 @@ function compare(a: Place, b: Place): number {
   return a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : a.runId > b.runId ? 1 : 0);
 }
 
-function matches(row: RunRecord, filter: RunFilter): boolean {
+function matches(state: MemoryState, row: RunRecord, filter: RunFilter): boolean {
   if (row.namespace !== filter.namespace) return false;
   if (filter.workflow !== undefined && row.workflow !== filter.workflow) return false;
   if (filter.version !== undefined && row.version !== filter.version) return false;
   if (filter.id !== undefined && row.id !== filter.id) return false;
   if (filter.queue !== undefined && row.queue !== filter.queue) return false;
   if (filter.statuses && !filter.statuses.includes(row.status)) return false;
+  if (filter.parent !== undefined && !state.children.get(filter.parent)?.has(row.firstRunId)) return false;
   if (filter.createdAfter !== undefined && row.createdAt <= filter.createdAfter) return false;
   if (filter.createdBefore !== undefined && row.createdAt >= filter.createdBefore) return false;
   return Object.entries(filter.attributes ?? {}).every(([key, value]) => row.attributes[key] === value);

@@ -4,7 +4,8 @@ import { idKey, type MemoryState, type RunRecord } from "../state.ts";
 import { deleteTask, tasksOfRun } from "../tasks/task-state.ts";
 
 export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
-  const old = [...state.runs.values()].filter((row) => isOld(row, params)).sort(byEnd);
+  const mayGo = (row: RunRecord): boolean => isOld(row, params) && !state.debtsOf.has(row.runId);
+  const old = [...state.runs.values()].filter(mayGo).sort(byEnd);
   const purged = old.slice(0, params.limit);
   for (const row of purged) purgeRun(state, row);
   return { purged: purged.length, more: old.length > purged.length };
@@ -28,6 +29,10 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   state.runs.delete(runId);
   state.events.delete(runId);
   state.inbox.delete(runId);
+  state.children.delete(runId);
   for (const task of tasksOfRun(state, runId)) deleteTask(state, task);
-  if (!others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) state.messageIds.delete(firstRunId);
+  if (others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) return;
+  state.messageIds.delete(firstRunId);
+  state.watches.delete(firstRunId);
+  if (row.lineage) state.children.get(row.lineage.parent.runId)?.delete(firstRunId);
 }

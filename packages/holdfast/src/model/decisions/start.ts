@@ -17,6 +17,16 @@ export function judgeStart(
   }
 }
 
+/** Whether a parent may start the child. `givenUp`: it has said that it does not want this child any more. */
+export function judgeParent(
+  parent: { readonly closed: boolean } | undefined,
+  givenUp: boolean,
+  allowed: boolean,
+): "go_on" | "parent_closed" | "not_allowed" {
+  if (!allowed) return "not_allowed";
+  return !parent || parent.closed || givenUp ? "parent_closed" : "go_on";
+}
+
 /**
  * When a run is created: later than the newest run of its id, even if the clock was set back, so that the newest run stays
  * the newest.

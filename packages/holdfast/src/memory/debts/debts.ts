@@ -1,0 +1,73 @@
+import { type ChildToClose, DEBT_PAGE, type Debt, type ResultReceiver } from "../../model/debt.ts";
+import { endedRun } from "../../model/ended-run.ts";
+import { isClosed } from "../../model/run.ts";
+import type { PaidDebt, PayDebtsParams, ReadDebtsParams } from "../../ports/store.ts";
+import type { MemoryState, RunRecord } from "../state.ts";
+import type { DebtRecord } from "./debt-record.ts";
+import { childOf, deleteDebt, isToClose } from "./debt-state.ts";
+
+export function readDebts(state: MemoryState, { runs, limit }: ReadDebtsParams): Debt[] {
+  const numbers = runs ? runs.flatMap(({ runId }) => [...(state.debtsOf.get(runId) ?? [])]) : [...state.debts.keys()];
+  const wanted = runs && new Set(runs.map(({ namespace, runId }) => `${namespace}\n${runId}`));
+  return numbers
+    .sort((a, b) => a - b)
+    .map((debtNo) => state.debts.get(debtNo) as DebtRecord)
+    .filter(({ namespace, runId }) => wanted?.has(`${namespace}\n${runId}`) ?? true)
+    .slice(0, limit)
+    .map((debt) => debtOf(state, debt));
+}
+
+function debtOf(state: MemoryState, { debtNo, kind, namespace, runId }: DebtRecord): Debt {
+  const row = state.runs.get(runId) as RunRecord;
+  const about = { debtNo, namespace, runId, id: row.id };
+  if (kind === "close") return { ...about, kind, children: childrenToClose(state, row) };
+  const { lineage } = row;
+  const parent =
+    lineage && lineage.op !== null
+      ? { namespace: lineage.parent.namespace, runId: lineage.parent.runId, op: lineage.op }
+      : null;
+  const watchers = state.watches.get(row.firstRunId)?.slice(0, DEBT_PAGE) ?? [];
+  return { ...about, kind, end: endedRun(row), parent, watchers };
+}
+
+function childrenToClose(state: MemoryState, row: RunRecord): ChildToClose[] {
+  const closed = isClosed(row.status);
+  const children: ChildToClose[] = [];
+  for (const child of state.children.get(row.runId)?.values() ?? []) {
+    if (!isToClose(child, closed)) continue;
+    const { namespace, runId, policy } = child;
+    children.push({ namespace, runId, policy: policy as ChildToClose["policy"] });
+    if (children.length === DEBT_PAGE) break;
+  }
+  return children;
+}
+
+export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid: number } {
+  let paid = 0;
+  for (const debt of debts) if (pay(state, debt)) paid += 1;
+  return { paid };
+}
+
+function pay(state: MemoryState, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+  const debt = state.debts.get(debtNo);
+  if (debt?.runId !== runId || debt.namespace !== namespace) return false;
+  const row = state.runs.get(runId) as RunRecord;
+  for (const childRunId of children) {
+    const child = childOf(state, runId, childRunId);
+    if (child) child.open = false;
+  }
+  const left = debt.kind === "result" ? forgetWatchers(state, row, watchers) : childrenToClose(state, row).length;
+  if (left > 0) return true;
+  deleteDebt(state, debtNo);
+  return true;
+}
+
+/** Those that were told; returns how many are left. */
+function forgetWatchers(state: MemoryState, { firstRunId }: RunRecord, told: readonly ResultReceiver[]): number {
+  const isTold = (watch: ResultReceiver): boolean =>
+    told.some(({ runId, op }) => runId === watch.runId && op === watch.op);
+  const left = state.watches.get(firstRunId)?.filter((watch) => !isTold(watch)) ?? [];
+  if (left.length > 0) state.watches.set(firstRunId, left);
+  else state.watches.delete(firstRunId);
+  return left.length;
+}

@@ -1,0 +1,21 @@
+import { type CompensationOutcome, timeInHistory } from "../../model/run.ts";
+import { oweAfterEnd } from "../debts/debt-state.ts";
+import { lastEventAt, letGo, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+
+type RunEnd = Pick<RunRecord, "status" | "output" | "error"> & { readonly compensation?: CompensationOutcome | null };
+
+/** Every end of a run, whoever ends it. */
+export function endRun(state: MemoryState, row: RunRecord, end: RunEnd, now: number): void {
+  letGo(state, row);
+  row.status = end.status;
+  row.output = end.output;
+  row.error = end.error;
+  row.compensation = end.compensation ?? null;
+  row.endedAt = timeInHistory(row, lastEventAt(state, row.runId), now);
+  row.waitingFor = [];
+  state.deadlines.delete(row.runId);
+  state.parkedBy.delete(row.runId);
+  setAvailable(state, row, null, now);
+  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
+  oweAfterEnd(state, row, now);
+}

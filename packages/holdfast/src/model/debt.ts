@@ -1,0 +1,51 @@
+import type { ClosePolicy } from "./child.ts";
+import type { EndedRun } from "./ended-run.ts";
+
+/**
+ * What a run still owes to others because of something that was committed. `result`: it has ended, and its parent or watchers
+ * do not know yet. `close`: it has ended, or has given children up, and their close policy has not reached them yet.
+ */
+export type DebtKind = "result" | "close";
+
+/** Who gets the result of a run: an op of another run. */
+export interface ResultReceiver {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly op: string;
+}
+
+/** A child that its parent's close policy has not reached yet. */
+export interface ChildToClose {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly policy: Exclude<ClosePolicy, "abandon">;
+}
+
+interface DebtRow {
+  /** Made by the store, in the order of creation. */
+  readonly debtNo: number;
+  /** The run that owes it. */
+  readonly namespace: string;
+  readonly runId: string;
+  readonly id: string;
+}
+
+export type Debt =
+  | (DebtRow & {
+      readonly kind: "result";
+      readonly end: EndedRun;
+      /** The op that started it; null if it was started by none. */
+      readonly parent: ResultReceiver | null;
+      /** Some of the ops that watch it. */
+      readonly watchers: readonly ResultReceiver[];
+    })
+  | (DebtRow & {
+      readonly kind: "close";
+      /** Some of the children to close; none if all that were to be closed have ended. */
+      readonly children: readonly ChildToClose[];
+    });
+
+/** How many watchers or children of one debt are read at once. */
+export const DEBT_PAGE = 500;
+/** A debt that is older than this has been left behind by a process that died: a sweep reports it. */
+export const DEBT_OVERDUE_MS = 5_000;
