@@ -12,9 +12,17 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
-export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
+export {
+  judgeDelivery,
+  type MessageReceiver,
+  type UpdateStage,
+  updateStage,
+  wakes,
+  wakeTime,
+} from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { creationTime, judgeStart, startTime } from "./model/decisions/start.ts";
@@ -45,8 +53,8 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { outcomeMessageId, taskMessageId, uuidV7 } from "./model/ids.ts";
-export { isTaskResult, type Message, type MessageKind } from "./model/message.ts";
+export { outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export { isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
@@ -96,6 +104,10 @@ export type {
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
+  AnswerAsksParams,
+  Ask,
+  AskAnswer,
+  AskStore,
   BeatTasksParams,
   BeatTasksResult,
   CancelTasksParams,
@@ -125,10 +137,15 @@ export type {
   InboxStore,
   ListRunsParams,
   ListTasksParams,
+  NewAsk,
+  NewReply,
   PurgeRunsParams,
   PurgeRunsResult,
+  PutAsksParams,
+  ReadAsksParams,
   ReadHistoriesParams,
   ReadInboxParams,
+  ReadRepliesParams,
   ReadTasksParams,
   RegisterVersionsParams,
   RegisterWorkerParams,
@@ -136,6 +153,7 @@ export type {
   ReleaseRunsParams,
   ReopenOutcome,
   ReopenParams,
+  ReplyState,
   RunCommit,
   RunFilter,
   RunRef,
@@ -149,6 +167,8 @@ export type {
   StoreGroups,
   SweepParams,
   SweepResult,
+  TakeAsksParams,
+  TakeAsksResult,
   TakeUpParams,
   TakeUpResult,
   TaskBeat,

@@ -8,8 +8,10 @@ import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type * as port from "../ports/store.ts";
 import type { StoreMethod } from "../ports/store-calls.ts";
+import * as asks from "./asks.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
@@ -82,6 +84,7 @@ export class MemoryStore implements port.Store {
   readonly inbox: port.InboxStore = {
     deliver: this.#effect("inbox.deliver", deliverMessages),
     read: this.#effect("inbox.read", readInbox),
+    replies: this.#effect("inbox.replies", readReplies),
   };
 
   readonly tasks: port.TaskStore = {
@@ -109,6 +112,14 @@ export class MemoryStore implements port.Store {
     stop: this.#effect("workers.stop", workers.stopWorker),
     sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),
+  };
+
+  readonly asks: port.AskStore = {
+    ask: this.#effect("asks.ask", asks.putAsks),
+    take: this.#effect("asks.take", asks.takeAsks),
+    answer: this.#effect("asks.answer", asks.answerAsks),
+    read: this.#effect("asks.read", asks.readAsks),
+    forget: this.#effect("asks.forget", asks.forgetAsks),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -1,5 +1,6 @@
 import type { EventMeta } from "./event-meta.ts";
 import type { Payload } from "./payload.ts";
+import { UPDATE_EVENTS } from "./update-events.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
 
@@ -13,7 +14,8 @@ export type EventCategory =
   | "marker"
   | "side_effect"
   | "search_attribute"
-  | "command";
+  | "command"
+  | "update";
 
 /**
  * How an event came to be, and so how replay treats it:
@@ -32,7 +34,7 @@ interface EventRow {
   readonly category: EventCategory;
   readonly role: EventRole;
   /** What its `op` names; null if it concerns the run as a whole. */
-  readonly op: "op" | "signal" | "patch" | null;
+  readonly op: "op" | "signal" | "patch" | "update" | null;
   /** What its payload is; null if it has none. */
   readonly payload: string | null;
   /** The meta fields that it may have. */
@@ -301,6 +303,7 @@ export const EVENT_TABLE = [
     shows: "waiting",
     writtenBy: "the executor: the run was retried, and the task exists again",
   },
+  ...UPDATE_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

@@ -2,9 +2,9 @@ import type { Payload } from "./payload.ts";
 
 /**
  * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
- * `task_failed`: the result of a task that the run has scheduled.
+ * `task_failed`: the result of a task that the run has scheduled. `update`: a request that the run answers.
  */
-export type MessageKind = "signal" | "cancel" | "outcome" | "task_completed" | "task_failed";
+export type MessageKind = "signal" | "cancel" | "outcome" | "task_completed" | "task_failed" | "update";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -26,6 +26,13 @@ export interface Message {
   readonly payload: Payload;
   /** Store time of the delivery. */
   readonly at: number;
+}
+
+/** Which op of which run gets the answer to an update. */
+export interface ReplyAddress {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly op: string;
 }
 
 const NO_MESSAGES: readonly Message[] = [];

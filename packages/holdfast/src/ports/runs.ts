@@ -5,6 +5,8 @@ import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
+import type { DeliverOutcome, NewReply } from "./inbox.ts";
+import type { RunRef } from "./run-ref.ts";
 
 export interface RunStore {
   /**
@@ -13,6 +15,9 @@ export interface RunStore {
    * Idempotence key: `runId`. A start with `hold` is claimed in the same step by `holdBy`, if that worker is of the run's
    * namespace and not offline, and the run is due at once. A runId that belongs to a run of another namespace is refused.
    * The run is due at the later of `startAt` and the delay, but never after its deadline.
+   * `messages` are delivered in the same transaction to the run that the outcome names, unless that is `exists`: to a new run
+   * as its first messages, to an open one as by `inbox.deliver`. If the newest run of the id, or one that it continues, has
+   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
@@ -34,7 +39,8 @@ export interface RunStore {
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
    * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
    * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
-   * Tasks are created, deleted and dropped exactly if the commit is written.
+   * Tasks are created, deleted and dropped, and updates answered, exactly if the commit is written. Who waits for the answers
+   * is hinted.
    * Idempotence key: (runId, epoch, commit).
    */
   commit(params: CommitRunsParams): Promise<CommitRunsResult>;
@@ -89,11 +95,6 @@ export interface RunStore {
   purge(params: PurgeRunsParams): Promise<PurgeRunsResult>;
 }
 
-/** A run by its own id, or the newest run of a user's id. */
-export type RunRef =
-  | { readonly namespace: string; readonly runId: string }
-  | { readonly namespace: string; readonly id: string };
-
 export interface StartRun {
   readonly run: NewRun;
   readonly ifRunning: "return" | "fail" | "replace";
@@ -105,6 +106,8 @@ export interface StartRun {
    * version, otherwise `run.version`.
    */
   readonly pick: number | null;
+  /** What the run gets with its start, in order. */
+  readonly messages?: readonly CarriedMessage[];
 }
 
 export interface StartRunsParams {
@@ -112,12 +115,16 @@ export interface StartRunsParams {
   readonly holdBy: { readonly workerId: string; readonly claimId: string } | null;
   /** The error that a replaced run is terminated with. */
   readonly replaceError: ErrorRecord;
+  /** The maximum number of unconsumed messages of a run. Required if a start has messages. */
+  readonly inboxMax?: number;
 }
 
 export interface StartOutcome {
   /** `created` also when a repeated call finds its own runId; `exists` when the policy says fail. */
   readonly outcome: "created" | "returned" | "exists" | "busy";
   readonly run: RunRow;
+  /** What became of each message of the start; absent if it has none, or if the outcome is `exists` or `busy`. */
+  readonly messages?: readonly DeliverOutcome["outcome"][];
 }
 
 export interface StartRunsResult {
@@ -181,7 +188,7 @@ export type Transition =
    */
   | { readonly type: "park"; readonly error: ErrorRecord; readonly code?: string };
 
-/** A message that was moved into history but never received; it starts the successor's inbox. */
+/** A message that starts the inbox of a run: it was moved into history and never received, or it comes with the start. */
 export interface CarriedMessage {
   readonly kind: MessageKind;
   readonly name: string;
@@ -215,6 +222,8 @@ export interface RunCommit {
   readonly dropTasks?: boolean;
   /** Results of tasks among the consumed messages, by number: their messages are deleted. */
   readonly results?: readonly number[];
+  /** Updates among the messages that are consumed, now or before, of which this commit decides something. */
+  readonly replies?: readonly NewReply[];
   readonly transition: Transition;
 }
 

@@ -14,7 +14,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"inbox"> &
   CallsOf<"tasks"> &
   CallsOf<"versions"> &
-  CallsOf<"workers"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"workers"> &
+  CallsOf<"asks"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -36,7 +37,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     purge: true,
   },
   histories: { read: true },
-  inbox: { deliver: true, read: true },
+  inbox: { deliver: true, read: true, replies: true },
   tasks: { claim: true, finish: true, beat: true, cancel: true, expired: true, read: true, list: true, position: true },
   versions: { register: true, updateIfKnown: true, list: true },
   workers: {
@@ -48,6 +49,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     sweep: true,
     list: true,
   },
+  asks: { ask: true, take: true, answer: true, read: true, forget: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

@@ -21,6 +21,7 @@
  * does not exist for the call, even if the caller knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only
  * `workers.sweep` covers all namespaces.
  */
+import type { AskStore } from "./asks.ts";
 import type { StoreCapabilities } from "./capabilities.ts";
 import type { HistoryStore } from "./histories.ts";
 import type { InboxStore } from "./inbox.ts";
@@ -30,9 +31,11 @@ import type { TransactParams, TransactResult } from "./transact.ts";
 import type { VersionStore } from "./versions.ts";
 import type { WorkerStore } from "./workers.ts";
 
+export type * from "./asks.ts";
 export type * from "./capabilities.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
+export type * from "./run-ref.ts";
 export type * from "./runs.ts";
 export type * from "./tasks.ts";
 export type * from "./transact.ts";
@@ -47,6 +50,7 @@ export interface StoreGroups {
   readonly tasks: TaskStore;
   readonly versions: VersionStore;
   readonly workers: WorkerStore;
+  readonly asks: AskStore;
 }
 
 export interface Store extends StoreGroups {

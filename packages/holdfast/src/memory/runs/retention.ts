@@ -29,5 +29,8 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   state.events.delete(runId);
   state.inbox.delete(runId);
   for (const task of tasksOfRun(state, runId)) deleteTask(state, task);
-  if (!others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) state.messageIds.delete(firstRunId);
+  if (!others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) {
+    state.messageIds.delete(firstRunId);
+    state.updates.delete(firstRunId);
+  }
 }

@@ -3,7 +3,8 @@ import { judgeStart } from "../../model/decisions/start.ts";
 import { isClosed } from "../../model/run.ts";
 import type { StartOutcome, StartRun, StartRunsParams, StartRunsResult } from "../../ports/store.ts";
 import { takenRunId } from "../../ports/taken-run-id.ts";
-import { findRun, hold, insertRun, isLive, leanRow, type MemoryState } from "../state.ts";
+import { deliverWithStart, hasHad } from "../inbox.ts";
+import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
 
@@ -15,11 +16,14 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
   const { run } = start;
   const mine = state.runs.get(run.runId);
   if (mine && mine.namespace !== run.namespace) throw takenRunId(run.runId);
-  if (mine) return { outcome: "created", run: leanRow(mine) };
+  if (mine) return withMessages(state, "created", mine, start, params, now);
   const other = findRun(state, { namespace: run.namespace, id: run.id });
-  const judged = judgeStart(other && { closed: isClosed(other.status) }, start);
+  const [first] = start.messages ?? [];
+  const isKnown = (): boolean => other !== undefined && first !== undefined && hasHad(state, other, first.messageId);
+  const judged = judgeStart(other && { closed: isClosed(other.status) }, start, isKnown);
   if (other) {
-    if (judged === "returned" || judged === "exists") return { outcome: judged, run: leanRow(other) };
+    if (judged === "exists") return { outcome: judged, run: leanRow(other) };
+    if (judged === "returned") return withMessages(state, judged, other, start, params, now);
     if (judged === "replace") terminate(state, other, params.replaceError, now);
   }
   const hintsBefore = state.hints.length;
@@ -31,5 +35,19 @@ function startRun(state: MemoryState, start: StartRun, params: StartRunsParams, 
     // Already held: no hint is needed.
     state.hints.length = hintsBefore;
   }
-  return { outcome: "created", run: leanRow(row) };
+  return withMessages(state, "created", row, start, params, now);
+}
+
+/** A run that was just created and is held has no need of a hint: its holder learns from the row that it has messages. */
+function withMessages(
+  state: MemoryState,
+  outcome: StartOutcome["outcome"],
+  row: RunRecord,
+  start: StartRun,
+  { inboxMax = Number.POSITIVE_INFINITY }: StartRunsParams,
+  now: number,
+): StartOutcome {
+  if (start.messages === undefined) return { outcome, run: leanRow(row) };
+  const messages = deliverWithStart(state, row, start, inboxMax, now);
+  return { outcome, run: leanRow(row), messages };
 }
