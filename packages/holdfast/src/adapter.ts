@@ -21,9 +21,17 @@ export {
   type DebtKind,
   type ResultReceiver,
 } from "./model/debt.ts";
+export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
-export { judgeDelivery, type MessageReceiver, wakes, wakeTime } from "./model/decisions/delivery.ts";
+export {
+  judgeDelivery,
+  type MessageReceiver,
+  type UpdateStage,
+  updateStage,
+  wakes,
+  wakeTime,
+} from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
@@ -55,8 +63,8 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { outcomeMessageId, taskMessageId, uuidV7 } from "./model/ids.ts";
-export { isResult, isTaskResult, type Message, type MessageKind } from "./model/message.ts";
+export { outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export { isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
@@ -106,6 +114,10 @@ export type {
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
+  AnswerAsksParams,
+  Ask,
+  AskAnswer,
+  AskStore,
   BeatTasksParams,
   BeatTasksResult,
   CancelTasksParams,
@@ -138,13 +150,18 @@ export type {
   ListTasksParams,
   NamespacePair,
   NamespaceStore,
+  NewAsk,
+  NewReply,
   PaidDebt,
   PayDebtsParams,
   PurgeRunsParams,
   PurgeRunsResult,
+  PutAsksParams,
+  ReadAsksParams,
   ReadDebtsParams,
   ReadHistoriesParams,
   ReadInboxParams,
+  ReadRepliesParams,
   ReadTasksParams,
   RefusedStart,
   RegisterVersionsParams,
@@ -153,6 +170,7 @@ export type {
   ReleaseRunsParams,
   ReopenOutcome,
   ReopenParams,
+  ReplyState,
   RunCommit,
   RunFilter,
   RunRef,
@@ -167,6 +185,8 @@ export type {
   StoreGroups,
   SweepParams,
   SweepResult,
+  TakeAsksParams,
+  TakeAsksResult,
   TakeUpParams,
   TakeUpResult,
   TaskBeat,

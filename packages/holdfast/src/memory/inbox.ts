@@ -1,5 +1,5 @@
 import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
-import { isResult, type Message } from "../model/message.ts";
+import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
   CarriedMessage,
@@ -9,8 +9,10 @@ import type {
   DeliverOutcome,
   ReadInboxParams,
   RunRef,
+  StartRun,
 } from "../ports/store.ts";
 import { isAllowed } from "./debts/debt-state.ts";
+import { noteUpdate, replyAddress } from "./replies.ts";
 import { addTo, findRun, idKey, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
@@ -22,15 +24,37 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
   if (!isAllowed(state, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
   const row = isResult(kind) ? findRun(state, to) : addressee(state, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
-  const isKnown = (): boolean => state.messageIds.get(row.firstRunId)?.has(message.messageId) ?? false;
+  return deliverTo(state, row, message, inboxMax, now);
+}
+
+type Sent = CarriedMessage & Pick<DeliverMessage, "replyTo">;
+
+function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: number, now: number): DeliverOutcome {
+  const isKnown = (): boolean => hasHad(state, row, message.messageId);
   const { delivered, consumed } = row;
   const judged = judgeDelivery({ closed: isClosed(row.status), delivered, consumed }, message.kind, isKnown, inboxMax);
   if (judged !== "delivered") return outcome(judged, row);
-  appendMessage(state, row, message, now);
+  appendMessage(state, row, message, now, message.replyTo);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
   else if (wakes({ parked: row.status === "parked", startedAt: row.startedAt }, message.kind))
     setAvailable(state, row, wakeTime(row.availableAt, now), now);
   return outcome("delivered", row);
+}
+
+/** Whether that message was delivered to the run, or to one that it continues. */
+export function hasHad(state: MemoryState, { firstRunId }: RunRecord, messageId: string): boolean {
+  return state.messageIds.get(firstRunId)?.has(messageId) ?? false;
+}
+
+/** The messages that come with a start. The run exists, and has not continued. */
+export function deliverWithStart(
+  state: MemoryState,
+  row: RunRecord,
+  { messages = [] }: StartRun,
+  inboxMax: number,
+  now: number,
+): DeliverOutcome["outcome"][] {
+  return messages.map((message) => deliverTo(state, row, message, inboxMax, now).outcome);
 }
 
 /** Follows a run that continued as new; undefined if the last run of its chain was purged. */
@@ -47,14 +71,27 @@ function outcome(kind: DeliverOutcome["outcome"], row: RunRecord): DeliverOutcom
 }
 
 /** The counter and the message's number change together: the store compares the counter when the holder suspends the run. */
-export function appendMessage(state: MemoryState, row: RunRecord, message: CarriedMessage, now: number): void {
+export function appendMessage(
+  state: MemoryState,
+  row: RunRecord,
+  message: CarriedMessage,
+  now: number,
+  replyTo?: ReplyAddress,
+): void {
   row.delivered += 1;
   const { kind, name, messageId, payload } = message;
   addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
   if (isResult(kind)) return;
+  if (kind === "update") noteUpdate(state, row, messageId, replyTo);
   const ids = state.messageIds.get(row.firstRunId);
   if (ids) ids.add(messageId);
   else state.messageIds.set(row.firstRunId, new Set([messageId]));
+}
+
+/** What a run that continues as new has not read goes to its successor, except results, which are for its own ops. */
+export function handOn(state: MemoryState, from: RunRecord, to: RunRecord, now: number): void {
+  for (const message of unconsumed(state, from.runId, from.consumed))
+    if (!isResult(message.kind)) appendMessage(state, to, message, now, replyAddress(state, from, message.messageId));
 }
 
 /** In order. Those of consumed results are missing. */

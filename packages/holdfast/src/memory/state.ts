@@ -2,12 +2,12 @@ import type { Lineage } from "../model/child.ts";
 import { deadlineFrom, dueTime, firstDueTime, isDue } from "../model/decisions/due-time.ts";
 import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import type { Message } from "../model/message.ts";
+import type { Message, ReplyAddress } from "../model/message.ts";
 import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
-import type { RunRef, WorkerRef } from "../ports/store.ts";
+import type { AskAnswer, NewAsk, NewReply, RunRef, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
@@ -15,6 +15,20 @@ import type { TaskRecord } from "./tasks/task-record.ts";
 export type RunRecord = { -readonly [K in keyof Run]: Run[K] };
 export type VersionState = { -readonly [K in keyof VersionRow]: VersionRow[K] };
 export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
+
+/** An update in the inbox of a run. */
+export interface UpdateRecord {
+  readonly runId: string;
+  readonly number: number;
+  readonly replyTo: ReplyAddress | undefined;
+  reply: NewReply | undefined;
+}
+
+export interface AskRecord extends NewAsk {
+  readonly goneAt: number;
+  openAt: number;
+  answer: AskAnswer | null;
+}
 
 /** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
 export interface MemoryState {
@@ -25,6 +39,9 @@ export interface MemoryState {
   readonly inbox: Map<string, Message[]>;
   /** Message ids ever delivered to a chain of runs, by its first runId. */
   readonly messageIds: Map<string, Set<string>>;
+  /** The updates of each chain of runs that has any, by message id; of those that were handed on, the newest. */
+  readonly updates: Map<string, Map<string, UpdateRecord>>;
+  readonly asks: Map<string, AskRecord>;
   readonly workers: Map<string, WorkerState>;
   /** By run id and seq. */
   readonly tasks: Map<string, TaskRecord>;
@@ -63,6 +80,8 @@ export function emptyState(): MemoryState {
     events: new Map(),
     inbox: new Map(),
     messageIds: new Map(),
+    updates: new Map(),
+    asks: new Map(),
     workers: new Map(),
     tasks: new Map(),
     tasksOf: new Map(),

@@ -8,11 +8,13 @@ import type { Clock } from "../ports/clock.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type * as port from "../ports/store.ts";
 import type { StoreMethod } from "../ports/store-calls.ts";
+import * as asks from "./asks.ts";
 import { payDebts, readDebts } from "./debts/debts.ts";
 import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
@@ -86,6 +88,7 @@ export class MemoryStore implements port.Store {
   readonly inbox: port.InboxStore = {
     deliver: this.#effect("inbox.deliver", deliverMessages),
     read: this.#effect("inbox.read", readInbox),
+    replies: this.#effect("inbox.replies", readReplies),
   };
 
   readonly tasks: port.TaskStore = {
@@ -124,6 +127,14 @@ export class MemoryStore implements port.Store {
     allow: this.#effect("namespaces.allow", allowNamespace),
     disallow: this.#effect("namespaces.disallow", disallowNamespace),
     read: this.#effect("namespaces.read", readNamespace),
+  };
+
+  readonly asks: port.AskStore = {
+    ask: this.#effect("asks.ask", asks.putAsks),
+    take: this.#effect("asks.take", asks.takeAsks),
+    answer: this.#effect("asks.answer", asks.answerAsks),
+    read: this.#effect("asks.read", asks.readAsks),
+    forget: this.#effect("asks.forget", asks.forgetAsks),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -13,7 +13,8 @@ export type EventCategory =
   | "command"
   | "child"
   | "message"
-  | "nexus";
+  | "nexus"
+  | "update";
 
 /**
  * How an event came to be, and so how replay treats it:
@@ -33,7 +34,7 @@ export interface EventRow {
   readonly category: EventCategory;
   readonly role: EventRole;
   /** What its `op` names; null if it concerns the run as a whole. */
-  readonly op: "op" | "signal" | "patch" | null;
+  readonly op: "op" | "signal" | "patch" | "update" | null;
   /** What its payload is; null if it has none. */
   readonly payload: string | null;
   /** The meta fields that it may have. */

@@ -2,6 +2,7 @@ import { CONVERSATION_EVENTS } from "./conversation-events.ts";
 import type { EventMeta } from "./event-meta.ts";
 import type { EventCategory, EventRole, EventRow, ShownStatus } from "./event-row.ts";
 import type { Payload } from "./payload.ts";
+import { UPDATE_EVENTS } from "./update-events.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
 export type { EventCategory, EventRole, ShownStatus } from "./event-row.ts";
@@ -264,6 +265,7 @@ export const EVENT_TABLE = [
       "the executor: the run was retried, and the task exists again; or its child was retried, or is replaced by another one (`attempt`)",
   },
   ...CONVERSATION_EVENTS,
+  ...UPDATE_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

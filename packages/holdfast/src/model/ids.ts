@@ -118,6 +118,12 @@ export const RECEIVE_PREFIX = "receive:";
 /** The op of a compensation is named after what it undoes, with this prefix. */
 export const COMPENSATE_PREFIX = "compensate:";
 
+/** The op of an update that was accepted is named after the update, with this prefix. */
+export const UPDATE_PREFIX = "update:";
+
+/** The op of `ctx.until`. */
+export const UNTIL_PREFIX = "until:";
+
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
@@ -139,6 +145,14 @@ export function outcomeMessageId(runId: string, op: string): string {
  */
 export function signalMessageId(name: string, id: string): string {
   return `\t${name}\t${id}`;
+}
+
+/**
+ * An update's id is unique among all updates of a run and its continuations, whatever they are called. No signal has an empty
+ * name, so this is never the id of a signal.
+ */
+export function updateMessageId(id: string): string {
+  return `\t\t${id}`;
 }
 
 /** The id as the caller gave it, from an id in the inbox or in history. */

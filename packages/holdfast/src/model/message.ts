@@ -3,7 +3,7 @@ import type { Payload } from "./payload.ts";
 /**
  * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
  * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
- * `watch_completed`, `watch_failed`: the end of a run that the run watches.
+ * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers.
  */
 export type MessageKind =
   | "signal"
@@ -14,7 +14,8 @@ export type MessageKind =
   | "child_completed"
   | "child_failed"
   | "watch_completed"
-  | "watch_failed";
+  | "watch_failed"
+  | "update";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -46,6 +47,13 @@ export interface Message {
   readonly payload: Payload;
   /** Store time of the delivery. */
   readonly at: number;
+}
+
+/** Which op of which run gets the answer to an update. */
+export interface ReplyAddress {
+  readonly namespace: string;
+  readonly runId: string;
+  readonly op: string;
 }
 
 const NO_MESSAGES: readonly Message[] = [];

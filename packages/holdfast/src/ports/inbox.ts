@@ -1,13 +1,16 @@
 /** The inboxes of runs: what others send them. The promises of every call are in store.ts. */
-import type { Message, MessageKind } from "../model/message.ts";
+import type { UpdateStage } from "../model/decisions/delivery.ts";
+import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
+import type { Message, MessageKind, ReplyAddress } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { RunStatus } from "../model/run.ts";
-import type { RunRef } from "./runs.ts";
+import type { RunRef } from "./run-ref.ts";
 
 export interface InboxStore {
   /**
    * Puts messages into inboxes, and makes runs due that are neither held nor parked. A run that has never been claimed keeps
-   * its start time when a signal comes; a cancel makes it due at once.
+   * its start time when a signal or an update comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
    * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
    * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain exists.
@@ -22,6 +25,15 @@ export interface InboxStore {
    * only.
    */
   read(params: ReadInboxParams): Promise<readonly Message[]>;
+
+  /**
+   * Where updates stand, and their answers. An update is looked for by its message id in the whole chain of the run: a run
+   * that continues as new hands on what it has not read, so there may be several; the newest run that has it counts. An
+   * answer that was given stays, after the end of the run too, until the run is purged.
+   * Each item is a consistent snapshot: an update that is neither unread nor answered in a closed run will never be
+   * answered. Read only.
+   */
+  replies(params: ReadRepliesParams): Promise<readonly ReplyState[]>;
 }
 
 export interface DeliverMessage {
@@ -32,6 +44,8 @@ export interface DeliverMessage {
   readonly payload: Payload;
   /** The namespace of the run that sends it; absent if no run does. */
   readonly from?: string;
+  /** For an update from another run: kept with the message, also when it is handed on to a successor. */
+  readonly replyTo?: ReplyAddress;
 }
 
 export interface DeliverMessagesParams {
@@ -52,4 +66,33 @@ export interface DeliverMessagesResult {
 
 export interface ReadInboxParams {
   readonly runs: readonly { readonly namespace: string; readonly runId: string; readonly after: number }[];
+}
+
+/** An answer to an update, in the commit that decides it. It never changes. */
+export interface NewReply {
+  /** The number of the message in the inbox of this run. */
+  readonly number: number;
+  /** The event of this run that has the answer, of this commit or an earlier one. */
+  readonly seq?: number;
+  /**
+   * The answer to an update that left no event with an answer. With neither, the update is accepted with this commit, and its
+   * answer will come later: nothing is stored for it, callers are hinted.
+   */
+  readonly error?: ErrorRecord;
+}
+
+export interface ReadRepliesParams {
+  readonly updates: readonly { readonly run: RunRef; readonly messageId: string }[];
+}
+
+export interface ReplyState {
+  /** The run that has the update; null if there is no such run, or no message of kind `update` with this id in its chain. */
+  readonly runId: string | null;
+  readonly status: RunStatus | null;
+  /** Null if `runId` is. */
+  readonly stage: UpdateStage | null;
+  /** The event with the answer. */
+  readonly event: HistoryEvent | null;
+  /** The answer that is not in an event. */
+  readonly error: ErrorRecord | null;
 }

@@ -14,7 +14,13 @@ export type Hint =
   /** A task that this worker holds was canceled, or taken from it. */
   | { readonly type: "task"; readonly runId: string; readonly seq: number; readonly workerId: string }
   /** A run has ended or was parked: callers that wait for its result should look. */
-  | { readonly type: "ended"; readonly namespace: string; readonly runId: string };
+  | { readonly type: "ended"; readonly namespace: string; readonly runId: string }
+  /** Updates of this run were accepted or answered. */
+  | { readonly type: "replied"; readonly runId: string }
+  /** A query waits for a worker that has the code of its run. */
+  | { readonly type: "asked"; readonly namespace: string }
+  /** That query has its answer. */
+  | { readonly type: "answered"; readonly askId: string };
 
 export interface Notifier {
   /** Called after a commit; must not throw and must not block. */

@@ -8,6 +8,8 @@ import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
+import type { DeliverOutcome, NewReply } from "./inbox.ts";
+import type { RunRef } from "./run-ref.ts";
 
 export interface RunStore {
   /**
@@ -20,6 +22,9 @@ export interface RunStore {
    * let in; `parent_closed` if the parent is closed or gone, or has given up this child (`closes` of a commit). Then nothing is
    * created. Otherwise the run keeps its lineage, and the parent has one child more. A runId that exists is `created` before
    * any of that.
+   * `messages` are delivered in the same transaction to the run that the outcome names, unless that is `exists`: to a new run
+   * as its first messages, to an open one as by `inbox.deliver`. If the newest run of the id, or one that it continues, has
+   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
@@ -41,7 +46,8 @@ export interface RunStore {
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
    * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
    * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
-   * Tasks are created, deleted and dropped, and children are given up, exactly if the commit is written.
+   * Tasks are created, deleted and dropped, children are given up, and updates answered, exactly if the commit is written. Who
+   * waits for the answers is hinted.
    * Every end of a run, in this call or another, is one function of the store. Unless it is `continued`: if the run has a
    * parent op or watchers, it owes a `result`, and it is no longer a child to close. In any case: if it has open children
    * whose policy is not `abandon`, it owes a `close`. A run that continues hands its lineage and its watchers on, but not its children.
@@ -109,11 +115,6 @@ export interface RunStore {
   purge(params: PurgeRunsParams): Promise<PurgeRunsResult>;
 }
 
-/** A run by its own id, or the newest run of a user's id. */
-export type RunRef =
-  | { readonly namespace: string; readonly runId: string }
-  | { readonly namespace: string; readonly id: string };
-
 export interface StartRun {
   readonly run: NewRun;
   readonly ifRunning: "return" | "fail" | "replace";
@@ -127,6 +128,8 @@ export interface StartRun {
   readonly pick: number | null;
   /** The run that starts it; absent if that is none. */
   readonly parent?: StartParent;
+  /** What the run gets with its start, in order. */
+  readonly messages?: readonly CarriedMessage[];
 }
 
 /** The parent of a run to be started, and what its end means for the child. */
@@ -139,6 +142,8 @@ export interface StartRunsParams {
   readonly holdBy: { readonly workerId: string; readonly claimId: string } | null;
   /** The error that a replaced run is terminated with. */
   readonly replaceError: ErrorRecord;
+  /** The maximum number of unconsumed messages of a run. Required if a start has messages. */
+  readonly inboxMax?: number;
 }
 
 export interface StartOutcome {
@@ -147,6 +152,8 @@ export interface StartOutcome {
   readonly run: RunRow;
   /** The run that it has replaced owes something. */
   readonly owes?: { readonly runId: string };
+  /** What became of each message of the start; absent if it has none, or if the outcome is `exists` or `busy`. */
+  readonly messages?: readonly DeliverOutcome["outcome"][];
 }
 
 /** The start of a child that was refused because of its parent. */
@@ -217,7 +224,7 @@ export type Transition =
    */
   | { readonly type: "park"; readonly error: ErrorRecord; readonly code?: string };
 
-/** A message that was moved into history but never received; it starts the successor's inbox. */
+/** A message that starts the inbox of a run: it was moved into history and never received, or it comes with the start. */
 export interface CarriedMessage {
   readonly kind: MessageKind;
   readonly name: string;
@@ -256,6 +263,8 @@ export interface RunCommit {
    * owes a `close`, unless the policy is `abandon` or the child has ended. A child that does not exist yet never will: its start is refused from then on.
    */
   readonly closes?: readonly string[];
+  /** Updates among the messages that are consumed, now or before, of which this commit decides something. */
+  readonly replies?: readonly NewReply[];
   readonly transition: Transition;
 }
 

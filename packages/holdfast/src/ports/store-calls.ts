@@ -16,7 +16,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"versions"> &
   CallsOf<"workers"> &
   CallsOf<"debts"> &
-  CallsOf<"namespaces"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"namespaces"> &
+  CallsOf<"asks"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -39,7 +40,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     purge: true,
   },
   histories: { read: true },
-  inbox: { deliver: true, read: true },
+  inbox: { deliver: true, read: true, replies: true },
   tasks: { claim: true, finish: true, beat: true, cancel: true, expired: true, read: true, list: true, position: true },
   versions: { register: true, updateIfKnown: true, list: true },
   workers: {
@@ -53,6 +54,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   },
   debts: { read: true, pay: true },
   namespaces: { allow: true, disallow: true, read: true },
+  asks: { ask: true, take: true, answer: true, read: true, forget: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

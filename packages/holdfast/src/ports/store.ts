@@ -21,6 +21,7 @@
  * does not exist for the call, even if the caller knows its id: `not_found`, `lost`, null, nothing to read, not `live`. Only
  * `workers.sweep` and `debts.read` cover all namespaces.
  */
+import type { AskStore } from "./asks.ts";
 import type { StoreCapabilities } from "./capabilities.ts";
 import type { DebtStore } from "./debts.ts";
 import type { HistoryStore } from "./histories.ts";
@@ -32,11 +33,13 @@ import type { TransactParams, TransactResult } from "./transact.ts";
 import type { VersionStore } from "./versions.ts";
 import type { WorkerStore } from "./workers.ts";
 
+export type * from "./asks.ts";
 export type * from "./capabilities.ts";
 export type * from "./debts.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
 export type * from "./namespaces.ts";
+export type * from "./run-ref.ts";
 export type * from "./runs.ts";
 export type * from "./tasks.ts";
 export type * from "./transact.ts";
@@ -53,6 +56,7 @@ export interface StoreGroups {
   readonly workers: WorkerStore;
   readonly debts: DebtStore;
   readonly namespaces: NamespaceStore;
+  readonly asks: AskStore;
 }
 
 export interface Store extends StoreGroups {

@@ -1,10 +1,10 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
-import { isResult } from "../../model/message.ts";
 import { withParker } from "../../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
 import { giveUpChildren, owing } from "../debts/debt-state.ts";
-import { appendMessage, deleteResults, unconsumed } from "../inbox.ts";
+import { appendMessage, deleteResults, handOn, unconsumed } from "../inbox.ts";
+import { keepReplies } from "../replies.ts";
 import { addTo, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks, insertTask, removeTask, taskIn } from "../tasks/task-state.ts";
 import { endRun } from "./ends.ts";
@@ -30,6 +30,7 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   appendEvents(state, row, commit);
   changeTasks(state, row, commit, now);
   if (commit.closes) giveUpChildren(state, row, commit.closes, now);
+  if (commit.replies && commit.replies.length > 0) keepReplies(state, row, commit.replies);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {
@@ -120,8 +121,7 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
     case "continue": {
       const next = insertRun(state, transition.next, now, row);
       for (const message of transition.carried) appendMessage(state, next, message, now);
-      for (const message of unconsumed(state, row.runId, row.consumed))
-        if (!isResult(message.kind)) appendMessage(state, next, message, now);
+      handOn(state, row, next, now);
       row.continuedAs = next.runId;
       endRun(state, row, { status: "continued", output: null, error: null }, now);
       break;

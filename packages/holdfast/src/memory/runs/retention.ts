@@ -34,5 +34,6 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   if (others.some((other) => state.runs.get(other)?.firstRunId === firstRunId)) return;
   state.messageIds.delete(firstRunId);
   state.watches.delete(firstRunId);
+  state.updates.delete(firstRunId);
   if (row.lineage) state.children.get(row.lineage.parent.runId)?.delete(firstRunId);
 }

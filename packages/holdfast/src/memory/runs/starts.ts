@@ -11,7 +11,8 @@ import type {
 } from "../../ports/store.ts";
 import { takenRunId } from "../../ports/taken-run-id.ts";
 import { addChild, isAllowed, isGivenUp, lineageOf } from "../debts/debt-state.ts";
-import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, runIn } from "../state.ts";
+import { deliverWithStart, hasHad } from "../inbox.ts";
+import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord, runIn } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
 
@@ -28,14 +29,17 @@ function startRun(
   const { run } = start;
   const mine = state.runs.get(run.runId);
   if (mine && mine.namespace !== run.namespace) throw takenRunId(run.runId);
-  if (mine) return { outcome: "created", run: leanRow(mine) };
+  if (mine) return withMessages(state, "created", mine, start, params, now);
   const { parent } = start;
   const refused = parent && refusal(state, start, parent);
   if (refused) return refused;
   const other = findRun(state, { namespace: run.namespace, id: run.id });
-  const judged = judgeStart(other && { closed: isClosed(other.status) }, start);
+  const [first] = start.messages ?? [];
+  const isKnown = (): boolean => other !== undefined && first !== undefined && hasHad(state, other, first.messageId);
+  const judged = judgeStart(other && { closed: isClosed(other.status) }, start, isKnown);
   if (other) {
-    if (judged === "returned" || judged === "exists") return { outcome: judged, run: leanRow(other) };
+    if (judged === "exists") return { outcome: judged, run: leanRow(other) };
+    if (judged === "returned") return withMessages(state, judged, other, start, params, now);
     if (judged === "replace") terminate(state, other, params.replaceError, now);
   }
   const hintsBefore = state.hints.length;
@@ -52,7 +56,8 @@ function startRun(
     state.hints.length = hintsBefore;
   }
   const owes = judged === "replace" && other && state.debtsOf.has(other.runId);
-  return { outcome: "created", run: leanRow(row), ...(owes ? { owes: { runId: other.runId } } : {}) };
+  const outcome = withMessages(state, "created", row, start, params, now);
+  return owes ? { ...outcome, owes: { runId: other.runId } } : outcome;
 }
 
 function refusal(state: MemoryState, { run }: StartRun, { parent }: StartParent): RefusedStart | undefined {
@@ -61,4 +66,18 @@ function refusal(state: MemoryState, { run }: StartRun, { parent }: StartParent)
   const givenUp = isGivenUp(state, parent.runId, run.runId);
   const judged = judgeParent(row && { closed: isClosed(row.status) }, givenUp, allowed);
   return judged === "go_on" ? undefined : { outcome: judged, run: null };
+}
+
+/** A run that was just created and is held has no need of a hint: its holder learns from the row that it has messages. */
+function withMessages(
+  state: MemoryState,
+  outcome: StartOutcome["outcome"],
+  row: RunRecord,
+  start: StartRun,
+  { inboxMax = Number.POSITIVE_INFINITY }: StartRunsParams,
+  now: number,
+): StartOutcome {
+  if (start.messages === undefined) return { outcome, run: leanRow(row) };
+  const messages = deliverWithStart(state, row, start, inboxMax, now);
+  return { outcome, run: leanRow(row), messages };
 }

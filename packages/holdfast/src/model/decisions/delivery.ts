@@ -19,13 +19,13 @@ export function judgeDelivery(
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
   // A run that is too busy to read can still be canceled, and get what it has asked for.
-  if (kind === "signal" && run.delivered - run.consumed >= inboxMax) return "full";
+  if ((kind === "signal" || kind === "update") && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";
 }
 
 /**
- * Whether a message makes a run due that is not held. A signal does not start a run before its time; a cancel does not wait
- * for it.
+ * Whether a message makes a run due that is not held. Signals and updates do not start a run before its time; a cancel does
+ * not wait for it.
  */
 export function wakes(
   run: { readonly parked: boolean; readonly startedAt: number | null },
@@ -37,4 +37,13 @@ export function wakes(
 /** When the run is then due: now, unless it has been due for longer. */
 export function wakeTime(availableAt: number | null, now: number): number {
   return Math.min(availableAt ?? now, now);
+}
+
+/** Where an update stands, in the inbox of the run that got it last. */
+export type UpdateStage = "unread" | "accepted" | "answered";
+
+/** A holder decides about an update in the commit that consumes it: one that is consumed without an answer was accepted. */
+export function updateStage(number: number, consumed: number, answered: boolean): UpdateStage {
+  if (answered) return "answered";
+  return number <= consumed ? "accepted" : "unread";
 }

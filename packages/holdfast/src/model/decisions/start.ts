@@ -1,9 +1,14 @@
-/** What to do with a start, given the newest run of its id. */
+/**
+ * What to do with a start, given the newest run of its id. `isKnown`: whether a message that comes with the start was
+ * delivered to that run before, or to one that it continues. Then the start is a repetition: nothing is started or ended.
+ */
 export function judgeStart(
   newest: { readonly closed: boolean } | undefined,
   policy: { readonly ifRunning: "return" | "fail" | "replace"; readonly ifClosed: "return" | "start" | "fail" },
+  isKnown: () => boolean = () => false,
 ): "create" | "returned" | "exists" | "replace" {
   if (!newest) return "create";
+  if (isKnown()) return "returned";
   const wanted = newest.closed ? policy.ifClosed : policy.ifRunning;
   switch (wanted) {
     case "return":

@@ -10,6 +10,7 @@ import { SIDE_EFFECT_EVENTS } from "./side-effect.ts";
 import { SLEEP } from "./sleep.ts";
 import { STEP } from "./step.ts";
 import { TASK } from "./task.ts";
+import { UPDATE_KIND } from "./update.ts";
 
 const KINDS: Readonly<Record<string, OpEvents>> = {
   step: STEP.events,
@@ -21,6 +22,7 @@ const KINDS: Readonly<Record<string, OpEvents>> = {
   "side effect": SIDE_EFFECT_EVENTS,
   patch: PATCH_EVENTS,
   attributes: ATTRIBUTE_EVENTS,
+  update: UPDATE_KIND,
 };
 
 test.each(Object.entries(KINDS))("what a %s writes and reads has the roles that it says", (_kind, events) => {
