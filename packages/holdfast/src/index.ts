@@ -50,6 +50,7 @@ export {
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
+export type { ClosePolicy, RunName } from "./model/child.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
@@ -79,6 +80,8 @@ export type {
   Branches,
   BranchList,
   BranchMap,
+  ChildArguments,
+  ChildHandle,
   CollectAll,
   Context,
   ContinueArguments,
@@ -86,10 +89,14 @@ export type {
   ParallelOptions,
   RaceResult,
   RunInfo,
+  RunTarget,
+  SentPayload,
   Settled,
   SignalDefinition,
   TaskArguments,
 } from "./replay/context/context.ts";
+export type { ChildOptions } from "./replay/ops/child-options.ts";
+export type { ChildDefinition, StepStartOptions } from "./replay/ops/start-options.ts";
 export type {
   Compensation,
   CompensationInfo,

@@ -117,6 +117,7 @@ export class Client {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
       slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
       if (created && !slot && isDueAtOnce(run)) this.#unserved?.started(created);
+      if (outcome?.owes) this.#core.payer.note({ namespace: run.namespace, runId: outcome.owes.runId });
     }
     return this.#handleFor(outcome, run.workflow);
   }
@@ -217,6 +218,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      payer: this.#core.payer,
       siblings: () => this.#workers,
       onSignaled: () => this.#core.waiter.leave(),
     });

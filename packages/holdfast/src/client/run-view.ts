@@ -1,4 +1,4 @@
-import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
+import { type ErrorRecord, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
@@ -55,13 +55,6 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
 export function describeRun(run: Run, codec: Codec): RunDescription {
   const output = run.output === null ? undefined : codec.decode(run.output);
   return { ...summarizeRun(run), input: codec.decode(run.input), output, error: shownError(run.error) };
-}
-
-/** Without what only a retry of the run needs. */
-export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
-  if (error === null) return null;
-  const { retryFrom: _, retryKeeps: __, ...shown } = error;
-  return shown;
 }
 
 export function summarizeRun(run: RunRow): RunSummary {

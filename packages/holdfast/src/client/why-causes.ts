@@ -1,10 +1,10 @@
+import { shownError } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
-import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
 import { type AwaitedTask, taskCause } from "./task-causes.ts";
 

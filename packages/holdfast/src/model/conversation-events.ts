@@ -49,7 +49,7 @@ export const CONVERSATION_EVENTS = [
     role: "delivered",
     op: "op",
     payload: null,
-    meta: ["to", "namespace", "status", "error", "compensation"],
+    meta: ["to", "namespace", "workflow", "status", "error", "compensation"],
     shows: "failed",
     writtenBy: "the executor: it could not be delivered, or the awaited run has ended in another way",
   },

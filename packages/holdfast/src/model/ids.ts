@@ -152,8 +152,8 @@ export function sentMessageId(runId: string, op: string): string {
 }
 
 /** The id of the cancel that a run sends to a child that it does not want any more: one, however often and by whomever it is sent. */
-export function closeMessageId(parentRunId: string): string {
-  return `${parentRunId}\t`;
+export function closeMessageId(parentRunId: string, childRunId: string): string {
+  return `${parentRunId}\t\t${childRunId}`;
 }
 
 /**
