@@ -47,7 +47,7 @@ export class Payer {
   }
 
   #begin(): void {
-    if (this.#paying) return;
+    if (this.#paying !== undefined) return;
     this.#paying = new Promise((resolve) => {
       // In a later macrotask: what ends together is paid together.
       this.#ports.clock.immediate(() => void this.#payAll().then(resolve));

@@ -4,25 +4,13 @@ import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import { Payer } from "../calls/payer.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { backoff, type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
-import { toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
-import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
-import type {
-  DeliverMessage,
-  DeliverOutcome,
-  RunRef,
-  StartOutcome,
-  StartRun,
-  StartRunsParams,
-  Store,
-  TerminateOutcome,
-} from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 
 /**

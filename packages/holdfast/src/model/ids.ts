@@ -118,6 +118,9 @@ export const RECEIVE_PREFIX = "receive:";
 /** The op of a compensation is named after what it undoes, with this prefix. */
 export const COMPENSATE_PREFIX = "compensate:";
 
+/** The op of `ctx.resultOf` is named after the run that it waits for, with this prefix. */
+export const RESULT_PREFIX = "result:";
+
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;

@@ -67,7 +67,7 @@ describe("ctx.child", () => {
     const slow = workflow("slow", async (ctx) => ctx.sleep("long", "1 day"));
     const main = workflow("main", async (ctx) => {
       try {
-        await ctx.child(slow, undefined, { id: "slow-1" });
+        return await ctx.child(slow, undefined, { id: "slow-1" });
       } catch (error) {
         return error instanceof RunCanceledError && error.data.reason;
       }
@@ -83,7 +83,7 @@ describe("ctx.child", () => {
     const slow = workflow("slow", async (ctx) => ctx.sleep("long", "1 day"));
     const main = workflow("main", async (ctx) => {
       try {
-        await ctx.child(slow, undefined, { id: "taken" });
+        return await ctx.child(slow, undefined, { id: "taken" });
       } catch (error) {
         return (error as RunFailedError).code;
       }

@@ -96,7 +96,12 @@ describe("although calls fail", () => {
     test.each(CALLS)(`every child is started once and answers once, failing ${moment} %s`, async (method) => {
       const world = openWorld();
       let executed = 0;
-      const child = workflow("child", async (ctx, n: number) => ctx.step("work", () => (executed++, n * 10)));
+      const child = workflow("child", async (ctx, n: number) =>
+        ctx.step("work", () => {
+          executed += 1;
+          return n * 10;
+        }),
+      );
       const main = workflow("main", async (ctx) => {
         const one = await ctx.child(child, 1);
         const [two, three] = await Promise.all([ctx.child(child, one), ctx.child(child, one + 1)]);
@@ -124,4 +129,26 @@ test("a process that dies before it has paid leaves that to the sweep of another
   const run = await world.client().start(main);
   expect(await world.clock.until(run.result(), "2m")).toBe("done");
   expect(world.store.state.debts.size).toBe(0);
+});
+
+test("a start that is on its way when the child is given up creates nothing any more", async () => {
+  const world = openWorld();
+  const child = workflow("child", async (ctx) => ctx.sleep("long", "30 days"));
+  const main = workflow("main", async (ctx) => {
+    await ctx.race([(c) => c.child(child), (c) => c.sleep("timer", "1m")]);
+    await ctx.sleep("on", "1 day");
+    return "on";
+  });
+  const client = world.client({
+    hooks: {
+      "runs.start": async (params, call) => {
+        if (params.starts.some(({ parent }) => parent)) await world.later(600_000);
+        return call();
+      },
+    },
+  });
+  await world.worker(client, { workflows: [main, child] });
+  const run = await world.client().start(main);
+  expect(await world.clock.until(run.result())).toBe("on");
+  expect(world.store.state.runs.size).toBe(1);
 });

@@ -3,6 +3,7 @@ import { sentMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../../ports/store.ts";
+import type { Machine } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { MessageTarget, MessageWork } from "../../replay/ops/message-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
@@ -20,11 +21,12 @@ export async function sendMessage(
   if (content.type === "result") {
     const { namespace, runId } = run;
     const { outcome, end } = await others.watch({ run: refOf(to), by: { namespace, runId, op: op.id } });
-    if (outcome === "watching") return undefined;
     if (outcome === "not_allowed") throw namespaceRefused(run, to.namespace);
-    if (!end) throw notFound(to);
-    if (content.workflow !== undefined && end.workflow !== content.workflow) throw mismatch(to, end, content.workflow);
-    return endDraft("message", op.id, end, about);
+    if (outcome === "not_found") throw notFound(to);
+    const watched = end ?? (content.workflow === undefined ? null : await others.readLast(refOf(to)));
+    if (content.workflow !== undefined && watched && watched.workflow !== content.workflow)
+      throw mismatch(to, watched, content.workflow);
+    return end ? endDraft("message", op.id, end, about) : undefined;
   }
   const message: DeliverMessage = {
     to: refOf(to),
@@ -57,6 +59,12 @@ function requireDelivered({ outcome, status }: DeliverOutcome, run: Run, to: Mes
 export function addressOf(run: Pick<Run, "namespace">, { namespace, id, runId }: MessageTarget) {
   const to = runId === undefined ? { id } : { id, runId };
   return namespace === run.namespace ? { to } : { to, namespace };
+}
+
+/** The end of a run that was watched comes as a message that does not say whom the op had asked for. */
+export function withAddress(draft: QueuedDraft, machine: Pick<Machine, "run" | "op">): QueuedDraft {
+  const message = draft.endOf === undefined ? undefined : machine.op(draft.op)?.message;
+  return message ? { ...draft, meta: { ...addressOf(machine.run, message.to), ...draft.meta } } : draft;
 }
 
 function refOf({ namespace, id, runId }: MessageTarget): RunRef {

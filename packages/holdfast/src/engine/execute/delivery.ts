@@ -1,5 +1,6 @@
 import { eventRole } from "../../model/event.ts";
 import type { Machine } from "../../replay/machine.ts";
+import { withAddress } from "../children/send-message.ts";
 import type { StepBoard } from "../steps/step-board.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
 import { withWithdrawn } from "../tasks/run-tasks.ts";
@@ -23,7 +24,8 @@ export function deliverNext({ machine, queue, steps, outside }: Delivery, now: n
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (eventRole(draft.type) === "note") machine.note(draft, now);
     else if (outside.refuses(draft)) continue;
-    else if (machine.deliverLive(withAttempt(withWithdrawn(draft, machine), machine), now)) return true;
+    else if (machine.deliverLive(withAttempt(withWithdrawn(withAddress(draft, machine), machine), machine), now))
+      return true;
   }
   return false;
 }

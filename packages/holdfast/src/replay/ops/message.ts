@@ -6,6 +6,7 @@ import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
+import { RESULT_PREFIX } from "../../model/ids.ts";
 import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { Scope } from "../context/scope.ts";
@@ -84,7 +85,7 @@ export function askCancel(
   const to = readTarget(machine, call, target);
   requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel", to), to, content) as Promise<void>;
+  return ask(machine, scope, opName("cancel:", to), to, content) as Promise<void>;
 }
 
 export function askResult(
@@ -97,7 +98,7 @@ export function askResult(
   machine.assertInTurn(call);
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
   const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
-  return ask(machine, scope, opName("result", to), to, { type: "result", workflow: definition?.name });
+  return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
 }
 
 function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {
@@ -105,8 +106,8 @@ function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinit
 }
 
 /** An id may be longer than a name, and may end as only ops do. */
-function opName(verb: string, { id }: MessageTarget): string {
-  return `${verb}:${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
+function opName(prefix: string, { id }: MessageTarget): string {
+  return `${prefix}${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
 }
 
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
