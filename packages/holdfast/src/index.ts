@@ -107,6 +107,7 @@ export type {
   StepFunction,
   StepInfo,
   StepOptions,
+  StepStartArguments,
 } from "./replay/ops/step-options.ts";
 export type {
   AnyTask,

@@ -39,8 +39,10 @@ export class OtherRuns {
   readonly #run: OtherRunsOwner;
   /** Ops whose call is still to be made. */
   #ops: readonly DrivenOp[] = NONE;
-  /** Calls that are not answered yet. */
-  #calling = 0;
+  /** Those whose call is not answered yet: there is never a second one for the same op. */
+  #calling = new Set<DrivenOp>();
+  /** Children that have been asked to stop, by run id. */
+  readonly #stopped = new Set<string>();
   /** Answers to calls that were made before do not count. */
   #generation = 0;
 
@@ -52,18 +54,26 @@ export class OtherRuns {
   /** Whether an answer is to come, or a call to be made: then the run stays here. */
   holding(): boolean {
     this.#take();
-    return this.#calling > 0 || this.#ops.some((op) => op.pending);
+    return this.#calling.size > 0 || this.#ops.some((op) => op.pending);
   }
 
   /** The run is no longer here, or its last turns are taken back. */
   clear(): void {
     this.#generation += 1;
-    this.#calling = 0;
+    this.#calling = new Set();
+    this.#stopped.clear();
     this.#ops = NONE;
   }
 
   #take(): void {
-    for (const op of this.#run.machine.takeCalls()) if (needsCall(op)) this.#ops = appended(this.#ops, op);
+    for (const op of this.#run.machine.takeCalls()) if (this.#needsCall(op)) this.#ops = appended(this.#ops, op);
+  }
+
+  /** Whether the store is still to be called for it. */
+  #needsCall({ pending, child, message }: DrivenOp): boolean {
+    if (!pending) return false;
+    if (!child) return message !== undefined;
+    return !child.begun || child.lost || (child.closing && !this.#stopped.has(child.identity.runId));
   }
 
   /** Makes the calls that may be made. */
@@ -74,8 +84,8 @@ export class OtherRuns {
     this.#ops = NONE;
     const active = this.#host.lease.active();
     for (const op of ops) {
-      if (!needsCall(op)) continue;
-      if (active && this.#run.mayUse(op)) void this.#call(op);
+      if (!this.#needsCall(op)) continue;
+      if (active && this.#run.mayUse(op) && !this.#calling.has(op)) void this.#call(op);
       else this.#ops = appended(this.#ops, op);
     }
   }
@@ -83,7 +93,8 @@ export class OtherRuns {
   async #call(op: DrivenOp): Promise<void> {
     const generation = this.#generation;
     const gone = (): boolean => this.#generation !== generation || !this.#run.here || !op.pending;
-    this.#calling += 1;
+    const calling = this.#calling;
+    calling.add(op);
     try {
       if (op.message) await this.#send(op, gone);
       else if (op.child?.lost) await this.#find(op, op.child, gone);
@@ -91,9 +102,8 @@ export class OtherRuns {
     } catch (error) {
       if (!gone() && !isHoldfastError(error, "client_closed")) this.#fail(op, error);
     }
-    if (this.#generation !== generation) return;
-    this.#calling -= 1;
-    this.#run.poke();
+    calling.delete(op);
+    if (this.#generation === generation) this.#run.poke();
   }
 
   #again(op: DrivenOp): void {
@@ -165,7 +175,9 @@ export class OtherRuns {
 
   #end(op: DrivenOp, child: ChildWork, end: EndedRun): void {
     if (child.isForgotten(endName(end))) return;
-    this.#run.push(endDraft("child", op.id, end));
+    // It need not be judged again whether the op waits for it.
+    const { endOf: _endOf, ...draft } = endDraft("child", op.id, end);
+    this.#run.push(draft);
   }
 
   /** Its end comes as a message. */
@@ -173,6 +185,7 @@ export class OtherRuns {
     const { runId, id } = this.#run.run;
     const name = `parent "${id}" does not wait for it any more`;
     const to = this.#ref(child);
+    this.#stopped.add(child.identity.runId);
     await this.#host.others.deliver({
       to,
       kind: "cancel",
@@ -243,12 +256,6 @@ export class OtherRuns {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
-}
-
-/** Whether the store is still to be called for it. */
-function needsCall({ pending, child, message }: DrivenOp): boolean {
-  if (!pending) return false;
-  return message !== undefined || (child !== undefined && (!child.begun || child.lost || child.closing));
 }
 
 function canceledRunId({ type, meta }: HistoryEvent): string | undefined {
