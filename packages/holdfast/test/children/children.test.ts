@@ -1,6 +1,7 @@
-import { RunCanceledError, RunFailedError, workflow } from "holdfast";
-import { describe, expect, test } from "vitest";
-import { openEngine } from "../lab/fleet.ts";
+import { type Context, type HoldfastError, RunCanceledError, RunFailedError, signal, workflow } from "holdfast";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import { openEngine, openFleet } from "../lab/fleet.ts";
 
 const double = workflow("double", async (ctx, n: number) => ctx.step("times two", () => n * 2));
 
@@ -111,6 +112,56 @@ describe("ctx.child", () => {
   });
 });
 
+describe("the options of a child", () => {
+  test("are those of a start: queue, priority, timeout, attributes, version", async () => {
+    const slow = workflow("slow", async (ctx) => ctx.sleep("long", "1 day"));
+    const main = workflow("main", async (ctx) => {
+      const options = { id: "kid", priority: 3, timeout: "1h", attributes: { for: "ann" }, key: "k" } as const;
+      return ctx.child(slow, undefined, options).catch((error: HoldfastError) => [error.name, error.code]);
+    });
+    const t = await openEngine(main, slow);
+    const run = await t.client.start(main);
+    await t.clock.settle();
+    expect(await t.client.get("kid").describe()).toMatchObject({ priority: 3, attributes: { for: "ann" } });
+    expect(await run.result()).toEqual(["RunTimedOutError", "run_timed_out"]);
+  });
+
+  test("are checked, and so is what is to be started", async () => {
+    const faults = [
+      (ctx: Context) => ctx.child(double, 1, { onParentClose: "maybe" as never }),
+      (ctx: Context) => ctx.child("double" as never, 1),
+      (ctx: Context) => ctx.startChild(double, 1, { priority: 99 }),
+    ];
+    for (const fault of faults) {
+      const main = workflow({ name: "main", onBug: "fail" }, async (ctx) => void (await fault(ctx)));
+      const t = await openEngine(main, double);
+      await expect(t.run(main)).rejects.toMatchObject({ cause: { code: "invalid_option" } });
+    }
+  });
+
+  test("do not keep a bad input from being refused by the schema of the workflow", async () => {
+    const picky = workflow({ name: "picky", input: z.object({ n: z.number().positive() }) }, async (_ctx, { n }) => n);
+    const main = workflow("main", async (ctx) => {
+      try {
+        return await ctx.child(picky, { n: -1 });
+      } catch (error) {
+        return [(error as HoldfastError).code, await ctx.child(picky, { n: 1 })];
+      }
+    });
+    const t = await openEngine(main, picky);
+    expect(await t.run(main)).toEqual(["invalid_input", 1]);
+  });
+
+  test("let it time out although no worker ever takes it", async () => {
+    const fleet = openFleet();
+    const main = workflow("main", async (ctx) =>
+      ctx.child(double, 1, { queue: "nobody", timeout: "1h" }).catch((error: HoldfastError) => error.code),
+    );
+    await fleet.worker({ workflows: [main, double], lease: "30s" });
+    expect(await fleet.result(await fleet.client().start(main))).toBe("run_timed_out");
+  });
+});
+
 describe("ctx.startChild", () => {
   test("resolves when the child exists, and its handle gives the result later", async () => {
     const main = workflow("main", async (ctx) => {
@@ -133,3 +184,25 @@ describe("ctx.startChild", () => {
     expect(t.store.state.runs.get(runId)?.status).toBe("completed");
   });
 });
+
+test("the types of children, handles and results follow from the definitions", () => {
+  const inferred = workflow("inferred", async (ctx, at: Date) => {
+    expectTypeOf(ctx.child(double, 1)).resolves.toEqualTypeOf<number>();
+    expectTypeOf(ctx.resultOf(double, "id")).resolves.toEqualTypeOf<number>();
+    expectTypeOf(ctx.resultOf("id")).resolves.toEqualTypeOf<unknown>();
+    const kid = await ctx.startChild(double, 1);
+    expectTypeOf(kid.result()).resolves.toEqualTypeOf<number>();
+    expectTypeOf(ctx.resultOf(kid)).resolves.toEqualTypeOf<number>();
+    // @ts-expect-error a number is wanted
+    await ctx.child(double, "1");
+    // @ts-expect-error and one must be given
+    await ctx.child(double);
+    // @ts-expect-error the payload of the signal is a string
+    await kid.signal(named, 1);
+    await ctx.step("start", (s) => s.start(double, 1));
+    return at.getTime();
+  });
+  expectTypeOf(inferred).toExtend<{ readonly outputType?: number }>();
+});
+
+const named = signal<string>("named");

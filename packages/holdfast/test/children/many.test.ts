@@ -40,6 +40,25 @@ describe("many children", () => {
     expect(await client.count({ workflow: "slow", status: "canceled" })).toBe(1_200);
   }, 60_000);
 
+  test("do not push their parent out of memory, so that it is not replayed at each of their ends", async () => {
+    const replayed: string[] = [];
+    const count = (metric: string, _by: number, { workflow: name }: { readonly workflow?: string }): void => {
+      if (metric === "runs_replayed") replayed.push(name as string);
+    };
+    const leaf = workflow("leaf", async (ctx, n: number) => {
+      await ctx.sleep("a while", { minutes: n });
+      return n;
+    });
+    const main = workflow("main", async (ctx) =>
+      Promise.all(Array.from({ length: 50 }, (_, i) => ctx.child(leaf, i + 1))),
+    );
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [main, leaf], cacheSize: 10 }, { telemetry: { count, duration() {} } });
+    expect(await fleet.result(await fleet.client().start(main))).toHaveLength(50);
+    expect(replayed.filter((name) => name === "main")).toEqual([]);
+    expect(replayed.length).toBeGreaterThan(30);
+  });
+
   test("may be nested a hundred levels deep, and no deeper", async () => {
     const dig = workflow("dig", async (ctx, n: number): Promise<number | string> => {
       try {

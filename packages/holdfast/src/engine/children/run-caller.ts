@@ -77,6 +77,7 @@ export class RunCaller {
       const created = answer?.outcome === "created" ? answer.run : undefined;
       slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
       if (created && created.availableAt !== null) this.#params.onDue(created.availableAt);
+      if (created) this.#params.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
     }
     return answer;
   }
