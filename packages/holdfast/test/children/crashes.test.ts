@@ -1,7 +1,8 @@
-import { HoldfastError, workflow } from "holdfast";
-import type { StoreHooks, StoreMethod } from "holdfast/adapter";
+import { type HoldfastError, workflow } from "holdfast";
+import type { StoreMethod } from "holdfast/adapter";
 import { crashEverywhere } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
+import { failing } from "../lab/failing-calls.ts";
 import { openWorld } from "../lab/world.ts";
 
 /** Counts by idempotency key: a step that is executed again has no second effect. */
@@ -76,20 +77,6 @@ const CALLS: readonly StoreMethod[] = [
   "debts.read",
   "debts.pay",
 ];
-
-/** The first calls of these kinds fail: before they take effect, or with their answers lost. */
-function failing(method: StoreMethod, moment: "before" | "after", times: number): StoreHooks {
-  let left = times;
-  const hook = async (_params: unknown, call: () => Promise<unknown>): Promise<unknown> => {
-    const fails = left > 0;
-    left -= 1;
-    if (fails && moment === "before") throw new HoldfastError("store_unavailable", "the connection was refused");
-    const answer = await call();
-    if (fails) throw new HoldfastError("store_outcome_unknown", "the answer was lost");
-    return answer;
-  };
-  return { [method]: hook } as StoreHooks;
-}
 
 describe("although calls fail", () => {
   for (const moment of ["before", "after"] as const)
