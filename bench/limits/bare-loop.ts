@@ -65,7 +65,7 @@ export class BareLoop {
     const replaceError = { name: "Error", message: "", kind: "Unknown" } as const;
     const holdBy = hold ? { workerId: this.workerId, claimId: newId() } : null;
     const { outcomes } = await this.store.runs.start({ starts, holdBy, replaceError });
-    return outcomes.map((outcome) => outcome.run);
+    return outcomes.map((outcome) => outcome.run as RunRow);
   }
 
   /** How many due runs were claimed. */

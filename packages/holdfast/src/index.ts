@@ -4,6 +4,7 @@ export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
@@ -50,6 +51,7 @@ export {
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
+export type { ClosePolicy, RunName } from "./model/child.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
@@ -79,6 +81,8 @@ export type {
   Branches,
   BranchList,
   BranchMap,
+  ChildArguments,
+  ChildHandle,
   CollectAll,
   Context,
   ContinueArguments,
@@ -86,10 +90,14 @@ export type {
   ParallelOptions,
   RaceResult,
   RunInfo,
+  RunTarget,
+  SentPayload,
   Settled,
   SignalDefinition,
   TaskArguments,
 } from "./replay/context/context.ts";
+export type { ChildOptions } from "./replay/ops/child-options.ts";
+export type { ChildDefinition, StepStartOptions } from "./replay/ops/start-options.ts";
 export type {
   Compensation,
   CompensationInfo,
@@ -99,6 +107,7 @@ export type {
   StepFunction,
   StepInfo,
   StepOptions,
+  StepStartArguments,
 } from "./replay/ops/step-options.ts";
 export type {
   AnyTask,

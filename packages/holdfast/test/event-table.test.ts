@@ -2,7 +2,16 @@
  * The table of events, held against what runs really write. Each run here says its whole history; together they write every type
  * with every field, and no field that the table does not know.
  */
-import { type AnyTask, type Context, type EventView, type RunHandle, signal, task, workflow } from "holdfast";
+import {
+  type AnyTask,
+  type AnyWorkflow,
+  type Context,
+  type EventView,
+  type RunHandle,
+  signal,
+  task,
+  workflow,
+} from "holdfast";
 import { askTransaction } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { EVENT_TABLE, type EventType, eventCategory, eventRole, isMessage } from "../src/model/event.ts";
@@ -16,20 +25,29 @@ interface Case {
   readonly meanwhile?: (run: RunHandle, fleet: Fleet) => Promise<void>;
   /** What the worker executes besides. */
   readonly tasks?: (fleet: Fleet) => readonly AnyTask[];
+  /** The workflows of other runs. */
+  readonly others?: readonly AnyWorkflow[];
   /** The code of the worker that takes over then. */
   readonly later?: Code;
   readonly options?: { readonly retry?: { readonly attempts: number }; readonly timeout?: "1m" };
 }
 
 const go = signal<number>("go");
+const echo = workflow("echo", async (_ctx, n: number) => n);
+const slow = workflow("slow", async (ctx) => ctx.sleep("long", "1 day"));
+const undoing = workflow("undoing", async (ctx) => {
+  await ctx.step("charge", () => 1, { compensate: () => {} });
+  declined();
+});
 const written = new Map<EventType, EventView[]>();
 
 /** Runs the code to its end, whatever that is, and says what was written. */
-async function typesOf({ code, meanwhile, later, tasks, options = {} }: Case): Promise<string[]> {
+async function typesOf({ code, meanwhile, later, tasks, others = [], options = {} }: Case): Promise<string[]> {
   const fleet = openFleet();
+  await fleet.worker({ workflows: [echo] }, { namespace: "theirs" });
   const job = (fn: Code) => workflow({ name: "job", ...options }, (ctx) => fn(ctx, fleet));
   const first = job(code);
-  const worker = await fleet.worker({ workflows: [first], tasks: tasks?.(fleet) ?? [] });
+  const worker = await fleet.worker({ workflows: [first, ...others], tasks: tasks?.(fleet) ?? [] });
   const run: RunHandle = await fleet.client().start(first);
   await fleet.clock.settle();
   await meanwhile?.(run, fleet);
@@ -307,6 +325,109 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("which runs it has started, and how they have ended", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.child(echo, 1);
+      await ctx.child(undoing).catch(() => {});
+      await ctx.race([(c) => c.child(slow), (c) => c.sleep("wait", "1s")]);
+    };
+    expect(await typesOf({ code, others: [echo, slow, undoing] })).toEqual([
+      "run_started",
+      "child_started",
+      "child_completed",
+      "child_started",
+      "child_failed",
+      "timer_created",
+      "child_started",
+      "timer_fired",
+      "run_completed",
+    ]);
+  });
+
+  test("that it has given up a child, goes on with it, or with another one in its place", async () => {
+    let broken = true;
+    const code: Code = async (ctx) => {
+      await ctx.race([(c) => c.child(slow), (c) => c.sleep("wait", "1s")]);
+      await ctx.sleep("on", "1h");
+      await ctx.child(slow, undefined, { id: "kid" });
+    };
+    const meanwhile = async (run: RunHandle, fleet: Fleet): Promise<void> => {
+      await fleet.clock.advance("2h");
+      if (broken) await fleet.client().get("kid").terminate();
+      broken = false;
+      await fleet.result(run).catch(() => {});
+      await run.retry();
+    };
+    expect(await typesOf({ code, meanwhile, others: [slow] })).toEqual([
+      "run_started",
+      "timer_created",
+      "child_started",
+      "timer_fired",
+      "timer_created",
+      "op_canceled",
+      "timer_fired",
+      "child_started",
+      "child_failed",
+      "run_retried",
+      "op_rescheduled",
+      "child_started",
+      "child_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("what became of a child that may have to be undone", async () => {
+    const compensate = (): void => {};
+    const code: Code = async (ctx) => {
+      ctx.child(slow, undefined, { compensate }).catch(() => {});
+      await ctx.step("first", () => 1);
+      ctx.child(echo, 1, { compensate }).catch(() => {});
+      declined();
+    };
+    expect(await typesOf({ code, others: [slow, echo] })).toEqual([
+      "run_started",
+      "step_completed",
+      "child_failed",
+      "child_started",
+      "child_failed",
+      "step_completed",
+      "run_failed",
+    ]);
+  });
+
+  test("what it has sent to other runs, and what came of it", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.cancel("nobody").catch(() => {});
+      await ctx.resultOf("gone").catch(() => {});
+      await ctx.signal({ namespace: "theirs", id: "e" }, go, 1).catch(() => {});
+      await ctx.sleep("until allowed", "1h");
+      await ctx.resultOf({ namespace: "theirs", id: "e" });
+    };
+    const meanwhile = async (_run: RunHandle, fleet: Fleet): Promise<void> => {
+      const theirs = fleet.client({ namespace: "theirs" });
+      await theirs.start(echo, 1, { id: "e" });
+      await theirs.namespaces.allow("default");
+    };
+    const first: Case = { code: async (ctx) => void (await ctx.startChild(undoing, undefined, { id: "gone" })) };
+    await typesOf({ ...first, others: [undoing] });
+    const watching: Code = async (ctx, fleet) => {
+      await ctx.startChild(undoing, undefined, { id: "gone" });
+      return code(ctx, fleet);
+    };
+    expect(await typesOf({ code: watching, meanwhile, others: [undoing] })).toEqual([
+      "run_started",
+      "child_started",
+      "message_failed",
+      "message_failed",
+      "child_failed",
+      "message_failed",
+      "timer_created",
+      "timer_fired",
+      "message_sent",
+      "run_completed",
+    ]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);
@@ -344,6 +465,11 @@ describe("the table of events", () => {
         "task_failed",
         "op_canceled",
         "op_rescheduled",
+        "child_started",
+        "child_completed",
+        "child_failed",
+        "message_sent",
+        "message_failed",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

@@ -1,9 +1,10 @@
+import type { RunName } from "../model/child.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 
 /**
  * What can keep a run from ending. `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
  * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
- * a free slot; `lease`: its worker, or every worker that could claim it, is silent or gone.
+ * a free slot; `child`: a child, or another run whose result is awaited, has not ended; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
 export type CauseKind =
   | "step"
@@ -17,7 +18,8 @@ export type CauseKind =
   | "start_delay"
   | "parked"
   | "paused"
-  | "ended";
+  | "ended"
+  | "child";
 
 /** One thing that keeps a run from ending. */
 export interface Cause {
@@ -40,4 +42,10 @@ export interface Cause {
   readonly position?: number;
   /** The labels that a task requires of its worker. */
   readonly requires?: readonly string[];
+  /** The run that is waited for: a child, or another run whose result is awaited. */
+  readonly run?: Partial<RunName>;
+  /** What keeps that run from ending, first of all. */
+  readonly cause?: Cause;
+  /** The ids of runs that wait for each other in a circle: none of them will ever end on its own. */
+  readonly circle?: readonly string[];
 }

@@ -1,26 +1,16 @@
+import { type StartItem, sendMessages, sendStarts, untilNotBusy } from "../calls/batched-calls.ts";
 import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
+import { Payer } from "../calls/payer.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { backoff, type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
-import { toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
-import { DEFAULT_LIMITS } from "../model/limits.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
-import type {
-  DeliverMessage,
-  DeliverOutcome,
-  RunRef,
-  StartOutcome,
-  StartRun,
-  StartRunsParams,
-  Store,
-  TerminateOutcome,
-} from "../ports/store.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 
 /**
@@ -29,25 +19,6 @@ import type { ResultWaiter } from "./result-waiter.ts";
  */
 const CALL_PATIENCE_MS = 15_000;
 const BATCH_SIZE_MAX = 500;
-const BUSY_TRIES_MAX = 10;
-
-const REPLACED = toErrorRecord(
-  new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
-);
-
-type HoldBy = NonNullable<StartRunsParams["holdBy"]>;
-
-interface StartItem {
-  readonly start: StartRun;
-  readonly holdBy: HoldBy | undefined;
-}
-
-interface StartGroup {
-  readonly items: StartItem[];
-  readonly ids: Set<string>;
-  /** The worker that claims the runs with a hold. */
-  holdBy: HoldBy | null;
-}
 
 /** What a client and its run handles share. */
 export class ClientCore {
@@ -57,6 +28,8 @@ export class ClientCore {
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
+  /** Pays what runs come to owe to others because of calls of this client, and of its workers. */
+  readonly payer: Payer;
   /** What a worker of this client knows about a run that it holds. */
   readonly look: (runId: string) => LiveRun | undefined;
 
@@ -70,79 +43,21 @@ export class ClientCore {
     const { clock, random } = ports;
     this.look = look;
     this.life = life;
+    this.payer = new Payer(ports, life);
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.starts = new Batcher({
       ...batching,
-      send: (items) => this.#untilNotBusy(items, (some) => this.#sendStarts(some)),
+      // Only the start of a child can be refused.
+      send: (items) =>
+        untilNotBusy(this.#patience, items, (some) => sendStarts(ports.store, some)) as Promise<StartOutcome[]>,
     });
     this.messages = new Batcher({
       ...batching,
-      send: (items) => this.#untilNotBusy(items, (some) => this.#sendMessages(some)),
+      send: (items) => untilNotBusy(this.#patience, items, (some) => sendMessages(ports, some)),
     });
-  }
-
-  /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
-  async #sendStarts(items: readonly StartItem[]): Promise<readonly StartOutcome[]> {
-    const groups: StartGroup[] = [];
-    for (const item of items) {
-      const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
-      if (group.items.length === 0) groups.push(group);
-      group.items.push(item);
-      group.ids.add(item.start.run.id);
-      if (item.holdBy) group.holdBy ??= { workerId: item.holdBy.workerId, claimId: item.holdBy.claimId };
-    }
-    const outcomes = new Map<StartItem, StartOutcome>();
-    for (const group of groups) {
-      const { holdBy } = group;
-      const starts = group.items.map((item) => item.start);
-      const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
-      // Only the start of a child can be refused.
-      if (groups.length === 1) return result.outcomes as readonly StartOutcome[];
-      group.items.forEach((item, i) => {
-        outcomes.set(item, result.outcomes[i] as StartOutcome);
-      });
-    }
-    return items.map((item) => outcomes.get(item) as StartOutcome);
-  }
-
-  async #sendMessages(messages: readonly DeliverMessage[]): Promise<readonly DeliverOutcome[]> {
-    const { inboxMax } = this.ports.limits ?? DEFAULT_LIMITS;
-    // The same id twice is one message: the second is sent in its own call, so that the store reports it as a
-    // duplicate.
-    const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
-    const now = messages.filter((message, i) => first.get(message.messageId) === i);
-    const later = messages.filter((message, i) => first.get(message.messageId) !== i);
-    const { outcomes } = await this.ports.store.inbox.deliver({ messages: now, inboxMax });
-    if (later.length === 0) return outcomes;
-    const told = await this.#sendMessages(later);
-    return messages.map(
-      (message) =>
-        (now.includes(message) ? outcomes[now.indexOf(message)] : told[later.indexOf(message)]) as DeliverOutcome,
-    );
-  }
-
-  /** Sends items whose row another transaction has locked again, unchanged, until each has an answer. */
-  async #untilNotBusy<T, R extends { readonly outcome: string }>(
-    items: readonly T[],
-    send: (items: readonly T[]) => Promise<readonly R[]>,
-  ): Promise<readonly R[]> {
-    const answers = await send(items);
-    if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
-    const results = [...answers];
-    for (let sends = 1; ; sends++) {
-      const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
-      if (busy.length === 0) return results;
-      if (this.life.over || sends > BUSY_TRIES_MAX)
-        throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-      await backoff(this.#patience, sends);
-      const again = await send(busy.map((i) => items[i] as T));
-      busy.forEach((i, k) => {
-        results[i] = again[k] as R;
-      });
-    }
   }
 
   /** Ends a run, whichever worker holds it. If the run has continued as new, ends the current run of the chain. */
@@ -153,6 +68,7 @@ export class ClientCore {
         const [answer] = await store.runs.terminate({ runs: [target], error });
         return answer as TerminateOutcome;
       });
+      if (outcome.owes && outcome.runId !== null) this.payer.note({ namespace: this.namespace, runId: outcome.runId });
       if (outcome.status !== "continued" || outcome.runId === null) return outcome;
       const { runId } = outcome;
       const { namespace } = this;
@@ -194,7 +110,9 @@ export class ClientCore {
 
   /** The same for a call about one run whose row another transaction may have locked. */
   async untilNotBusy<R extends { readonly outcome: string }>(send: (store: Store) => Promise<R>): Promise<R> {
-    const [result] = await this.#untilNotBusy([send], async ([call]) => [await this.call(call as typeof send)]);
+    const [result] = await untilNotBusy(this.#patience, [send], async ([call]) => [
+      await this.call(call as typeof send),
+    ]);
     return result as R;
   }
 
@@ -205,8 +123,4 @@ export class ClientCore {
   // One failure is never the last word: only a repeat tells whether a call without an answer has taken effect.
   readonly #giveUp: GiveUp = (failures, error, waitedMs) =>
     this.life.over || (failures > 1 && waitedMs >= CALL_PATIENCE_MS) || isLasting(error);
-}
-
-function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {
-  return !ids.has(start.run.id) && (holdBy === null || wanted === undefined || holdBy.workerId === wanted.workerId);
 }

@@ -146,6 +146,11 @@ export interface ListFilter {
    * @defaultValue all
    */
   readonly createdBefore?: Date;
+  /**
+   * The run id of a run: its children, also those that were started inside its steps.
+   * @defaultValue all
+   */
+  readonly parent?: string;
 }
 
 /** Options of `hf.list`. */

@@ -17,6 +17,7 @@ import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-t
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
 import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
+import { Namespaces } from "./namespaces.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
@@ -51,6 +52,8 @@ export class Client {
   readonly workers: Workers;
   /** Tasks: finished from outside by token, looked at, and tried again. */
   readonly tasks: Tasks;
+  /** Which other namespaces may reach the runs of this one. */
+  readonly namespaces: Namespaces;
   readonly #core: ClientCore;
   readonly #ends = new RunEnds();
   readonly #storeTime: StoreTime;
@@ -81,6 +84,7 @@ export class Client {
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
+    this.namespaces = new Namespaces(this.#core);
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
@@ -117,6 +121,7 @@ export class Client {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
       slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
       if (created && !slot && isDueAtOnce(run)) this.#unserved?.started(created);
+      if (outcome?.owes) this.#core.payer.note({ namespace: run.namespace, runId: outcome.owes.runId });
     }
     return this.#handleFor(outcome, run.workflow);
   }
@@ -217,6 +222,7 @@ export class Client {
       storeTime: this.#storeTime,
       ends: this.#ends,
       life: this.#life,
+      payer: this.#core.payer,
       siblings: () => this.#workers,
       onSignaled: () => this.#core.waiter.leave(),
     });

@@ -10,6 +10,7 @@ import {
   oneOf,
   wholeNumber,
 } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import { isUuid } from "../model/ids.ts";
 import { RUN_STATUSES, type RunRow } from "../model/run.ts";
 import type { ListRunsParams, RunFilter } from "../ports/store.ts";
@@ -42,6 +43,9 @@ export const LIST_FILTER: OptionChecks<ListFilter> = {
   attributes: areAttributes,
   createdAfter: isDate,
   createdBefore: isDate,
+  parent: (value, where) => {
+    if (!isUuid(value)) throw invalidOption(where, "parent", `is ${shownValue(value)}, not a run id`);
+  },
 };
 
 export const LIST_OPTIONS: OptionChecks<ListOptions> = {
@@ -51,7 +55,7 @@ export const LIST_OPTIONS: OptionChecks<ListOptions> = {
 };
 
 export function runFilter(namespace: string, filter: ListFilter): RunFilter {
-  const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore } = filter;
+  const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore, parent } = filter;
   return {
     namespace,
     ...(workflow === undefined ? {} : { workflow }),
@@ -62,6 +66,7 @@ export function runFilter(namespace: string, filter: ListFilter): RunFilter {
     ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : [...new Set(status)] }),
     ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
     ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
+    ...(parent === undefined ? {} : { parent }),
   };
 }
 

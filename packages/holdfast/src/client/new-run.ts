@@ -5,7 +5,6 @@ import {
   isPriority,
   requireWorkflow,
 } from "../define/definitions.ts";
-import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { assertAttributes, limitAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -21,6 +20,7 @@ import {
   requireName,
   requireTimeout,
 } from "../errors/option-checks.ts";
+import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";

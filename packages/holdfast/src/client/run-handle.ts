@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { retryEvent } from "../calls/retry-event.ts";
 import { type AnyWorkflow, requireSignal, requireWorkflow } from "../define/definitions.ts";
-import { invalidValue, validateWith } from "../define/standard-schema.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
@@ -21,6 +21,7 @@ import {
   RunTimedOutError,
 } from "../errors/run-errors.ts";
 import { shownValue } from "../errors/shown-value.ts";
+import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
@@ -33,7 +34,6 @@ import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { ClientCore } from "./client-core.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
-import { retryEvent } from "./retry-event.ts";
 import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";

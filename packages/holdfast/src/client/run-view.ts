@@ -1,4 +1,5 @@
-import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
+import type { RunName } from "../model/child.ts";
+import { type ErrorRecord, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
@@ -38,6 +39,12 @@ export interface RunSummary {
   readonly historyLength: number;
   readonly continuedFrom: string | null;
   readonly continuedAs: string | null;
+  /** The run that started it; null if no run did. */
+  readonly parent: RunName | null;
+  /** The first of its ancestors; the run itself, if no run has started it. */
+  readonly root: RunName;
+  /** How many ancestors it has. */
+  readonly depth: number;
 }
 
 /** An event as seen from outside; complete enough to replay it elsewhere. */
@@ -57,14 +64,8 @@ export function describeRun(run: Run, codec: Codec): RunDescription {
   return { ...summarizeRun(run), input: codec.decode(run.input), output, error: shownError(run.error) };
 }
 
-/** Without what only a retry of the run needs. */
-export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
-  if (error === null) return null;
-  const { retryFrom: _, retryKeeps: __, ...shown } = error;
-  return shown;
-}
-
 export function summarizeRun(run: RunRow): RunSummary {
+  const { lineage } = run;
   return {
     runId: run.runId,
     id: run.id,
@@ -86,6 +87,9 @@ export function summarizeRun(run: RunRow): RunSummary {
     historyLength: run.eventCount + (run.endedAt === null ? 1 : 2),
     continuedFrom: run.continuedFrom,
     continuedAs: run.continuedAs,
+    parent: lineage ? { id: lineage.parent.id, runId: lineage.parent.runId } : null,
+    root: lineage?.root ?? { id: run.id, runId: run.runId },
+    depth: lineage?.depth ?? 0,
   };
 }
 
@@ -101,7 +105,7 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   return {
     seq: event.seq,
     type: event.type,
-    category: eventCategory(event.type),
+    category: meta?.namespace === undefined ? eventCategory(event.type) : "nexus",
     op: event.op,
     at: new Date(event.at),
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),

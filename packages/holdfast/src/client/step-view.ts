@@ -1,6 +1,7 @@
+import type { RunName } from "../model/child.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
-import { type EventCategory, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
-import { opId, RECEIVE_PREFIX } from "../model/ids.ts";
+import { type EventCategory, type EventType, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
+import { opId, RECEIVE_PREFIX, RESULT_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
@@ -9,7 +10,9 @@ import type { Codec } from "../ports/codec.ts";
 export interface StepView {
   /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
   readonly op: string;
-  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect";
+  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message";
+  /** The run that a child op has started, or that a message was for. */
+  readonly run?: Partial<RunName>;
   /**
    * `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. A step of a parked
    * run that was running is `waiting`: it is executed again when the run goes on.
@@ -30,6 +33,8 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
   timer: "timer",
   signal: "signal",
   side_effect: "side_effect",
+  child: "child",
+  message: "message",
 };
 
 export interface FoldParams {
@@ -69,6 +74,9 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
     });
     wanted.add(op);
   }
+  for (const op of pending?.ops ?? [])
+    if (op.startsWith(RESULT_PREFIX) && !steps.has(op))
+      steps.set(op, { op, kind: "message", status: "waiting", attempts: 1, run: { id: watchedBy(op) } });
   for (const id of pending?.ops ?? []) {
     const known = steps.get(id);
     if (!id.startsWith(RECEIVE_PREFIX) || (known && isOpen(known))) continue;
@@ -105,6 +113,11 @@ function pendingOps(
 
 function isOpen({ status }: StepView): boolean {
   return status === "running" || status === "retrying" || status === "waiting";
+}
+
+/** The id of the run that such an op waits for. */
+function watchedBy(op: string): string {
+  return op.slice(RESULT_PREFIX.length).replace(/#\d+$/, "");
 }
 
 function signalOf(op: string): string {
@@ -165,13 +178,14 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
   const shown = shownStatus(type) ?? "running";
   const status = meta?.withdrawn ? "canceled" : shown === "completed" && meta?.error ? "failed" : shown;
   const dueAt = meta?.fireAt ?? meta?.retryAt;
-  const { dueAt: formerlyDueAt, ...former } = before ?? {};
+  const { dueAt: formerlyDueAt, run: _run, ...former } = before ?? {};
   return {
     ...former,
     ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),
     startedAt: firstStart(before, event),
     op,
-    kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : (KINDS[eventCategory(type)] ?? "step"),
+    kind: kindOf(before, op, type),
+    ...runOf(before, event),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     status,
     ...(payload === undefined || codec === null || type === "task_scheduled" ? {} : { output: codec.decode(payload) }),
@@ -179,6 +193,19 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
     ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),
   };
+}
+
+/** Notes about a child are of the category of tasks. */
+function kindOf(before: StepView | undefined, op: string, type: EventType): StepView["kind"] {
+  if (op.startsWith(RECEIVE_PREFIX)) return "signal";
+  return before?.kind === "child" ? "child" : (KINDS[eventCategory(type)] ?? "step");
+}
+
+function runOf(before: StepView | undefined, { type, meta }: HistoryEvent): Pick<StepView, "run"> {
+  const run = meta?.child ? { id: meta.child.id, runId: meta.child.runId } : meta?.to;
+  // Another one takes the place of the child.
+  if (type === "op_rescheduled" && meta?.attempt !== undefined) return {};
+  return run ? { run } : before?.run ? { run: before.run } : {};
 }
 
 /** The event may have been written after the attempt had been running for a while, or when it ended. */

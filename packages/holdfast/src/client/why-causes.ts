@@ -1,10 +1,10 @@
+import { shownError } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
-import { shownError } from "./run-view.ts";
 import type { StepView } from "./step-view.ts";
 import { type AwaitedTask, taskCause } from "./task-causes.ts";
 
@@ -28,6 +28,8 @@ export interface Findings {
   readonly cancel: PendingCancel | undefined;
   /** The tasks that it waits for. */
   readonly tasks: readonly AwaitedTask[];
+  /** The other runs that it waits for. */
+  readonly others: readonly Cause[];
 }
 
 export interface PendingCancel extends RequestedCancel {
@@ -56,7 +58,7 @@ export function causesOf(findings: Findings): readonly Cause[] {
         ...some("error", last.meta.error),
       },
     ];
-  return [...tasksOf(findings), ...waits(steps, undefined)];
+  return [...tasksOf(findings), ...findings.others, ...waits(steps, undefined)];
 }
 
 /** The tasks that it waits for. */
@@ -93,7 +95,7 @@ function causesWhileHeld(findings: Findings): Cause[] {
         ...some("attempts", live?.attemptsMax.get(op)),
       };
     });
-  const known = [...running, ...tasksOf(findings), ...waits(steps, live)];
+  const known = [...running, ...tasksOf(findings), ...findings.others, ...waits(steps, live)];
   // The code may also be in the middle of a turn, or waiting for its next slot; both end in a moment.
   const since = new Date(events.at(-1)?.at ?? run.startedAt ?? run.createdAt);
   return running.length > 0 || (live?.pending && known.length > 0)
@@ -106,7 +108,7 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
     const { op, attempts, dueAt, error, status, kind } = step;
     const at = some("at", dueAt);
-    if (kind === "task") return [];
+    if (kind === "task" || kind === "child" || kind === "message") return [];
     if (status === "retrying")
       return [
         {

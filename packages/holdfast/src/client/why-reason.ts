@@ -2,7 +2,7 @@ import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isClosed } from "../model/run.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
-import type { Cause } from "./cause.ts";
+import type { Cause, CauseKind } from "./cause.ts";
 import { taskText } from "./task-causes.ts";
 import type { Findings } from "./why-causes.ts";
 
@@ -90,11 +90,9 @@ function holderText(holder: WorkerRow, now: number): string {
 }
 
 /** What the first sentence does not say. */
-function causeText(
-  { kind, op, at, since, attempt = 1, attempts, error, queue }: Cause,
-  now: number,
-  overdue: boolean,
-): string {
+function causeText(cause: Cause, now: number, overdue: boolean): string {
+  const { kind, op, at, since, attempt = 1, attempts, error, queue } = cause;
+  if (kind === "child") return otherText(cause);
   const due = at ? ` due at ${at.toISOString()}, in ${seconds(at.getTime() - now)}` : " due";
   if (kind === "step" && op === undefined)
     return `The running step is not known: a step is recorded once it has run for about a second. The last event of the run was ${since ? `${seconds(now - since.getTime())} ago` : "long ago"}.`;
@@ -108,6 +106,35 @@ function causeText(
   const what = op === undefined ? "The whole run has" : `${queue === undefined ? "Step" : "Task"} "${op}" has`;
   return `${what} ${often}${error ? `, with ${errorText(error)}` : ""}; its next attempt is${due}.`;
 }
+
+/** Another run that it waits for, and what that one waits for. */
+function otherText({ op, run, cause, circle }: Cause): string {
+  const who = `"${op}"${run?.id === undefined || run.id === op ? "" : ` (run "${run.id}")`}`;
+  if (circle) return `${who} never ends: ${circle.map((id) => `"${id}"`).join(", ")} wait for each other in a circle.`;
+  return cause ? `${who} waits for ${shortText(cause)}.` : "";
+}
+
+function shortText({ kind, op, run, cause }: Cause): string {
+  if (kind === "child") return `run "${run?.id ?? op}"${cause ? `, which waits for ${shortText(cause)}` : ""}`;
+  return op === undefined ? CAUSES[kind] : `${CAUSES[kind]} "${op}"`;
+}
+
+/** What a run waits for, in a word or two. */
+const CAUSES: Readonly<Record<CauseKind, string>> = {
+  step: "step",
+  backoff: "the next attempt of",
+  task: "task",
+  timer: "timer",
+  signal: "signal",
+  lease: "a worker that is silent or gone",
+  no_worker: "a worker that offers it",
+  limit: "a free slot",
+  start_delay: "its start time",
+  parked: "somebody who resumes it, because it is parked",
+  paused: "somebody who resumes it, because it is paused",
+  ended: "nothing any more: it has just ended",
+  child: "run",
+};
 
 /** A cancel is a message: it waits in the inbox until the run receives it. */
 function cancelText({ cancel, run }: Findings, causes: readonly Cause[]): string {

@@ -3,6 +3,7 @@ import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
+import { otherCauses } from "./other-causes.ts";
 import { foldSteps } from "./step-view.ts";
 import { placesInLine } from "./task-causes.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
@@ -30,15 +31,8 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
     throw new HoldfastError("run_not_found", `There is no run "${id}" in namespace "${namespace}".`, { data: { id } });
   const workers = await core.call((store) => store.workers.list({ namespace }));
   const { now } = await core.call((store) => store.readClock());
-  const closed = isClosed(run.status);
-  const events = closed ? [] : await core.readHistory(run);
-  const cancel = closed ? undefined : await pendingCancel(core, run, events);
-  const live = core.look(run.runId);
-  const recorded = foldSteps({ run, events, codec: null, live });
-  const open = await openTasks(core, run.runId, recorded);
-  const steps = withTasks(recorded, open);
-  const tasks = await placesInLine(core, open, now);
-  const findings: Findings = { run, now, workers, events, steps, live, cancel, tasks };
+  const findings = await findingsOf(core, run, { workers, now }, []);
+  const { cancel } = findings;
   const causes = causesOf(findings);
   return {
     status: run.status,
@@ -49,6 +43,27 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
     causes,
     cancelRequested: cancel ? { at: cancel.at, reason: cancel.reason } : null,
   };
+}
+
+/** `path`: the runs that wait for this one, the one that was asked about first. */
+async function findingsOf(
+  core: ClientCore,
+  run: Run,
+  known: Pick<Findings, "workers" | "now">,
+  path: readonly Run[],
+): Promise<Findings> {
+  const closed = isClosed(run.status);
+  const events = closed ? [] : await core.readHistory(run);
+  const cancel = closed ? undefined : await pendingCancel(core, run, events);
+  const live = core.look(run.runId);
+  const recorded = foldSteps({ run, events, codec: null, live });
+  const open = await openTasks(core, run.runId, recorded);
+  const steps = withTasks(recorded, open);
+  const tasks = await placesInLine(core, open, known.now);
+  const explain = async (other: Run): Promise<Cause | undefined> =>
+    causesOf(await findingsOf(core, other, known, [...path, run]))[0];
+  const others = await otherCauses(core, steps, [...path, run], explain);
+  return { run, ...known, events, steps, live, cancel, tasks, others };
 }
 
 /** The first cancel counts. A cancel in the inbox has not been received yet. */

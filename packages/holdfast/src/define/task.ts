@@ -8,6 +8,7 @@ import {
   type OptionChecks,
   requireName,
 } from "../errors/option-checks.ts";
+import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { isPromiseLike } from "../model/promise-like.ts";
 import type { Stored } from "../model/stored.ts";
 import type { TaskSpec } from "../model/task.ts";
@@ -20,7 +21,6 @@ import {
   type TaskSettings,
 } from "../replay/ops/task-options.ts";
 import { DEFAULT_QUEUE, type MaybeSchema } from "./definitions.ts";
-import { invalidValue, validateWith } from "./standard-schema.ts";
 
 /** Options of a task, in place of its bare name. */
 export interface TaskOptions<

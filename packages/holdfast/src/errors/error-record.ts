@@ -3,7 +3,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { classifyError } from "./classify.ts";
 import { isHoldfastError } from "./holdfast-error.ts";
 import { isSecretKey, MASK, redactText } from "./redact.ts";
-import { RecordedError } from "./run-errors.ts";
+import { isOfOtherRun, RecordedError } from "./run-errors.ts";
 import { isInstance, membersOf, readProperty, readText, UNREADABLE } from "./safe-read.ts";
 
 const MESSAGE_BYTES_MAX = 8 * 1024;
@@ -116,8 +116,10 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
   const message = recorder.text(typeof rawMessage === "string" ? rawMessage : describeObject(error), MESSAGE_BYTES_MAX);
   const rawStack = readText(error, "stack");
   const attempts = recorded ? readProperty(error, "attempts") : undefined;
-  const op = recorded ? readText(error, "op") : undefined;
+  const ofOther = isOfOtherRun(error);
+  const op = recorded || ofOther ? readText(error, "op") : undefined;
   const task = recorded ? readText(error, "task") : undefined;
+  const run = recorded ? readText(error, "run") : ofOther ? readText(error.data, "id") : undefined;
   const data = dataOf(error, recorder);
   const cause = readProperty(error, "cause");
   return {
@@ -132,6 +134,7 @@ function recordOfObject(error: object, recorder: Recorder, depth: number, kind: 
     ...(typeof attempts === "number" ? { attempts } : {}),
     ...(op === undefined ? {} : { op }),
     ...(task === undefined ? {} : { task }),
+    ...(run === undefined ? {} : { run }),
     ...(data === undefined ? {} : { data }),
     ...(cause === undefined || cause === null || depth >= CAUSE_DEPTH_MAX
       ? {}

@@ -20,6 +20,8 @@ export interface RunErrorInit {
   /** How its compensations ended, if it had any. */
   readonly compensation?: CompensationOutcome | undefined;
   readonly cause?: unknown;
+  /** The op that waited for it, in the run that receives the error. */
+  readonly op?: string | undefined;
 }
 
 /** Which run it was, and the reason if one was given. */
@@ -35,6 +37,8 @@ export interface RunErrorData extends Readonly<Record<string, unknown>> {
 /** A run that did not complete. `data` says which. */
 export abstract class RunError extends HoldfastError {
   declare readonly data: RunErrorData;
+  /** In workflow code that waited for another run: the op that did. */
+  declare readonly op?: string;
 
   constructor(code: ErrorCode, what: string, why: string | undefined, init: RunErrorInit) {
     const { id, runId, workflow, reason, compensation, cause } = init;
@@ -52,6 +56,7 @@ export abstract class RunError extends HoldfastError {
       },
       cause,
     });
+    if (init.op !== undefined) Object.defineProperty(this, "op", { value: init.op, enumerable: false });
   }
 }
 
@@ -130,6 +135,8 @@ export class RecordedError extends HoldfastError {
   readonly op: string | undefined;
   /** The name of the task, if that op is one. */
   readonly task: string | undefined;
+  /** The id of the other run, if that op is about one. */
+  readonly run: string | undefined;
 
   constructor(record: ErrorRecord, depth = 0) {
     super(codeOf(record), record.message, {
@@ -146,10 +153,12 @@ export class RecordedError extends HoldfastError {
     this.attempts = record.attempts;
     this.op = record.op;
     this.task = record.task;
+    this.run = record.run;
   }
 }
 
 function codeOf(record: ErrorRecord): ErrorCode {
+  if (record.run !== undefined) return isErrorCode(record.code) ? record.code : "application_error";
   if (record.task !== undefined) return isTaskEnd(record.code) ? record.code : "task_failed";
   if (record.op !== undefined) return "step_failed";
   return isErrorCode(record.code) ? record.code : "application_error";
@@ -169,9 +178,23 @@ const TASK_ENDS: ReadonlySet<string> = new Set([
   "task_canceled",
 ]);
 
-/** Whether an error with this code is what has become of a step or a task. */
-export function isOpFailure(code: string): boolean {
-  return code === "step_failed" || code === "task_failed" || TASK_ENDS.has(code);
+/** Whether the error is what has become of an op: a step, a task, a child, or a message to another run. */
+export function isOpFailure(error: HoldfastError): boolean {
+  const { code } = error;
+  return code === "step_failed" || code === "task_failed" || TASK_ENDS.has(code) || isOfOtherRun(error);
+}
+
+/** Whether it tells workflow code how another run has ended, or why that run could not be reached. */
+export function isOfOtherRun(error: unknown): error is HoldfastError {
+  if (!isHoldfastError(error)) return false;
+  return error instanceof RecordedError ? error.run !== undefined : error instanceof RunError && error.op !== undefined;
+}
+
+/** The error of a run that ended in any way but to complete. */
+export function runErrorOf(status: string, init: RunErrorInit): RunError {
+  if (status === "canceled") return new RunCanceledError(init);
+  if (status === "terminated") return new RunTerminatedError(init);
+  return status === "timed_out" ? new RunTimedOutError(init) : new RunFailedError(init);
 }
 
 function causeText(cause: unknown): string | undefined {

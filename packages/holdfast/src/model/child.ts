@@ -1,5 +1,6 @@
-/** What the end of a parent, or giving the child up, does to a child. */
 export const CLOSE_POLICIES = ["cancel", "terminate", "abandon"] as const;
+
+/** What the end of a parent, or giving the child up, does to a child: it is asked to stop, ended at once, or left alone. */
 export type ClosePolicy = (typeof CLOSE_POLICIES)[number];
 
 /** How deep children may be nested: a run that nobody started has depth 0. */

@@ -1,4 +1,4 @@
-import type { ErrorRecord } from "./error-record.ts";
+import { type ErrorRecord, shownError } from "./error-record.ts";
 import { EMPTY_PAYLOAD, type Payload } from "./payload.ts";
 import type { ClosedStatus, CompensationOutcome, Run } from "./run.ts";
 
@@ -44,7 +44,7 @@ export function endPayload(end: EndedRun): Payload {
     id,
     workflow,
     status,
-    ...(error === null ? {} : { error }),
+    ...(error === null ? {} : { error: shownError(error) as ErrorRecord }),
     ...(compensation === null ? {} : { compensation }),
   };
   return new TextEncoder().encode(JSON.stringify(failed));
@@ -54,9 +54,14 @@ export function readFailedEnd(payload: Payload): FailedEnd {
   return JSON.parse(new TextDecoder().decode(payload)) as FailedEnd;
 }
 
-/** The id of a message about an end: which chain, which run of it, and which of its ends. */
-export function endMessageId({ firstRunId, runId, eventCount }: EndedRun): string {
-  return `\tend\t${firstRunId}\t${runId}/${eventCount}`;
+/** Which of the ends of its chain it was. */
+export function endName({ runId, eventCount }: Pick<EndedRun, "runId" | "eventCount">): string {
+  return `${runId}/${eventCount}`;
+}
+
+/** The id of a message about an end: which chain, which of its ends, and for which op of which run. */
+export function endMessageId(end: EndedRun, to: { readonly runId: string; readonly op: string }): string {
+  return `\tend\t${end.firstRunId}\t${endName(end)}\t${to.runId}\t${to.op}`;
 }
 
 /** What such an id says. `end` tells the ends of one chain apart. */

@@ -17,6 +17,8 @@ export interface ErrorRecord {
   readonly op?: string;
   /** The name of the task, if that op is one. */
   readonly task?: string;
+  /** The id of the other run, if that op is about one: a child, or a run that a message was for. */
+  readonly run?: string;
   readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: ErrorRecord;
 }
@@ -30,4 +32,11 @@ export interface EndErrorRecord extends ErrorRecord {
    * them. Missing if this was recorded before it was kept.
    */
   readonly retryKeeps?: readonly string[];
+}
+
+/** Without what only a retry of the run needs. */
+export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
+  if (error === null) return null;
+  const { retryFrom: _, retryKeeps: __, ...shown } = error;
+  return shown;
 }

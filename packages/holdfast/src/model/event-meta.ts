@@ -61,6 +61,8 @@ export interface EventMeta {
   readonly end?: string;
   /** Whom a message was for (`message_sent`, `message_failed`): its id, or also its run id. */
   readonly to?: Partial<RunName>;
+  /** The workflow of the awaited run (`message_failed`). */
+  readonly workflow?: string;
 }
 
 /** Which run a history belongs to. */

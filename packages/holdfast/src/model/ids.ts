@@ -124,6 +124,9 @@ export const UPDATE_PREFIX = "update:";
 /** The op of `ctx.until`. */
 export const UNTIL_PREFIX = "until:";
 
+/** The op of `ctx.resultOf` is named after the run that it waits for, with this prefix. */
+export const RESULT_PREFIX = "result:";
+
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
@@ -166,8 +169,8 @@ export function sentMessageId(runId: string, op: string): string {
 }
 
 /** The id of the cancel that a run sends to a child that it does not want any more: one, however often and by whomever it is sent. */
-export function closeMessageId(parentRunId: string): string {
-  return `${parentRunId}\t`;
+export function closeMessageId(parentRunId: string, childRunId: string): string {
+  return `${parentRunId}\t\t${childRunId}`;
 }
 
 /**

@@ -37,6 +37,7 @@ export abstract class DrivenMachine {
   compensating = false;
   started = false;
   inTurn = false;
+  hasCalls = false;
 
   /** Written or not; created when first needed. */
   #attributesSet: Attributes | undefined;
@@ -52,6 +53,10 @@ export abstract class DrivenMachine {
 
   takeAsked(): readonly Op[] {
     return this.ops.takeAsked();
+  }
+
+  takeCalls(): readonly Op[] {
+    return this.ops.takeCalls();
   }
 
   takeWithdrawn(): readonly Op[] {
@@ -93,6 +98,14 @@ export abstract class DrivenMachine {
     return this.ops.pending();
   }
 
+  firstPending(max: number): readonly Op[] {
+    return this.ops.first(max);
+  }
+
+  get waitsForOthers(): boolean {
+    return this.ops.waitsForOthers;
+  }
+
   get timers(): ReadonlySet<Op> {
     return this.ops.timers;
   }
@@ -125,6 +138,11 @@ export abstract class DrivenMachine {
 
   hand(op: Op): void {
     this.ops.hand(op);
+  }
+
+  handCall(op: Op): void {
+    this.hasCalls = true;
+    this.ops.handCall(op);
   }
 
   noteTask(id: string, work: TaskWork): void {

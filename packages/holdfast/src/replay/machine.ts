@@ -146,6 +146,8 @@ export interface Machine {
 
   /** Steps to execute. */
   takeAsked(): readonly DrivenOp[];
+  /** Ops about other runs, for which the store must be called. */
+  takeCalls(): readonly DrivenOp[];
   /** Ops that the code has stopped waiting for: stop their work and ignore its result. */
   takeWithdrawn(): readonly DrivenOp[];
   /** Steps to abort whose outcome must still be recorded, because they may have to be compensated. */
@@ -170,6 +172,9 @@ export interface Machine {
   op(id: string | null): DrivenOp | undefined;
   /** A copy, in the order of asking. */
   pendingOps(): readonly DrivenOp[];
+  /** The first of them that could wake the code, and whether any waits for something other than a time. */
+  firstPending(max: number): readonly DrivenOp[];
+  readonly waitsForOthers: boolean;
   /** The pending ops with a due time. */
   readonly timers: ReadonlySet<DrivenOp>;
   /** Whether anything could still wake the code. */
@@ -181,6 +186,8 @@ export interface Machine {
   task(id: string | null): TaskWork | undefined;
   /** Whether the code has asked for any task. */
   readonly hasTasks: boolean;
+  /** Whether the code has asked for anything that concerns another run. */
+  readonly hasCalls: boolean;
 
   // Messages
 

@@ -21,6 +21,7 @@ export class OpTable {
   #asked: readonly Op[] = NONE;
   #withdrawn: readonly Op[] = NONE;
   #closing: readonly Op[] = NONE;
+  #calls: readonly Op[] = NONE;
   #count = 0;
 
   constructor(opsMax: number) {
@@ -72,6 +73,17 @@ export class OpTable {
     return asked;
   }
 
+  /** The driver must call the store for it. */
+  handCall(op: Op): void {
+    this.#calls = appended(this.#calls, op);
+  }
+
+  takeCalls(): readonly Op[] {
+    const calls = this.#calls;
+    this.#calls = NONE;
+    return calls;
+  }
+
   /** The code has stopped waiting for it. */
   withdraw(op: Op): void {
     this.#withdrawn = appended(this.#withdrawn, op);
@@ -87,6 +99,7 @@ export class OpTable {
   close(op: Op): void {
     op.step?.close();
     op.task?.close();
+    op.child?.close();
     this.#closing = appended(this.#closing, op);
   }
 
@@ -109,6 +122,14 @@ export class OpTable {
   /** A copy, so that the caller may release ops on the way. */
   pending(): Op[] {
     return this.#pending.all();
+  }
+
+  first(max: number): Op[] {
+    return this.#pending.first(max);
+  }
+
+  get waitsForOthers(): boolean {
+    return this.#pending.forOthers > 0;
   }
 
   /** Whether anything could still wake the code. */

@@ -5,18 +5,20 @@
 import type { EventDraft, EventType, HistoryEvent } from "../model/event.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Scope } from "./context/scope.ts";
+import type { ChildWork } from "./ops/child-work.ts";
+import type { MessageWork } from "./ops/message-work.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import type { StepWork } from "./ops/step-work.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 
-export type OpKind = "step" | "task" | "sleep" | "receive" | "retired";
+export type OpKind = "step" | "task" | "sleep" | "receive" | "retired" | "child" | "message";
 
 /** The rows of the event table that concern a kind of op. */
 export interface OpEvents {
   /** Commands that are recorded where the code asks for it. */
   readonly commands: readonly EventType[];
   readonly notes: readonly EventType[];
-  /** Events that end it. */
+  /** Events that are delivered to it. All of them end it, except `child_started`. */
   readonly ends: readonly EventType[];
 }
 
@@ -66,6 +68,8 @@ export interface AskInit {
   readonly undo?: Compensation<unknown> | undefined;
   readonly fireAt?: number | undefined;
   readonly signalName?: string;
+  readonly child?: ChildWork;
+  readonly message?: MessageWork;
 }
 
 /** What a kind of op may use of the machine. */
@@ -73,6 +77,8 @@ export interface OpHost {
   readonly codec: Codec;
   /** The driver must execute it. */
   hand(op: Op): void;
+  /** The driver must call the store for it: it concerns another run. */
+  handCall(op: Op): void;
   /**
    * Records when it is due, or finds that recorded. A command that does not bind may be in another turn than the one that
    * asks now.
@@ -114,6 +120,10 @@ export interface DrivenOp {
   readonly fireAt: number | undefined;
   /** Receives */
   readonly signalName: string | undefined;
+  /** Children; absent otherwise. */
+  readonly child?: ChildWork;
+  /** Messages to other runs; absent otherwise. */
+  readonly message?: MessageWork;
   /** Where in the code it was asked for; known only if the machine records that. */
   readonly location: string | undefined;
 }
@@ -145,7 +155,7 @@ export function newOp(
   const promise = new Promise<unknown>(keepSettlers);
   const { step, task, signalName } = init;
   const fireAt = undefined;
-  return {
+  const op: Op = {
     id,
     kind: module.kind,
     module,
@@ -162,6 +172,17 @@ export function newOp(
     fireAt,
     signalName,
   };
+  return init.child || init.message ? { ...op, ...aboutOthers(init) } : op;
+}
+
+/** Only ops that need them have these fields. */
+function aboutOthers({ child, message }: AskInit): Pick<Op, "child" | "message"> {
+  return child ? { child } : message ? { message } : {};
+}
+
+/** Whether the code has given it up, and its outcome must still be learned. */
+export function isClosing({ step, task, child }: DrivenOp): boolean {
+  return step?.closing === true || task?.closing === true || child?.closing === true;
 }
 
 // A promise calls its executor at once, so that one function can serve all of them.

@@ -7,11 +7,13 @@ import type { Op } from "./op.ts";
 export class PendingOps {
   /** How many of them could still wake the code. */
   waiting = 0;
+  /** How many of those wait for something from outside, not for a time. */
+  forOthers = 0;
   #only: Op | undefined;
   #many: Map<string, Op> | undefined;
 
   add(op: Op): void {
-    if (op.module.wakes) this.waiting += 1;
+    this.#count(op, 1);
     if (this.#many === undefined && this.#only === undefined) {
       this.#only = op;
       return;
@@ -28,13 +30,29 @@ export class PendingOps {
 
   delete(op: Op): void {
     if (this.get(op.id) !== op) return;
-    if (op.module.wakes) this.waiting -= 1;
+    this.#count(op, -1);
     if (this.#only === op) {
       this.#only = undefined;
       return;
     }
     this.#many?.delete(op.id);
     if (this.#many?.size === 0) this.#many = undefined;
+  }
+
+  #count({ module }: Op, change: 1 | -1): void {
+    if (!module.wakes) return;
+    this.waiting += change;
+    if (module.rest === "waiting") this.forOthers += change;
+  }
+
+  /** The first that could wake the code. A run may have thousands, and is suspended again and again. */
+  first(max: number): Op[] {
+    const first: Op[] = [];
+    for (const op of this.#only ? [this.#only] : (this.#many?.values() ?? [])) {
+      if (first.length === max) break;
+      if (op.module.wakes) first.push(op);
+    }
+    return first;
   }
 
   /** A copy. */

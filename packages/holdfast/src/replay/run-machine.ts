@@ -156,7 +156,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     const event = this.#append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was in progress is recorded for the next run attempt, if there is one.
-    if (op && !isMessage(draft)) this.release(op);
+    if (op && !isMessage(draft) && draft.type !== "child_started") this.release(op);
     happenBeforeRetry(this, op, event);
     return false;
   }
@@ -368,7 +368,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     const op = this.ops.get(event.op);
     if (!op) return this.#diverge(event, notAskedFault(event));
     if (!op.module.fits(op, event.type)) return this.#diverge(event, otherKindFault(event, op));
-    this.release(op);
+    if (event.type !== "child_started") this.release(op);
     this.#enter(op.scope, event.at);
     if (isFailure(event)) this.failures.add(op, event);
     op.module.settle(op, event, this);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { payDebts } from "../calls/debt-payment.ts";
 import { type JudgeHost, judgeExpiry } from "../calls/task-judgment.ts";
 import { Client } from "../client/client.ts";
 import { jsonCodec } from "../codec/json-codec.ts";
@@ -20,10 +21,12 @@ import {
 import { RecordedError } from "../errors/run-errors.ts";
 import { MemoryNotifier } from "../memory/notifier.ts";
 import { MemoryStore } from "../memory/store.ts";
+import type { Debt } from "../model/debt.ts";
 import { CLOSED_STATUSES, type ClosedStatus } from "../model/run.ts";
 import { silentLogger } from "../ports/logger.ts";
 import type { StoreMethod } from "../ports/store-calls.ts";
 import type { AnyTask } from "../replay/ops/task-options.ts";
+import { type Doomed, isDeadly } from "./deadly-calls.ts";
 import { withForgotten } from "./forgotten.ts";
 import { MortalLife } from "./mortal.ts";
 import { SeededSource } from "./seeded-source.ts";
@@ -53,6 +56,11 @@ export interface CrashEverywhereOptions {
    * @defaultValue none
    */
   readonly tasks?: readonly AnyTask[];
+  /**
+   * The workflows of its children, and of the runs that it sends messages to. The worker that dies executes them, too.
+   * @defaultValue none
+   */
+  readonly workflows?: readonly AnyWorkflow[];
   /**
    * Called when the run waits and nothing else happens: send the signals that it needs. If it throws or rejects,
    * `crashEverywhere` rejects with that error.
@@ -94,6 +102,7 @@ export interface CrashReport {
 const CRASH_OPTIONS: OptionChecks<CrashEverywhereOptions> = {
   effects: objectWith("reset", "snapshot"),
   tasks: checkedLater,
+  workflows: checkedLater,
   whenWaiting: isFunction,
   seed: wholeNumber(Number.MIN_SAFE_INTEGER),
   onForgotten: oneOf("fail", "warn"),
@@ -164,15 +173,6 @@ function needsDatabase({ cause }: HoldfastError): boolean {
   return cause instanceof RecordedError && cause.recordedCode === "not_supported" && "kind" in cause.data;
 }
 
-/** Who dies: the worker that does everything, or one that only executes tasks. */
-type Doomed = "worker" | "task worker";
-
-/** The calls of the store at which it dies. */
-const DEADLY: Readonly<Record<Doomed, readonly StoreMethod[]>> = {
-  worker: ["runs.commit", "transact", "tasks.finish"],
-  "task worker": ["tasks.claim", "tasks.finish"],
-};
-
 interface CrashPoint {
   readonly who: Doomed;
   /** Which of these calls, from 1. */
@@ -210,8 +210,9 @@ async function runOnce(
   const who = point?.who ?? "worker";
   let calls = 0;
   let diedAt: StoreMethod | undefined;
-  life.diesAt = ({ method, moment }) => {
-    if (!DEADLY[who].includes(method)) return false;
+  life.diesAt = (at) => {
+    const { method, moment } = at;
+    if (!isDeadly(who, at)) return false;
     if (moment === "before") calls += 1;
     if (point === undefined || calls !== point.call || moment !== point.moment) return false;
     diedAt = method;
@@ -219,6 +220,7 @@ async function runOnce(
   };
   await options.effects?.reset();
   const { onForgotten = "fail", tasks = [] } = options;
+  const workflows = [workflow, ...(options.workflows ?? []).filter((other) => other !== workflow)];
   const random = new SeededSource(options.seed ?? 1);
   // Housekeeping (polls, heartbeats) is not tested here, and would make time pass in small steps.
   const base = { random, codec: jsonCodec, log: silentLogger, onForgotten, leaseMs: FOREVER_MS };
@@ -226,7 +228,7 @@ async function runOnce(
   const doomed = new Client({ ...base, ...mortal, ...steps.of(life) }, "default", async () => {}, FOREVER_MS);
   const immortal = { clock, store, notifier, ...steps.of(undefined) };
   const heir = new Client({ ...base, ...immortal }, "default", async () => {}, FOREVER_MS);
-  const offers = who === "worker" ? { workflows: [workflow], tasks } : { tasks };
+  const offers = who === "worker" ? { workflows, tasks } : { tasks };
   const judge: JudgeHost = { record: toErrorRecord, now: () => clock.now(), random: () => random.next() };
   const dying = workerOf(doomed, offers);
   const dead = new Promise<void>((resolve) => {
@@ -238,7 +240,7 @@ async function runOnce(
   });
   const { whenWaiting } = options;
   const refused = whenWaiting ? [feedWhenWaiting(store, clock, async () => whenWaiting(heir, RUN_ID))] : [];
-  if (who === "task worker") await workerOf(heir, { workflows: [workflow] }).start();
+  if (who === "task worker") await workerOf(heir, { workflows }).start();
   // It may die before it has started.
   await Promise.race([dying.start(), dead]);
   await (who === "worker" ? doomed : heir).start(workflow.name, input, {
@@ -274,6 +276,12 @@ async function expireLease(store: MemoryStore, clock: VirtualClock, dying: Worke
   const { tasks } = await store.tasks.expired({ limit: 1_000 });
   const by = { type: "expiry" } as const;
   await store.tasks.finish({ finishes: tasks.map((task) => ({ ...task, by, result: judgeExpiry(task, judge) })) });
+  for (let debts = await readDebts(store); debts.length > 0; debts = await readDebts(store))
+    await payDebts(store, debts, Number.POSITIVE_INFINITY);
+}
+
+function readDebts(store: MemoryStore): Promise<readonly Debt[]> {
+  return store.debts.read({ limit: 1_000 });
 }
 
 function workerOf(client: Client, offers: Pick<WorkerOptions, "workflows" | "tasks">): Worker {

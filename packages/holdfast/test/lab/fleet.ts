@@ -5,7 +5,7 @@ import { Client } from "../../src/client/client.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 
 type WorkerOptions = Parameters<Client["worker"]>[0];
-type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec"> & { readonly clock?: Clock };
+type ProcessOptions = Pick<ConnectOptions, "namespace" | "codec" | "telemetry"> & { readonly clock?: Clock };
 
 export interface LogLine {
   readonly level: keyof Logger;
@@ -63,6 +63,7 @@ export class Fleet {
         log: this.#logger(),
         store: this.store,
         notifier: this.notifier,
+        ...(options.telemetry ? { telemetry: options.telemetry } : {}),
       },
       options.namespace ?? "default",
       async () => {},

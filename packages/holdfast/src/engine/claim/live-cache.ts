@@ -1,39 +1,46 @@
 import type { RunExecutor } from "../execute/run-executor.ts";
 
 /**
- * Suspended runs that are still in memory; the oldest is evicted first. Waking one that no other worker has claimed needs no
- * replay.
+ * Suspended runs that are still in memory; the oldest is evicted first, and those that wait for other runs last: they wake as often
+ * as those end, and would be replayed each time. Waking one that no other worker has claimed needs no replay.
  */
 export class LiveCache {
   readonly #sizeMax: number;
   readonly #executors = new Map<string, RunExecutor>();
+  readonly #parents = new Map<string, RunExecutor>();
 
   constructor(sizeMax: number) {
     this.#sizeMax = sizeMax;
   }
 
   get size(): number {
-    return this.#executors.size;
+    return this.#executors.size + this.#parents.size;
   }
 
   put(executor: RunExecutor): void {
-    this.#executors.delete(executor.runId);
-    this.#executors.set(executor.runId, executor);
-    for (const [runId, oldest] of this.#executors) {
-      if (this.#executors.size <= this.#sizeMax) break;
-      this.#executors.delete(runId);
-      oldest.evict();
-    }
+    const { runId, machine } = executor;
+    this.#executors.delete(runId);
+    this.#parents.delete(runId);
+    (machine.hasCalls ? this.#parents : this.#executors).set(runId, executor);
+    for (const kind of [this.#executors, this.#parents])
+      for (const [oldest, evicted] of kind) {
+        if (this.size <= this.#sizeMax) return;
+        kind.delete(oldest);
+        evicted.evict();
+      }
   }
 
   take(runId: string): RunExecutor | undefined {
-    const executor = this.#executors.get(runId);
-    this.#executors.delete(runId);
+    const kind = this.#executors.has(runId) ? this.#executors : this.#parents;
+    const executor = kind.get(runId);
+    kind.delete(runId);
     return executor;
   }
 
   clear(): void {
-    for (const executor of this.#executors.values()) executor.evict();
-    this.#executors.clear();
+    for (const kind of [this.#executors, this.#parents]) {
+      for (const executor of kind.values()) executor.evict();
+      kind.clear();
+    }
   }
 }

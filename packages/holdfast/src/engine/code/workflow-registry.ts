@@ -1,8 +1,8 @@
 import type { AnyWorkflow } from "../../define/definitions.ts";
-import { invalidValue, validateWith } from "../../define/standard-schema.ts";
 import { classifyError } from "../../errors/classify.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { shouldRetry } from "../../errors/retry-rule.ts";
+import { invalidValue, validateWith } from "../../errors/standard-schema.ts";
 import { mayTryAgain, tryAgainInMs } from "../../model/retry-policy.ts";
 import type { Environment } from "../../ports/environment.ts";
 import type { Machine, MachineParams } from "../../replay/machine.ts";

@@ -7,20 +7,19 @@ import type { Machine } from "../../replay/machine.ts";
 /** The messages that have become events, as far as commits need to know. */
 interface ConsumedMessages {
   readonly consumed: number;
-  /** The results of tasks among the messages up to that number. */
+  /** The results among the messages up to that number. */
   takeResults(consumed: number): readonly number[];
 }
 
-/** What a commit with these events does about the tasks of its run. */
-interface GatheredTasks {
-  gather(
-    events: readonly HistoryEvent[],
-    transition: Transition,
-    results: readonly number[],
-  ): Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">>;
+/** What a commit does about the tasks and the children of its run. */
+export type GatheredWork = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes">>;
+
+/** What a commit with these events does about them. */
+interface Outside {
+  gather(events: readonly HistoryEvent[], transition: Transition, results: readonly number[]): GatheredWork;
 }
 
-const NO_TASKS = { tasks: NONE, settled: NONE, dropTasks: false, results: NONE };
+const NOTHING: GatheredWork = { tasks: NONE, settled: NONE, dropTasks: false, results: NONE, closes: NONE };
 
 /** How much of one live run is durable, and its commit in flight. */
 export class RunCommits {
@@ -73,7 +72,7 @@ export class RunCommits {
     machine: Machine,
     queue: ConsumedMessages,
     transition: Transition,
-    tasks: GatheredTasks,
+    outside: Outside,
   ): RunCommit | undefined {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
@@ -82,8 +81,8 @@ export class RunCommits {
     // Messages whose events are not written are still in the inbox.
     const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
     // A machine that is still to repeat what is put back does not know its tasks yet.
-    const mayHaveTasks = machine.hasTasks || machine.replaying;
-    const gathered = mayHaveTasks ? tasks.gather(events, transition, queue.takeResults(consumed)) : NO_TASKS;
+    const mayHave = machine.hasTasks || machine.hasCalls || machine.replaying;
+    const gathered = mayHave ? outside.gather(events, transition, queue.takeResults(consumed)) : NOTHING;
     const commit: RunCommit = {
       namespace: run.namespace,
       runId: run.runId,
@@ -99,6 +98,7 @@ export class RunCommits {
       settled: gathered.settled,
       dropTasks: gathered.dropTasks,
       results: gathered.results,
+      closes: gathered.closes,
       transition,
     };
     this.#inFlight = commit;

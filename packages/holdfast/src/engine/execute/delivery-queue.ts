@@ -5,7 +5,7 @@ import { appended, NONE } from "../../model/short-list.ts";
 import type { Machine } from "../../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
-import { messageDraft, type QueuedDraft } from "./message-draft.ts";
+import { isResultDraft, messageDraft, type QueuedDraft } from "./message-draft.ts";
 import { hasEnded } from "./run-end.ts";
 
 /**
@@ -16,7 +16,7 @@ export class DeliveryQueue {
   /** The number of the last message delivered, and of the last one taken in. */
   #consumed: number;
   #queuedMessages: number;
-  /** The numbers of consumed results of tasks: their messages go with the next commit. */
+  /** The numbers of consumed results: their messages go with the next commit. */
   #results: readonly number[] = NONE;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
@@ -63,7 +63,7 @@ export class DeliveryQueue {
     if (!draft) return undefined;
     if (draft.number !== undefined) {
       this.#consumed = draft.number;
-      if (draft.taskSeq !== undefined) this.#results = appended(this.#results, draft.number);
+      if (isResultDraft(draft)) this.#results = appended(this.#results, draft.number);
     } else if (draft.op !== null && !machine.op(draft.op)) {
       if (this.hasLooks && draft.taskSeq === undefined) this.#unheard = appended(this.#unheard, draft);
     } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
@@ -105,7 +105,7 @@ export class DeliveryQueue {
     if (this.#looks.length === 0) this.#unheard = NONE;
   }
 
-  /** The results of tasks among the messages up to that number. */
+  /** The results among the messages up to that number. */
   takeResults(consumed: number): readonly number[] {
     if (this.#results.length === 0) return NONE;
     const taken = this.#results.filter((number) => number <= consumed);

@@ -1,36 +1,39 @@
 import { eventRole } from "../../model/event.ts";
 import type { Machine } from "../../replay/machine.ts";
+import { withAddress } from "../children/send-message.ts";
 import type { StepBoard } from "../steps/step-board.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
-import { isUnwanted, type RunTasks, withWithdrawn } from "../tasks/run-tasks.ts";
+import { withWithdrawn } from "../tasks/run-tasks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import { withAttempt } from "./message-draft.ts";
+import type { OutsideWork } from "./outside-work.ts";
 
 /** One live run, as far as concerns what is delivered to its code, and what follows from that. */
 export interface Delivery {
   readonly machine: Machine;
   readonly queue: DeliveryQueue;
   readonly steps: StepBoard;
-  readonly tasks: RunTasks;
+  readonly outside: OutsideWork;
 }
 
 /** Opens the turn of the next thing that has happened to the run and that its code sees; false if nothing is left, or on divergence. */
-export function deliverNext({ machine, queue, steps, tasks }: Delivery, now: number): boolean {
+export function deliverNext({ machine, queue, steps, outside }: Delivery, now: number): boolean {
   while (!machine.divergence) {
     const draft = queue.next(machine);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (eventRole(draft.type) === "note") machine.note(draft, now);
-    else if (isUnwanted(draft, machine)) tasks.refuse(draft.taskSeq as number);
-    else if (machine.deliverLive(withAttempt(withWithdrawn(draft, machine), machine), now)) return true;
+    else if (outside.refuses(draft)) continue;
+    else if (machine.deliverLive(withAttempt(withWithdrawn(withAddress(draft, machine), machine), machine), now))
+      return true;
   }
   return false;
 }
 
 /** What the code has stopped waiting for is stopped. */
-export function stopWithdrawn({ machine, steps, tasks }: Delivery, written: Written): void {
+export function stopWithdrawn({ machine, steps, outside }: Delivery, written: Written): void {
   const withdrawn = machine.takeWithdrawn();
   const closing = machine.takeClosing();
   steps.stop(withdrawn, closing);
-  tasks.stop(withdrawn, closing, written);
+  outside.stop(withdrawn, closing, written);
 }

@@ -15,6 +15,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Driver, MachineParams } from "../../replay/machine.ts";
 import { TurnLoop } from "../../replay/turn-loop.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
+import type { RunCaller } from "../children/run-caller.ts";
 import type { InboxReader } from "../claim/inbox-reader.ts";
 import type { Committer } from "../commit/committer.ts";
 import type { Lease } from "../lease/lease.ts";
@@ -52,6 +53,8 @@ export interface ExecutorHost {
   readonly taskHoldMs: number;
   /** The workers of this process that execute tasks. */
   readonly localTasks: LocalTasks | undefined;
+  /** Calls because of other runs. */
+  readonly others: RunCaller;
   /** A limit of a task passes at this store time, and no worker watches over it. */
   noteTaskLimit(storeAt: number): void;
   draining(): boolean;
@@ -92,13 +95,14 @@ type Parts = Pick<
   | "progressed"
   | "left"
   | "localTasks"
+  | "others"
   | "noteTaskLimit"
 > & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
   const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
-  const { localTasks, noteTaskLimit } = parts;
+  const { localTasks, others, noteTaskLimit } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
   const { windUpMs, eventsPerHoldMax, taskHoldMs } = options.tuning;
   const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
@@ -124,6 +128,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     eventsPerHoldMax,
     taskHoldMs,
     localTasks,
+    others,
     noteTaskLimit,
     draining,
     progressed,

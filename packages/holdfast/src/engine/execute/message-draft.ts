@@ -1,6 +1,7 @@
+import { readEndMessageId, readFailedEnd } from "../../model/ended-run.ts";
 import type { EventDraft, EventMeta } from "../../model/event.ts";
 import { outcomeMessageId, readTaskMessageId } from "../../model/ids.ts";
-import { isTaskResult, type Message } from "../../model/message.ts";
+import { isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
 import { decodeFailedTask } from "../../model/task-failure.ts";
 import type { Machine } from "../../replay/machine.ts";
 
@@ -9,6 +10,14 @@ export interface QueuedDraft extends EventDraft {
   readonly number?: number;
   /** For the result of a task: the event that it answers. */
   readonly taskSeq?: number;
+  /** For the end of another run: the first run of its chain, and which of its ends it was. */
+  readonly endOf?: string;
+  readonly end?: string;
+}
+
+/** Whether it is the result of something that an op of this run waits for. */
+export function isResultDraft({ taskSeq, endOf }: QueuedDraft): boolean {
+  return taskSeq !== undefined || endOf !== undefined;
 }
 
 /** The event that a message from the inbox becomes in history. */
@@ -19,6 +28,7 @@ export function messageDraft(message: Message): QueuedDraft {
     return { type: "cancel_requested", op: null, meta, number };
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
+  if (isRunEnd(message.kind)) return runEndDraft(message);
   const isSignal = message.kind === "signal";
   const type = isSignal ? "signal_received" : "step_completed";
   const op = isSignal || isOwnOutcome(message) ? message.name : null;
@@ -37,6 +47,19 @@ function taskDraft({ kind, name, messageId, number, payload }: Message): QueuedD
     return payload.length === 0 ? draft : { ...draft, payload };
   }
   return { type: "task_failed", ...about, meta: { attempt, ...decodeFailedTask(payload), ...sent } };
+}
+
+/** The end of a child, or of a run that is watched. */
+function runEndDraft({ kind, name: op, messageId, number, payload }: Message): QueuedDraft {
+  const { firstRunId: endOf, end } = readEndMessageId(messageId);
+  const about = { op, number, endOf, end };
+  const some = payload.length === 0 ? {} : { payload };
+  if (kind === "child_completed") return { type: "child_completed", ...about, ...some };
+  if (kind === "watch_completed") return { type: "message_sent", ...about, ...some };
+  const { status, error, compensation, runId, id, workflow } = readFailedEnd(payload);
+  const known = { status, ...(error ? { error } : {}), ...(compensation ? { compensation } : {}) };
+  if (kind === "child_failed") return { type: "child_failed", ...about, meta: { ...known, end } };
+  return { type: "message_failed", ...about, meta: { to: { id, runId }, workflow, ...known } };
 }
 
 /**

@@ -158,8 +158,8 @@ export function holding({ compensating }: Machine): Transition {
 
 /** Nothing of the run is to be done now: it is let go of until then, or until a message comes. */
 export function suspension(machine: Machine, availableAt: number | null): Transition {
-  const ops = machine.pendingOps().filter((op) => op.module.wakes);
-  const idle = ops.some((op) => op.module.rest === "waiting") ? "waiting" : "sleeping";
+  const idle = machine.waitsForOthers ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
-  return { type: "suspend", status, availableAt, waitingFor: ops.slice(0, WAITING_FOR_MAX).map((op) => op.id) };
+  const waitingFor = machine.firstPending(WAITING_FOR_MAX).map((op) => op.id);
+  return { type: "suspend", status, availableAt, waitingFor };
 }

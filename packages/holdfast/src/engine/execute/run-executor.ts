@@ -29,7 +29,6 @@ import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { Committable } from "../commit/committer.ts";
 import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
-import { RunTasks } from "../tasks/run-tasks.ts";
 import { type Delivery, deliverNext, stopWithdrawn } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
@@ -39,6 +38,7 @@ import type { ClaimedRun } from "./held-run.ts";
 import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
 import { isOwnOutcome, type QueuedDraft } from "./message-draft.ts";
+import { OutsideWork } from "./outside-work.ts";
 import { type Parkable, Parking } from "./parking.ts";
 import { Rewind } from "./rewind.ts";
 import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
@@ -51,7 +51,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   readonly #host: ExecutorHost;
   readonly #code: WorkflowCode;
   readonly #steps: StepBoard;
-  readonly #tasks: RunTasks;
+  readonly #outside: OutsideWork;
   /** Whether its code may have been called under an earlier claim. */
   readonly #begun: boolean;
   readonly #queue: DeliveryQueue;
@@ -79,7 +79,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#begun = run.commit > 0 || messages.some(isOwnOutcome);
     this.#machine = this.machineFor(history);
     this.#steps = new StepBoard(host, this.#machine, this, this.#queue);
-    this.#tasks = new RunTasks(host, this);
+    this.#outside = new OutsideWork(host, this);
     this.takeMessages(messages);
     host.loop.ready(this);
   }
@@ -89,7 +89,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   #delivery(): Delivery {
-    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, tasks: this.#tasks };
+    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside };
   }
 
   get run(): Run {
@@ -174,7 +174,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   halt(reason: HoldfastError): void {
     this.#steps.discardAll(reason);
-    this.#tasks.leave();
+    this.#outside.leave();
     this.#wake?.cancel();
   }
 
@@ -240,7 +240,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
-      this.#tasks.attend(this.#commits);
+      this.#outside.attend(this.#commits);
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
       if (this.#queue.length > 0) return;
       if (!machine.waiting) return this.#parking.explain(foreignAwait);
@@ -277,7 +277,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (hasEnded(machine.outcome) && this.#queue.length > 0 && !this.#phase.parkedWith) return undefined;
     if (machine.inTurn)
       throw new HoldfastError("invariant_broken", `run ${this.runId} was gathered in the middle of a turn`);
-    const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#tasks);
+    const commit = this.#commits.take(this.#run, machine, this.#queue, this.#transition(), this.#outside);
     // The run was to be suspended when this was requested, but something has become due since and must start here.
     if (!commit) this.poke();
     else if (commit.transition.type !== "hold") this.#phase.beginLeaving();
@@ -297,7 +297,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
     }
-    if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#tasks.holding()) return hold;
+    if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#outside.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
     return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
@@ -324,7 +324,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#rewind?.written(events);
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
-      this.#tasks.written(flight, outcome);
+      this.#outside.written(flight, outcome);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
@@ -351,7 +351,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.#machine = resumption.machine;
     this.#queue.takeBack(look);
     this.#steps.rebase(this.#machine);
-    this.#tasks.rebase();
+    this.#outside.rebase();
     this.#phase.stay();
     this.takeMessages(resumption.messages);
     for (const result of [...resumption.results, ...unseen]) this.push(result);
@@ -367,14 +367,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Messages whose events cannot be written are still in the inbox.
     this.#machine.putBack(NONE, null);
     this.#queue.unconsume(this.#commits.durableConsumed);
-    this.#tasks.unwritten();
+    this.#outside.unwritten();
     if (this.#phase.parkedWith) return this.drop();
     this.#parking.parkFor(error, "store_refused");
   }
 
   #leave(transition: Transition): void {
     this.#wake?.cancel();
-    this.#tasks.leave();
+    this.#outside.leave();
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { RunName } from "../../model/child.ts";
 import { formatDuration } from "../../model/duration.ts";
 import { idempotencyKey } from "../../model/ids.ts";
 import { isPromiseLike } from "../../model/promise-like.ts";
@@ -9,15 +10,17 @@ import type { StepInterceptor } from "../../ports/step-interceptor.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { runLogger } from "../../replay/context/run-logger.ts";
 import type { DrivenOp } from "../../replay/op.ts";
+import type { ChildDefinition, StepStartOptions } from "../../replay/ops/start-options.ts";
 import type { StepFunction, StepInfo } from "../../replay/ops/step-options.ts";
 import type { StepWork } from "../../replay/ops/step-work.ts";
 import { aboutRun, stepName } from "../../report/failure-lines.ts";
+import { type StartingHost, startInStep } from "../children/start-in-step.ts";
 
 export type AttemptResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown };
 
-export interface AttemptHost {
+export interface AttemptHost extends StartingHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly steps: StepInterceptor | undefined;
@@ -50,6 +53,7 @@ export class Attempt implements StepInfo {
   #timer: Timer | undefined;
   #endSpan: ((error: unknown) => void) | undefined;
   #reported = false;
+  #starts = 0;
 
   constructor(op: DrivenOp, run: Run, host: AttemptHost, owner: AttemptOwner) {
     const work = op.step as StepWork;
@@ -84,6 +88,17 @@ export class Attempt implements StepInfo {
   get log(): RunLogger {
     const about = { ...aboutRun(this.#run), op: this.op.id, attempt: this.attempt };
     return runLogger({ log: this.#host.log, about });
+  }
+
+  async start(definition: ChildDefinition, input?: unknown, options?: StepStartOptions): Promise<RunName> {
+    this.#starts += 1;
+    return startInStep(
+      this.#host,
+      { run: this.#run, op: this.op.id, number: this.#starts },
+      definition,
+      input,
+      options,
+    );
   }
 
   /** Created on demand: most steps never use it. */

@@ -1,4 +1,4 @@
-import { invalidValue, validateWith } from "../../define/standard-schema.ts";
+import { invalidValue, validateWith } from "../../errors/standard-schema.ts";
 import type { AnyTask } from "../../replay/ops/task-options.ts";
 import { LATER } from "./task-attempt.ts";
 

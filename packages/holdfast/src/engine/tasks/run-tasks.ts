@@ -23,7 +23,7 @@ import { GivenUpTasks, type TaskOwner, type Written } from "./given-up-tasks.ts"
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
 
 /** What a commit does about tasks. */
-export type CommitTasks = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results">>;
+export type CommitTasks = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks">>;
 
 interface Scheduled {
   readonly task: NewTask;
@@ -63,7 +63,7 @@ export class RunTasks implements LocalRun {
   }
 
   /** What the events of a commit mean for the tasks of the run. */
-  gather(events: readonly HistoryEvent[], transition: Transition, results: readonly number[]): CommitTasks {
+  gather(events: readonly HistoryEvent[], transition: Transition): CommitTasks {
     const { machine } = this.#run;
     const firstSeq = events[0]?.seq ?? 0;
     let created: readonly Scheduled[] = NONE;
@@ -84,7 +84,7 @@ export class RunTasks implements LocalRun {
     this.#scheduling = ends ? NONE : created;
     const tasks = this.#scheduling.length === 0 ? NONE : this.#scheduling.map(({ task }) => task);
     if (tasks.length > 0) this.#noteLimits(tasks);
-    return { tasks, settled, dropTasks: ends, results };
+    return { tasks, settled, dropTasks: ends };
   }
 
   #scheduled(work: TaskWork, seq: number, op: string): Scheduled {
@@ -377,8 +377,10 @@ export function isUnwanted({ op, taskSeq }: QueuedDraft, machine: HeldRun["machi
   return taskSeq !== undefined && machine.op(op)?.task?.seq !== taskSeq;
 }
 
-/** A failure of a task that the run has given up says so. */
+/** A failure of a task, or of a child, that the run has given up says so. */
 export function withWithdrawn(draft: EventDraft, machine: HeldRun["machine"]): EventDraft {
-  if (draft.type !== "task_failed" || !machine.op(draft.op)?.task?.closing) return draft;
+  if (draft.type !== "task_failed" && draft.type !== "child_failed") return draft;
+  const op = machine.op(draft.op);
+  if (!op?.task?.closing && !op?.child?.closing) return draft;
   return { ...draft, meta: { ...draft.meta, withdrawn: true } };
 }

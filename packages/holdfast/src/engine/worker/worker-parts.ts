@@ -1,11 +1,13 @@
 /** The parts of a worker, assembled: who knows whom, and what each of them is told when something happens to another. */
 
 import type { Lifetime } from "../../calls/lifetime.ts";
+import type { Payer } from "../../calls/payer.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { RunEnds } from "../../calls/run-ends.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
 import { RepeatedLines } from "../../report/repeated-lines.ts";
+import { RunCaller, type RunCallerParams } from "../children/run-caller.ts";
 import { Claimer } from "../claim/claimer.ts";
 import { HeldRuns } from "../claim/held-runs.ts";
 import { InboxReader } from "../claim/inbox-reader.ts";
@@ -31,6 +33,8 @@ export interface WorkerPartsParams {
   readonly storeTime: StoreTime;
   readonly ends: RunEnds;
   readonly life: Lifetime;
+  /** Pays what the runs of this worker come to owe to others. */
+  readonly payer: Payer;
 }
 
 /** What the parts ask and tell the worker itself. */
@@ -41,6 +45,9 @@ export interface WorkerSelf {
   readonly onDead: () => void;
   /** The workers of this process that execute tasks. */
   readonly localTasks: LocalTasks;
+  /** A slot of a worker of this process for a run that is about to be started. */
+  readonly reserve: RunCallerParams["reserve"];
+  readonly onDue: RunCallerParams["onDue"];
 }
 
 export class WorkerParts {
@@ -132,7 +139,9 @@ export class WorkerParts {
       suspectAfter,
       parkAfter,
       probe: () => this.lease.probe(),
-      onSwept: ({ nextTaskExpiryAt }) => {
+      onSwept: ({ nextTaskExpiryAt, owes }) => {
+        // Those who should have paid have died.
+        if (owes) this.#params.payer.noteAny();
         // Workers with the old code may have parked runs since.
         this.claimer.lookForParked();
         if (nextTaskExpiryAt !== null) this.tasks.noteLimit(nextTaskExpiryAt);
@@ -219,6 +228,12 @@ export class WorkerParts {
       lease: this.lease,
       inbox: this.#inbox,
       localTasks: this.#self.localTasks,
+      others: new RunCaller({
+        ...this.#params,
+        reserve: this.#self.reserve,
+        onDue: this.#self.onDue,
+        onOwing: (run) => this.#params.payer.note(run),
+      }),
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
       progressed: (executor) => {

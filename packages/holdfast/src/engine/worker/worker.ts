@@ -57,6 +57,17 @@ export class Worker {
           for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
+      reserve: ({ workflow, version, queue, namespace }) => {
+        if (namespace !== params.namespace) return undefined;
+        for (const worker of this.#siblings()) {
+          const slot = worker.reserve(workflow, version, queue);
+          if (slot) return slot;
+        }
+        return undefined;
+      },
+      onDue: (storeAt) => {
+        for (const worker of this.#siblings()) worker.noteDueAt(storeAt);
+      },
     });
   }
 
@@ -191,6 +202,7 @@ export class Worker {
     // What was in flight before the drop is still written, as far as the fence allows.
     await this.#untilFlushed();
     this.#parts.committer.abandon();
+    await limitedWait(ports.clock, this.#params.payer.untilIdle(), this.#params.options.drainTimeoutMs).over;
     // Includes what was claimed in the meantime: from here on, answers to claims find no worker.
     this.#parts.held.dropAll();
     this.#parts.lease.end();

@@ -8,7 +8,9 @@ const NAMED_MAX = 20;
 
 /** Ops that were still pending when the workflow function returned, except those of branches that lost. */
 export function forgottenOps(pending: readonly Op[]): readonly Op[] {
-  return pending.length === 0 ? NONE : pending.filter((op) => op.module.wakes && !op.step?.closing);
+  return pending.length === 0
+    ? NONE
+    : pending.filter((op) => op.module.wakes && !op.step?.closing && !op.child?.detached);
 }
 
 export function forgottenIds(ops: readonly DrivenOp[]): string[] {

@@ -94,7 +94,7 @@ function isBug(error: unknown): boolean {
   let cause = readProperty(error, "cause");
   for (let depth = 0; cause && depth < DEPTH_MAX; depth++, cause = readProperty(cause, "cause"))
     // In a restored error every cause is a HoldfastError: only one that names its step is a step's.
-    if (isHoldfastError(cause) && (!restored || isOpFailure(cause.code))) return false;
+    if (isHoldfastError(cause) && (!restored || isOpFailure(cause))) return false;
   return true;
 }
 

@@ -3,6 +3,8 @@ import type { CheckedDuration } from "../../model/checked-duration.ts";
 import type { Attributes } from "../../model/event.ts";
 import type { Stored, Synchronous, Whole } from "../../model/stored.ts";
 import type { RunLogger } from "../../ports/logger.ts";
+import type { ChildOptions } from "../ops/child-options.ts";
+import type { ChildDefinition } from "../ops/start-options.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
 
@@ -79,6 +81,35 @@ export type ContinueArguments<I> = undefined extends I ? [input?: I] : [input: I
 export type TaskArguments<I, O, S extends string = string> = undefined extends I
   ? [input?: I, options?: TaskCallOptions<O, S>]
   : [input: I, options?: TaskCallOptions<O, S>];
+
+/** What `ctx.child` takes besides the definition. The input is optional if the workflow takes none. */
+export type ChildArguments<I, O, S extends string = string> = undefined extends I
+  ? [input?: I, options?: ChildOptions<O, S>]
+  : [input: I, options?: ChildOptions<O, S>];
+
+/** The payload is required unless the signal may be sent without one. */
+export type SentPayload<P> = undefined extends P ? [payload?: P] : [payload: P];
+
+/** Another run: its id, also one in another namespace, or the handle of a child. */
+export type RunTarget =
+  | string
+  | { readonly id: string; readonly namespace?: string }
+  | { readonly id: string; readonly runId: string };
+
+/** A child, in the workflow code of its parent. `T` is what its workflow returns. */
+export interface ChildHandle<T = unknown> {
+  /** The id of the run: the one that was given, or its run id. */
+  readonly id: string;
+  readonly runId: string;
+  /** The name of its workflow. */
+  readonly workflow: string;
+  /** Its output, once it has completed; rejects if it ends in any other way. */
+  result(): Promise<T>;
+  /** Sends it a signal, exactly once. */
+  signal<R, P>(signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
+  /** Asks it to stop. A child that has ended is not changed. */
+  cancel(reason?: string): Promise<void>;
+}
 
 /**
  * What workflow code may use. Everything here gives the same answers on every replay. It may be destructured: `async ({
@@ -171,6 +202,25 @@ export interface Context<I = unknown> {
    * The input is what the function takes; a schema is not applied to it again.
    */
   continueAsNew(...rest: ContinueArguments<I>): never;
+
+  /** Starts another run and waits for its output. Rejects with its error if it ends in any other way. */
+  child<I, O, S extends string = string>(
+    definition: ChildDefinition<I, O>,
+    ...inputAndOptions: ChildArguments<I, O, S>
+  ): Promise<O>;
+  /** Starts another run, and resolves once it exists. */
+  startChild<I, O, S extends string = string>(
+    definition: ChildDefinition<I, O>,
+    ...inputAndOptions: ChildArguments<I, O, S>
+  ): Promise<ChildHandle<O>>;
+  /** Sends a signal to another run, exactly once. Rejects if there is no such run, or it has ended. */
+  signal<R, P>(to: RunTarget, signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
+  /** Asks another run to stop. A run that has ended is not changed. */
+  cancel(to: RunTarget, reason?: string): Promise<void>;
+  /** The output of another run, once it has completed. Rejects with its error if it ends in any other way. */
+  resultOf<T>(child: ChildHandle<T>): Promise<T>;
+  resultOf(to: RunTarget): Promise<unknown>;
+  resultOf<O>(definition: ChildDefinition<unknown, O>, to: RunTarget): Promise<O>;
 }
 
 /** Thrown by `ctx.continueAsNew`. Not an error: it unwinds the workflow function, whose end is already decided. */

@@ -6,9 +6,13 @@ import { nameFault } from "../../model/names.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { setAttributes } from "../ops/attributes.ts";
+import { askChild, askStartChild } from "../ops/child.ts";
+import type { ChildOptions } from "../ops/child-options.ts";
+import { askCancel, askResult, askSignal } from "../ops/message.ts";
 import { askReceive } from "../ops/receive.ts";
 import { retire } from "../ops/retired.ts";
 import { askSleep, askSleepUntil } from "../ops/sleep.ts";
+import type { ChildDefinition } from "../ops/start-options.ts";
 import { askStep } from "../ops/step.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TransactionWork } from "../ops/step-work.ts";
@@ -19,10 +23,12 @@ import { runInScope, runParallel, runRace } from "./branches.ts";
 import {
   type Branch,
   type Branches,
+  type ChildHandle,
   type Context,
   ContinueAsNew,
   type ParallelOptions,
   type RunInfo,
+  type RunTarget,
   type SignalDefinition,
 } from "./context.ts";
 import { runLogger } from "./run-logger.ts";
@@ -195,6 +201,31 @@ class RunContext implements Context {
       this.#machine.ownerOf(this.#scope),
     );
     throw new ContinueAsNew();
+  }
+
+  child(definition: ChildDefinition<never, never>, input?: unknown, options?: ChildOptions<never>): Promise<never> {
+    return askChild(this.#machine, this.#scope, definition as ChildDefinition, input, options) as Promise<never>;
+  }
+
+  startChild(
+    definition: ChildDefinition<never, never>,
+    input?: unknown,
+    options?: ChildOptions<never>,
+  ): Promise<ChildHandle<never>> {
+    const started = askStartChild(this.#machine, this.#scope, definition as ChildDefinition, input, options);
+    return started as Promise<ChildHandle<never>>;
+  }
+
+  signal(to: RunTarget, signal: SignalDefinition<unknown, unknown>, payload?: unknown): Promise<void> {
+    return askSignal(this.#machine, this.#scope, "ctx.signal", to, signal, payload);
+  }
+
+  cancel(to: RunTarget, reason?: string): Promise<void> {
+    return askCancel(this.#machine, this.#scope, "ctx.cancel", to, reason);
+  }
+
+  resultOf(definitionOrTarget: ChildDefinition | RunTarget, to?: RunTarget): Promise<never> {
+    return askResult(this.#machine, this.#scope, definitionOrTarget, to) as Promise<never>;
   }
 }
 

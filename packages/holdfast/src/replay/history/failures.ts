@@ -13,7 +13,7 @@ import { membersOf, readProperty } from "../../errors/safe-read.ts";
 import { type HistoryEvent, isCrash } from "../../model/event.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 import type { RetryByHand } from "../machine.ts";
-import type { Op } from "../op.ts";
+import { isClosing, type Op } from "../op.ts";
 
 /** How deep the causes of an error are looked into. */
 const DEPTH_MAX = 5;
@@ -56,8 +56,7 @@ export class Failures {
   isTakenBack(op: Op, event: HistoryEvent): boolean {
     const { meta } = event;
     if (mayHaveHappened(op, event)) return false;
-    const closing = op.step?.closing || op.task?.closing;
-    return closing || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
+    return isClosing(op) || (meta?.error !== undefined && this.#worthRetrying(fromErrorRecord(meta.error)));
   }
 
   /** What `handle.retry()` goes by after this error: all that the error names is executed again, whatever became of it. */
@@ -86,8 +85,7 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
   return (failure) => {
     const { op, event } = failure;
     if (blamed.has(failure)) return true;
-    const closing = op.step?.closing || op.task?.closing;
-    return event.seq > askedSeq && (!closing || event.meta?.neverBegan === true);
+    return event.seq > askedSeq && (!isClosing(op) || event.meta?.neverBegan === true);
   };
 }
 
@@ -97,7 +95,7 @@ function isFirst(blamed: ReadonlySet<Failure>, askedSeq: number): (failure: Fail
  */
 function blamedOps(error: unknown, depth = 0): string[] {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return [];
-  const op = isHoldfastError(error) && isOpFailure(error.code) ? readProperty(error, "op") : undefined;
+  const op = isHoldfastError(error) && isOpFailure(error) ? readProperty(error, "op") : undefined;
   if (typeof op === "string") return [op];
   const causes = blamedOps(readProperty(error, "cause"), depth + 1);
   return [...causes, ...membersOf(readProperty(error, "errors")).flatMap((member) => blamedOps(member, depth + 1))];

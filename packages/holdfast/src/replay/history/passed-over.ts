@@ -31,5 +31,6 @@ function passCanceled(event: HistoryEvent, ops: BeforeRetry["ops"], cursor: Curs
   if (!op) return true;
   if (cursor.looseSince(event) === undefined) return false;
   op.task?.lose();
+  op.child?.lose();
   return true;
 }

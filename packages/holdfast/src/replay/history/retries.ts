@@ -9,11 +9,16 @@ export type BeforeRetry = Withdrawing & Pick<MachineInside, "outcome" | "conclud
 
 /** The ops that failed get their attempts back. */
 export function applyRetry(ops: OpTable, event: HistoryEvent): void {
-  // After its end a run has no tasks; a person has reopened it.
-  if (event.meta?.attempt === undefined) for (const { task } of ops.pending()) task?.lose();
+  // After its end a run has no tasks and no children; a person has reopened it.
+  if (event.meta?.attempt === undefined)
+    for (const { task, child } of ops.pending()) {
+      task?.lose();
+      child?.lose();
+    }
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
     op?.task?.lose();
+    if (op?.message) op.gate = event.seq;
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;
@@ -22,8 +27,9 @@ export function applyRetry(ops: OpTable, event: HistoryEvent): void {
 
 /** A failure is taken back. Of a step that has never begun so is its start. */
 export function forgetFailure(ops: OpTable, { op: id, meta }: HistoryEvent): true {
-  const step = ops.get(id)?.step;
-  if (meta?.neverBegan) step?.forgetStart();
+  const op = ops.get(id);
+  if (meta?.neverBegan) op?.step?.forgetStart();
+  op?.child?.forgetFailure(meta?.end);
   return true;
 }
 

@@ -3,7 +3,7 @@ import type { CompensationOutcome } from "../../model/run.ts";
 import { givenUp, withdraw } from "../context/cancellation.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside, Undoing } from "../machine-inside.ts";
-import type { Op, OpModule } from "../op.ts";
+import { isClosing, type Op, type OpModule } from "../op.ts";
 import { STEP } from "./step.ts";
 import { type Compensation, type CompensationInfo, resolveStepOptions, type StepInfo } from "./step-options.ts";
 import { StepWork } from "./step-work.ts";
@@ -136,11 +136,7 @@ function hasBegun({ outcome, neverBegan, op }: Entry): boolean {
   return !neverBegan && (outcome !== undefined || (op !== undefined && wasBegun(op)));
 }
 
-/** Whether history says that it may have begun. A task can begin as soon as it is scheduled. */
-function wasBegun({ step, task }: Op): boolean {
-  return task !== undefined || step?.everStarted === true;
-}
-
-function isClosing({ step, task }: Op): boolean {
-  return step?.closing === true || task?.closing === true;
+/** Whether history says that it may have begun. A task can begin as soon as it is scheduled, a child as soon as it is asked for. */
+function wasBegun({ step, task, child }: Op): boolean {
+  return task !== undefined || child !== undefined || step?.everStarted === true;
 }

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { EVENT_TABLE, type EventType, eventRole } from "../../model/event.ts";
 import type { OpEvents } from "../op.ts";
 import { ATTRIBUTE_EVENTS } from "./attributes.ts";
+import { CHILD } from "./child.ts";
 import { COMPENSATION } from "./compensation.ts";
+import { MESSAGE } from "./message.ts";
 import { PATCH_EVENTS } from "./patch.ts";
 import { RECEIVE } from "./receive.ts";
 import { RETIRED } from "./retired.ts";
@@ -23,6 +25,8 @@ const KINDS: Readonly<Record<string, OpEvents>> = {
   patch: PATCH_EVENTS,
   attributes: ATTRIBUTE_EVENTS,
   update: UPDATE_KIND,
+  child: CHILD.events,
+  message: MESSAGE.events,
 };
 
 test.each(Object.entries(KINDS))("what a %s writes and reads has the roles that it says", (_kind, events) => {

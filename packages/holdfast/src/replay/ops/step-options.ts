@@ -12,9 +12,11 @@ import {
 import { isRetryIf, type RetryIf } from "../../errors/retry-rule.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import type { CheckedDuration } from "../../model/checked-duration.ts";
+import type { RunName } from "../../model/child.ts";
 import type { Duration } from "../../model/duration.ts";
 import { DEFAULT_RETRY, NO_RETRY, type RetryPolicy } from "../../model/retry-policy.ts";
 import type { RunLogger } from "../../ports/logger.ts";
+import type { ChildDefinition, StepStartOptions } from "./start-options.ts";
 
 /** How often and how soon to retry: with growing delays, with a fixed delay, or `"none"`, which is one attempt. */
 export type RetryOption<S extends string = string> =
@@ -75,7 +77,20 @@ export interface StepInfo {
   readonly idempotencyKey: string;
   /** Every line says which run, step and attempt it comes from. */
   readonly log: RunLogger;
+  /**
+   * Starts another run, which goes its own way: nobody waits for it, and the end of this run does not close it. It knows where it
+   * comes from. An attempt that is repeated finds the runs that it has started: the first start of each is the same run, and so on.
+   */
+  start<I, O, S extends string = string>(
+    definition: ChildDefinition<I, O>,
+    ...inputAndOptions: StepStartArguments<I, S>
+  ): Promise<RunName>;
 }
+
+/** What `s.start` takes besides the definition. The input is optional if the workflow takes none. */
+export type StepStartArguments<I, S extends string = string> = undefined extends I
+  ? [input?: I, options?: StepStartOptions<S>]
+  : [input: I, options?: StepStartOptions<S>];
 
 /** The work of a step: executed at least once, and never again once its result is recorded. */
 export type StepFunction<T> = (step: StepInfo) => T | PromiseLike<T>;

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { HoldfastError } from "../errors/holdfast-error.ts";
 import { formatPath } from "../model/value-path.ts";
+import { HoldfastError } from "./holdfast-error.ts";
 
 export interface SchemaIssue {
   /** Where in the value, like `items[3].price`; empty for the value as a whole. */

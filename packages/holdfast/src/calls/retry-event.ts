@@ -1,9 +1,8 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
+import { type EndErrorRecord, type ErrorRecord, shownError } from "../model/error-record.ts";
 import { type EventDraft, type HistoryEvent, isCrash, isFailure, isOutcome } from "../model/event.ts";
 import { COMPENSATE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
-import { shownError } from "./run-view.ts";
 
 /** The event that reopens a failed run, with the failures that it clears. */
 export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraft {

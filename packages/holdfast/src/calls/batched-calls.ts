@@ -1,0 +1,110 @@
+/** Starts and messages of many callers in few calls of the store, as its rules for one call demand. */
+import { toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
+import type {
+  DeliverMessage,
+  DeliverOutcome,
+  RefusedStart,
+  StartOutcome,
+  StartRun,
+  StartRunsParams,
+  Store,
+} from "../ports/store.ts";
+import { backoff, type StorePatience } from "./store-retry.ts";
+
+const BUSY_TRIES_MAX = 10;
+
+const REPLACED = toErrorRecord(
+  new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
+);
+
+type HoldBy = NonNullable<StartRunsParams["holdBy"]>;
+
+export interface StartItem {
+  readonly start: StartRun;
+  readonly holdBy: HoldBy | undefined;
+}
+
+interface StartGroup {
+  readonly items: StartItem[];
+  readonly ids: Set<string>;
+  /** The worker that claims the runs with a hold. */
+  holdBy: HoldBy | null;
+}
+
+type StartAnswer = StartOutcome | RefusedStart;
+
+/** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
+export async function sendStarts(store: Store, items: readonly StartItem[]): Promise<readonly StartAnswer[]> {
+  const groups: StartGroup[] = [];
+  for (const item of items) {
+    const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
+    if (group.items.length === 0) groups.push(group);
+    group.items.push(item);
+    group.ids.add(idOf(item));
+    if (item.holdBy) group.holdBy ??= { workerId: item.holdBy.workerId, claimId: item.holdBy.claimId };
+  }
+  const outcomes = new Map<StartItem, StartAnswer>();
+  for (const group of groups) {
+    const { holdBy } = group;
+    const starts = group.items.map((item) => item.start);
+    const result = await store.runs.start({ starts, holdBy, replaceError: REPLACED });
+    if (groups.length === 1) return result.outcomes;
+    group.items.forEach((item, i) => {
+      outcomes.set(item, result.outcomes[i] as StartAnswer);
+    });
+  }
+  return items.map((item) => outcomes.get(item) as StartAnswer);
+}
+
+function canTake({ ids, holdBy }: StartGroup, item: StartItem): boolean {
+  const { holdBy: wanted } = item;
+  return !ids.has(idOf(item)) && (holdBy === null || wanted === undefined || holdBy.workerId === wanted.workerId);
+}
+
+function idOf({ start }: StartItem): string {
+  return start.run.id;
+}
+
+export async function sendMessages(
+  ports: { readonly store: Store; readonly limits?: Limits },
+  messages: readonly DeliverMessage[],
+): Promise<readonly DeliverOutcome[]> {
+  const { inboxMax } = ports.limits ?? DEFAULT_LIMITS;
+  // The same id twice is one message: the second is sent in its own call, so that the store reports it as a
+  // duplicate.
+  const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
+  const now = messages.filter((message, i) => first.get(message.messageId) === i);
+  const later = messages.filter((message, i) => first.get(message.messageId) !== i);
+  const { outcomes } = await ports.store.inbox.deliver({ messages: now, inboxMax });
+  if (later.length === 0) return outcomes;
+  const told = await sendMessages(ports, later);
+  return messages.map(
+    (message) =>
+      (now.includes(message) ? outcomes[now.indexOf(message)] : told[later.indexOf(message)]) as DeliverOutcome,
+  );
+}
+
+/** Sends items whose row another transaction has locked again, unchanged, until each has an answer. */
+export async function untilNotBusy<T, R extends { readonly outcome: string }>(
+  patience: StorePatience,
+  items: readonly T[],
+  send: (items: readonly T[]) => Promise<readonly R[]>,
+  triesMax = BUSY_TRIES_MAX,
+): Promise<readonly R[]> {
+  const answers = await send(items);
+  if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
+  const results = [...answers];
+  for (let sends = 1; ; sends++) {
+    const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
+    if (busy.length === 0) return results;
+    if (patience.life?.over || sends > triesMax)
+      throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
+    await backoff(patience, sends);
+    const again = await send(busy.map((i) => items[i] as T));
+    busy.forEach((i, k) => {
+      results[i] = again[k] as R;
+    });
+  }
+}

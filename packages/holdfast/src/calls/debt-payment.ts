@@ -1,0 +1,119 @@
+/** Paying debts: each by calls that are idempotent, and then it is deleted. Whoever pays twice has told nobody anything new. */
+import { toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import type { ChildToClose, Debt, ResultReceiver } from "../model/debt.ts";
+import { type EndedRun, endMessageId, endPayload } from "../model/ended-run.ts";
+import { closeMessageId } from "../model/ids.ts";
+import type { MessageKind } from "../model/message.ts";
+import { EMPTY_PAYLOAD } from "../model/payload.ts";
+import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
+
+/** Messages in one call. */
+const MESSAGES_MAX = 500;
+
+export interface Payment {
+  /** How many debts were paid, all of them or in part. */
+  readonly paid: number;
+  /** Runs that owe something because of it: they were ended. */
+  readonly owing: readonly { readonly namespace: string; readonly runId: string }[];
+}
+
+/** Tells those who wait, and closes those who are to be closed. What another transaction has locked is left for the next time. */
+export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: number): Promise<Payment> {
+  const mail = new Mail();
+  const owing: { namespace: string; runId: string }[] = [];
+  const payments: (() => PaidDebt | undefined)[] = [];
+  for (const debt of debts) {
+    if (debt.kind === "result") payments.push(tell(debt, mail));
+    else payments.push(await close(debt, mail, store, owing));
+  }
+  await mail.send(store, inboxMax);
+  const paid = payments.flatMap((payment) => payment() ?? []);
+  if (paid.length > 0) await store.debts.pay({ debts: paid });
+  return { paid: paid.length, owing };
+}
+
+/** Messages that are sent together, and what has become of each. */
+class Mail {
+  readonly #messages: DeliverMessage[] = [];
+  readonly #outcomes: DeliverOutcome[] = [];
+
+  /** Returns a function that says whether it has arrived, or never can. */
+  add(message: DeliverMessage): () => boolean {
+    const place = this.#messages.push(message) - 1;
+    return () => this.#outcomes[place]?.outcome !== "busy";
+  }
+
+  async send(store: Store, inboxMax: number): Promise<void> {
+    for (let i = 0; i < this.#messages.length; i += MESSAGES_MAX) {
+      const messages = this.#messages.slice(i, i + MESSAGES_MAX);
+      const { outcomes } = await store.inbox.deliver({ messages, inboxMax });
+      this.#outcomes.push(...outcomes);
+    }
+  }
+}
+
+function tell(debt: Extract<Debt, { kind: "result" }>, mail: Mail): () => PaidDebt | undefined {
+  const { debtNo, namespace, runId, end, parent, watchers } = debt;
+  const completed = end.status === "completed";
+  const parentTold = parent
+    ? mail.add(endMessage(completed ? "child_completed" : "child_failed", end, parent))
+    : () => true;
+  const told = watchers.map((watcher) =>
+    mail.add(endMessage(completed ? "watch_completed" : "watch_failed", end, watcher)),
+  );
+  return () => {
+    const reached = watchers.filter((_, i) => told[i]?.());
+    if (!parentTold() || (watchers.length > 0 && reached.length === 0)) return undefined;
+    return { debtNo, namespace, runId, watchers: reached };
+  };
+}
+
+function endMessage(kind: MessageKind, end: EndedRun, receiver: ResultReceiver): DeliverMessage {
+  const { namespace, runId, op: name } = receiver;
+  return { to: { namespace, runId }, kind, name, messageId: endMessageId(end, receiver), payload: endPayload(end) };
+}
+
+async function close(
+  { debtNo, namespace, runId, id, children }: Extract<Debt, { kind: "close" }>,
+  mail: Mail,
+  store: Store,
+  owing: { namespace: string; runId: string }[],
+): Promise<() => PaidDebt | undefined> {
+  const reason = `parent "${id}" does not wait for it any more`;
+  const closed = new Map<string, () => boolean>();
+  for (const child of children) {
+    const { namespace: of, runId: to, policy } = child;
+    if (policy === "cancel") {
+      const messageId = closeMessageId(runId, to);
+      const cancel = { kind: "cancel" as const, name: reason, messageId, payload: EMPTY_PAYLOAD };
+      closed.set(to, mail.add({ to: { namespace: of, runId: to }, ...cancel }));
+    } else {
+      const done = await terminate(store, child, reason, owing);
+      closed.set(to, () => done);
+    }
+  }
+  return () => {
+    const reached = [...closed].flatMap(([child, isClosed]) => (isClosed() ? [child] : []));
+    return children.length > 0 && reached.length === 0 ? undefined : { debtNo, namespace, runId, children: reached };
+  };
+}
+
+/** Ends the child, or the run that it has continued as. False if another transaction has locked it. */
+async function terminate(
+  store: Store,
+  { namespace, runId }: Pick<ChildToClose, "namespace" | "runId">,
+  reason: string,
+  owing: { namespace: string; runId: string }[],
+): Promise<boolean> {
+  const error = toErrorRecord(new HoldfastError("run_terminated", reason, { data: { reason } }));
+  for (let next: string | null = runId; next !== null; ) {
+    const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
+    if (answer?.outcome === "busy") return false;
+    if (answer?.owes) owing.push({ namespace, runId: next });
+    if (answer?.status !== "continued") return true;
+    const [row] = await store.runs.read({ runs: [{ namespace, runId: next }] });
+    next = row?.continuedAs ?? null;
+  }
+  return true;
+}

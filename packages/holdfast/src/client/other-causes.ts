@@ -1,0 +1,58 @@
+import type { Run } from "../model/run.ts";
+import type { RunRef } from "../ports/store.ts";
+import type { Cause } from "./cause.ts";
+import type { ClientCore } from "./client-core.ts";
+import type { StepView } from "./step-view.ts";
+
+/** How long a chain of runs is followed that wait for each other. */
+const DEPTH_MAX = 20;
+/** Of so many runs that one waits for it is said what they wait for in turn. */
+const FOLLOWED_MAX = 3;
+
+/**
+ * The other runs that a run waits for: its children, and those whose result it awaits. Each with what that run waits for in
+ * turn. `path`: the runs that wait, this one last.
+ */
+export async function otherCauses(
+  core: ClientCore,
+  steps: readonly StepView[],
+  path: readonly Run[],
+  explain: (run: Run) => Promise<Cause | undefined>,
+): Promise<Cause[]> {
+  const waiting = steps.filter(({ kind, status }) => status === "waiting" && (kind === "child" || kind === "message"));
+  const causes: Cause[] = [];
+  for (const [i, { op, run, startedAt }] of waiting.entries()) {
+    const about: Cause = { kind: "child", op, ...(startedAt ? { since: startedAt } : {}), ...(run ? { run } : {}) };
+    const follows = i < FOLLOWED_MAX && path.length < DEPTH_MAX && run !== undefined;
+    causes.push(follows ? { ...about, ...(await behind(core, run, path, explain)) } : about);
+  }
+  return causes;
+}
+
+async function behind(
+  core: ClientCore,
+  { id, runId }: NonNullable<StepView["run"]>,
+  path: readonly Run[],
+  explain: (run: Run) => Promise<Cause | undefined>,
+): Promise<Pick<Cause, "run" | "cause" | "circle">> {
+  const run = await readLast(core, id, runId);
+  if (!run) return {};
+  const named = { run: { id: run.id, runId: run.runId } };
+  const place = path.findIndex((other) => other.runId === run.runId);
+  if (place >= 0) return { ...named, circle: path.slice(place).map((other) => other.id) };
+  const cause = await explain(run);
+  return cause ? { ...named, cause, ...(cause.circle ? { circle: cause.circle } : {}) } : named;
+}
+
+/** The run, or the one that it has continued as in the end. */
+async function readLast(core: ClientCore, id: string | undefined, runId: string | undefined): Promise<Run | undefined> {
+  const { namespace } = core;
+  if (runId === undefined && id === undefined) return undefined;
+  let ref: RunRef = runId === undefined ? { namespace, id: id as string } : { namespace, runId };
+  for (;;) {
+    const target = ref;
+    const [run] = await core.call((store) => store.runs.read({ runs: [target] }));
+    if (run?.status !== "continued" || run.continuedAs === null) return run ?? undefined;
+    ref = { namespace, runId: run.continuedAs };
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * The ops of one live run that concern other runs: children, and messages. Each of them is a call of the store, made when its
+ * gate is durable, again and again until it is answered; the answer is an event. What history says about them is in
+ * replay/ops/child.ts and message.ts.
+ *
+ * Invariants
+ *  K1. A child has one run id per generation, which follows from this run and the op: whoever makes the call again finds the run.
+ *  K2. The end of a child names the run and which of its ends it was. One that the op does not wait for is dropped.
+ *  K3. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
+ */
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { type EndedRun, endedRun, endName } from "../../model/ended-run.ts";
+import type { HistoryEvent } from "../../model/event.ts";
+import { closeMessageId } from "../../model/ids.ts";
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import { isClosed } from "../../model/run.ts";
+import { appended, NONE } from "../../model/short-list.ts";
+import type { RunRef } from "../../ports/store.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { ChildWork } from "../../replay/ops/child-work.ts";
+import type { MessageWork } from "../../replay/ops/message-work.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { HeldRun } from "../execute/held-run.ts";
+import type { QueuedDraft } from "../execute/message-draft.ts";
+import { endDraft } from "./end-draft.ts";
+import { reopenChild } from "./reopen-child.ts";
+import { addressOf, namespaceRefused, sendMessage } from "./send-message.ts";
+import { startOfChild } from "./start-of-child.ts";
+
+/** The live run that these ops belong to. */
+export interface OtherRunsOwner extends HeldRun {
+  push(draft: QueuedDraft): void;
+  /** Whether everything that the code had seen when it asked for the op is durable. */
+  mayUse(op: DrivenOp): boolean;
+}
+
+export class OtherRuns {
+  readonly #host: ExecutorHost;
+  readonly #run: OtherRunsOwner;
+  /** Ops whose call is still to be made. */
+  #ops: readonly DrivenOp[] = NONE;
+  /** Those whose call is not answered yet: there is never a second one for the same op. */
+  #calling = new Set<DrivenOp>();
+  /** Children that have been asked to stop, by run id. */
+  readonly #stopped = new Set<string>();
+  /** Answers to calls that were made before do not count. */
+  #generation = 0;
+
+  constructor(host: ExecutorHost, run: OtherRunsOwner) {
+    this.#host = host;
+    this.#run = run;
+  }
+
+  /** Whether an answer is to come, or a call to be made: then the run stays here. */
+  holding(): boolean {
+    this.#take();
+    return this.#calling.size > 0 || this.#ops.some((op) => op.pending);
+  }
+
+  /** The run is no longer here, or its last turns are taken back. */
+  clear(): void {
+    this.#generation += 1;
+    this.#calling = new Set();
+    this.#stopped.clear();
+    this.#ops = NONE;
+  }
+
+  #take(): void {
+    for (const op of this.#run.machine.takeCalls()) if (this.#needsCall(op)) this.#ops = appended(this.#ops, op);
+  }
+
+  /** Whether the store is still to be called for it. */
+  #needsCall({ pending, child, message }: DrivenOp): boolean {
+    if (!pending) return false;
+    if (!child) return message !== undefined;
+    return !child.begun || child.lost || (child.closing && !this.#stopped.has(child.identity.runId));
+  }
+
+  /** Makes the calls that may be made. */
+  startDue(): void {
+    this.#take();
+    if (this.#ops.length === 0) return;
+    const ops = this.#ops;
+    this.#ops = NONE;
+    const active = this.#host.lease.active();
+    for (const op of ops) {
+      if (!this.#needsCall(op)) continue;
+      if (active && this.#run.mayUse(op) && !this.#calling.has(op)) void this.#call(op);
+      else this.#ops = appended(this.#ops, op);
+    }
+  }
+
+  async #call(op: DrivenOp): Promise<void> {
+    const generation = this.#generation;
+    const gone = (): boolean => this.#generation !== generation || !this.#run.here || !op.pending;
+    const calling = this.#calling;
+    calling.add(op);
+    try {
+      if (op.message) await this.#send(op, gone);
+      else if (op.child?.lost) await this.#find(op, op.child, gone);
+      else if (op.child) await this.#start(op, op.child, gone);
+    } catch (error) {
+      if (!gone() && !isHoldfastError(error, "client_closed")) this.#fail(op, error);
+    }
+    calling.delete(op);
+    if (this.#generation === generation) this.#run.poke();
+  }
+
+  #again(op: DrivenOp): void {
+    this.#ops = appended(this.#ops, op);
+  }
+
+  // Children ------------------------------------------------------------------------------------------------------------
+
+  async #start(op: DrivenOp, child: ChildWork, gone: () => boolean): Promise<void> {
+    const answer = await this.#host.others.start(startOfChild(this.#run.run, op.id, child, this.#host.random));
+    if (gone()) return;
+    switch (answer.outcome) {
+      case "created": {
+        const { runId, id, workflow, version, status } = answer.run;
+        if (!child.begun)
+          this.#run.push({ type: "child_started", op: op.id, meta: { child: { runId, id, workflow, version } } });
+        // It may have ended while this run was elsewhere, and the message about it may have been for nobody.
+        if (isClosed(status)) return this.#report(op, child, gone);
+        return child.closing ? this.#cancel(child) : undefined;
+      }
+      case "exists": {
+        const { id, runId, status } = answer.run;
+        const message = `Run "${id}" already exists and is ${status}: it cannot become the child of another run.`;
+        return this.#fail(op, new HoldfastError("run_already_exists", message, { data: { id, runId, status } }));
+      }
+      case "not_allowed":
+        return this.#fail(op, namespaceRefused(this.#run.run, this.#run.run.namespace));
+      default:
+        // It was given up once: another one takes its place, unless this run has ended, which its next commit will find.
+        if (child.closing) return this.#giveUp(op, child);
+        return this.#replace(op, child);
+    }
+  }
+
+  /** The run was retried: what has become of its child? */
+  async #find(op: DrivenOp, child: ChildWork, gone: () => boolean): Promise<void> {
+    const run = await this.#host.others.readLast(this.#ref(child));
+    if (gone()) return;
+    if (!run) return this.#replace(op, child);
+    if (run.status === "completed") return this.#end(op, child, endedRun(run));
+    if (run.status === "failed") {
+      const reopened = await reopenChild(this.#host.others, run);
+      if (gone()) return;
+      return reopened ? this.#await(op) : this.#replace(op, child);
+    }
+    if (isClosed(run.status)) return this.#replace(op, child);
+    if (child.failed || child.spec.policy === "abandon") return this.#await(op);
+    // The end of this run has closed it, or will: its own end is awaited, and another one takes its place.
+    await this.#cancel(child);
+  }
+
+  /** It goes on, and its end is awaited. */
+  #await({ id }: DrivenOp): void {
+    this.#run.push({ type: "op_rescheduled", op: id });
+  }
+
+  #replace(op: DrivenOp, { generation }: ChildWork): void {
+    this.#run.push({ type: "op_rescheduled", op: op.id, meta: { attempt: generation + 1 } });
+    this.#again(op);
+  }
+
+  async #report(op: DrivenOp, child: ChildWork, gone: () => boolean): Promise<void> {
+    const run = await this.#host.others.readLast(this.#ref(child));
+    if (gone()) return;
+    if (!run) return this.#replace(op, child);
+    if (isClosed(run.status)) return this.#end(op, child, endedRun(run));
+    return child.closing ? this.#cancel(child) : undefined;
+  }
+
+  #end(op: DrivenOp, child: ChildWork, end: EndedRun): void {
+    if (child.isForgotten(endName(end))) return;
+    // It need not be judged again whether the op waits for it.
+    const { endOf: _endOf, ...draft } = endDraft("child", op.id, end);
+    this.#run.push(draft);
+  }
+
+  /** Its end comes as a message. */
+  async #cancel(child: ChildWork): Promise<void> {
+    const { runId, id } = this.#run.run;
+    const name = `parent "${id}" does not wait for it any more`;
+    const to = this.#ref(child);
+    this.#stopped.add(child.identity.runId);
+    await this.#host.others.deliver({
+      to,
+      kind: "cancel",
+      name,
+      messageId: closeMessageId(runId, child.identity.runId),
+      payload: EMPTY_PAYLOAD,
+    });
+  }
+
+  #ref({ identity }: ChildWork): RunRef {
+    return { namespace: this.#run.run.namespace, runId: identity.runId };
+  }
+
+  /** Whether the message is about an end that nobody waits for. */
+  refuses({ op: id, endOf, end, type }: QueuedDraft): boolean {
+    if (endOf === undefined) return false;
+    const op = this.#run.machine.op(id);
+    if (!op || type.startsWith("message_")) return op?.message?.content.type !== "result";
+    const { child } = op;
+    if (!child || child.identity.runId !== endOf || child.isForgotten(end)) return true;
+    if (!child.lost) return false;
+    // What has become of it decides what happens now.
+    this.#again(op);
+    return true;
+  }
+
+  // What the code has given up --------------------------------------------------------------------------------------------
+
+  /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
+  stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[]): void {
+    const { machine } = this.#run;
+    for (const op of closing) {
+      if (!op.child || !op.pending) continue;
+      if (op.child.begun || this.#run.mayUse(op)) this.#again(op);
+      else this.#giveUp(op, op.child);
+    }
+    if (machine.outcome) return;
+    const now = this.#host.storeTime.now();
+    let recorded: ReadonlySet<string> | undefined;
+    for (const op of withdrawn) {
+      const { id, child } = op;
+      // Nobody can have started it before what the code had seen was durable.
+      if (!child || !(child.begun || this.#run.mayUse(op))) continue;
+      recorded ??= new Set(machine.recorded.flatMap((event) => canceledRunId(event) ?? []));
+      const { identity } = child;
+      if (recorded.has(identity.runId)) continue;
+      machine.noteRun({ type: "op_canceled", op: id, meta: { child: identity } }, now);
+    }
+  }
+
+  /** It was never started. */
+  #giveUp({ id }: DrivenOp, { identity }: ChildWork): void {
+    const error = new HoldfastError("op_canceled", `The run gave child "${id}" up before it was started.`);
+    const record = { ...this.#host.record(error, { op: id }), run: identity.id };
+    this.#run.push({ type: "child_failed", op: id, meta: { error: record, neverBegan: true, withdrawn: true } });
+  }
+
+  // Messages ----------------------------------------------------------------------------------------------------------------
+
+  async #send(op: DrivenOp, gone: () => boolean): Promise<void> {
+    const draft = await sendMessage(this.#host, this.#run.run, op);
+    if (draft && !gone()) this.#run.push(draft);
+  }
+
+  #fail(op: DrivenOp, error: unknown): void {
+    const record = this.#host.record(error);
+    if (op.child) return this.#run.push({ type: "child_failed", op: op.id, meta: { error: record } });
+    const about = addressOf(this.#run.run, (op.message as MessageWork).to);
+    this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
+  }
+}
+
+function canceledRunId({ type, meta }: HistoryEvent): string | undefined {
+  return type === "op_canceled" ? meta?.child?.runId : undefined;
+}
+
+/** The children that these events give up: the commit with them closes those. */
+export function closedBy(events: readonly HistoryEvent[]): readonly string[] {
+  let closes: readonly string[] = NONE;
+  for (const event of events) {
+    const runId = canceledRunId(event);
+    if (runId !== undefined) closes = appended(closes, runId);
+  }
+  return closes;
+}

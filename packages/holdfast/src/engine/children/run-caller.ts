@@ -1,0 +1,117 @@
+/**
+ * The calls that the runs of one worker make because of other runs: starts of children, messages, watches. Many runs at once,
+ * few calls of the store.
+ */
+import { sendMessages, sendStarts, untilNotBusy } from "../../calls/batched-calls.ts";
+import { Batcher } from "../../calls/batcher.ts";
+import type { Lifetime } from "../../calls/lifetime.ts";
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import { untilAnswered } from "../../calls/store-retry.ts";
+import { type NewRun, type Run, runOf } from "../../model/run.ts";
+import type {
+  DeliverMessage,
+  DeliverOutcome,
+  RefusedStart,
+  RunRef,
+  StartOutcome,
+  StartRun,
+  Store,
+  WatchOutcome,
+  WatchRunsParams,
+} from "../../ports/store.ts";
+import type { SlotReservation } from "../worker/slot-reservation.ts";
+
+const BATCH_SIZE_MAX = 500;
+
+type Watch = WatchRunsParams["watches"][number];
+type StartAnswer = StartOutcome | RefusedStart;
+
+export interface RunCallerParams {
+  readonly ports: PortsBundle;
+  readonly life: Lifetime;
+  /** A slot of a worker of this process for a run that is about to be started; undefined if none is free. */
+  readonly reserve: (run: NewRun) => SlotReservation | undefined;
+  /** A run that no worker of this process holds is due then. */
+  readonly onDue: (storeAt: number) => void;
+  /** A call has made a run owe something. */
+  readonly onOwing: (run: { readonly namespace: string; readonly runId: string }) => void;
+}
+
+export class RunCaller {
+  readonly #params: RunCallerParams;
+  readonly #starts: Batcher<{ start: StartRun; holdBy: SlotReservation | undefined }, StartAnswer>;
+  readonly #messages: Batcher<DeliverMessage, DeliverOutcome>;
+  readonly #watches: Batcher<Watch, WatchOutcome>;
+
+  constructor(params: RunCallerParams) {
+    this.#params = params;
+    const { ports, life } = params;
+    const { clock, random, store } = ports;
+    const patience = { clock, random, life };
+    const batching = { ...patience, sizeMax: BATCH_SIZE_MAX, giveUp: () => life.over };
+    const patiently = <T, R extends { readonly outcome: string }>(
+      items: readonly T[],
+      send: (some: readonly T[]) => Promise<readonly R[]>,
+    ): Promise<readonly R[]> => untilNotBusy(patience, items, send, Number.POSITIVE_INFINITY);
+    this.#starts = new Batcher({
+      ...batching,
+      send: (items) => patiently(items, (some) => sendStarts(store, some)),
+    });
+    this.#messages = new Batcher({
+      ...batching,
+      send: (items) => patiently(items, (some) => sendMessages(ports, some)),
+    });
+    this.#watches = new Batcher({
+      ...batching,
+      send: (items) => patiently(items, (watches) => store.runs.watch({ watches })),
+    });
+  }
+
+  async start(start: StartRun): Promise<StartAnswer> {
+    const { run } = start;
+    const slot = this.#params.reserve(run);
+    let answer: StartAnswer | undefined;
+    try {
+      answer = await this.#starts.add({ start: { ...start, hold: slot !== undefined }, holdBy: slot });
+    } finally {
+      const created = answer?.outcome === "created" ? answer.run : undefined;
+      slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
+      if (created && created.availableAt !== null) this.#params.onDue(created.availableAt);
+      if (created) this.#params.ports.telemetry?.count("runs_started", 1, { workflow: run.workflow });
+    }
+    return answer;
+  }
+
+  deliver(message: DeliverMessage): Promise<DeliverOutcome> {
+    return this.#messages.add(message);
+  }
+
+  watch(watch: Watch): Promise<WatchOutcome> {
+    return this.#watches.add(watch);
+  }
+
+  /** An idempotent call, repeated until it is answered. */
+  call<T>(send: (store: Store) => Promise<T>): Promise<T> {
+    const { ports, life } = this.#params;
+    const { clock, random, store } = ports;
+    return untilAnswered(
+      { clock, random, life },
+      () => send(store),
+      () => life.over,
+    );
+  }
+
+  /** The run, or the one that it has continued as in the end; null if that is gone. */
+  async readLast(ref: RunRef): Promise<Run | null> {
+    for (let next = ref; ; ) {
+      const target = next;
+      const [run = null] = await this.call((store) => store.runs.read({ runs: [target] }));
+      if (run?.status !== "continued" || run.continuedAs === null) return run;
+      next = { namespace: run.namespace, runId: run.continuedAs };
+    }
+  }
+
+  owing(run: { readonly namespace: string; readonly runId: string }): void {
+    this.#params.onOwing(run);
+  }
+}

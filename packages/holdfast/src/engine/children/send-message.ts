@@ -1,0 +1,87 @@
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { sentMessageId } from "../../model/ids.ts";
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import type { Run } from "../../model/run.ts";
+import type { DeliverMessage, DeliverOutcome, RunRef } from "../../ports/store.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { DrivenOp } from "../../replay/op.ts";
+import type { MessageTarget, MessageWork } from "../../replay/ops/message-work.ts";
+import type { ExecutorHost } from "../execute/executor-host.ts";
+import type { QueuedDraft } from "../execute/message-draft.ts";
+import { endDraft } from "./end-draft.ts";
+
+/** Sends what the op asks for; the event that follows, or undefined if that comes as a message. */
+export async function sendMessage(
+  { others }: Pick<ExecutorHost, "others">,
+  run: Run,
+  op: DrivenOp,
+): Promise<QueuedDraft | undefined> {
+  const { to, content } = op.message as MessageWork;
+  const about = addressOf(run, to);
+  if (content.type === "result") {
+    const { namespace, runId } = run;
+    const { outcome, end } = await others.watch({ run: refOf(to), by: { namespace, runId, op: op.id } });
+    if (outcome === "not_allowed") throw namespaceRefused(run, to.namespace);
+    if (outcome === "not_found") throw notFound(to);
+    const watched = end ?? (content.workflow === undefined ? null : await others.readLast(refOf(to)));
+    if (content.workflow !== undefined && watched && watched.workflow !== content.workflow)
+      throw mismatch(to, watched, content.workflow);
+    return end ? endDraft("message", op.id, end, about) : undefined;
+  }
+  const message: DeliverMessage = {
+    to: refOf(to),
+    kind: content.type,
+    name: content.type === "signal" ? content.name : content.reason,
+    messageId: sentMessageId(run.runId, op.id),
+    payload: content.type === "signal" ? content.payload : EMPTY_PAYLOAD,
+    from: run.namespace,
+  };
+  requireDelivered(await others.deliver(message), run, to, content.type);
+  return { type: "message_sent", op: op.id, meta: about };
+}
+
+function requireDelivered({ outcome, status }: DeliverOutcome, run: Run, to: MessageTarget, type: string): void {
+  const { id } = to;
+  if (outcome === "not_allowed") throw namespaceRefused(run, to.namespace);
+  if (outcome === "not_found") throw notFound(to);
+  // A run that has ended needs no cancel.
+  if (outcome === "closed" && type !== "cancel") {
+    const message = `Run "${id}" is ${status}; it accepts no more messages.`;
+    throw new HoldfastError("run_closed", message, { data: { id, status } });
+  }
+  if (outcome === "full") {
+    const message = `Run "${id}" has too many messages that it has not received yet.`;
+    throw new HoldfastError("too_many_signals", message, { data: { id } });
+  }
+}
+
+/** As the event says it. */
+export function addressOf(run: Pick<Run, "namespace">, { namespace, id, runId }: MessageTarget) {
+  const to = runId === undefined ? { id } : { id, runId };
+  return namespace === run.namespace ? { to } : { to, namespace };
+}
+
+/** The end of a run that was watched comes as a message that does not say whom the op had asked for. */
+export function withAddress(draft: QueuedDraft, machine: Pick<Machine, "run" | "op">): QueuedDraft {
+  const message = draft.endOf === undefined ? undefined : machine.op(draft.op)?.message;
+  return message ? { ...draft, meta: { ...addressOf(machine.run, message.to), ...draft.meta } } : draft;
+}
+
+function refOf({ namespace, id, runId }: MessageTarget): RunRef {
+  return runId === undefined ? { namespace, id } : { namespace, runId };
+}
+
+function notFound({ id, namespace }: MessageTarget): HoldfastError {
+  const message = `There is no run "${id}" in namespace "${namespace}".`;
+  return new HoldfastError("run_not_found", message, { data: { id, namespace } });
+}
+
+function mismatch({ id }: MessageTarget, { workflow }: { readonly workflow: string }, expected: string): HoldfastError {
+  const message = `Run "${id}" belongs to workflow "${workflow}", not "${expected}". Correct the id, or use ctx.resultOf(id).`;
+  return new HoldfastError("workflow_mismatch", message, { data: { id, workflow, expected } });
+}
+
+export function namespaceRefused({ namespace: own }: Pick<Run, "namespace">, namespace: string): HoldfastError {
+  const message = `Namespace "${namespace}" does not let in runs of namespace "${own}". Call hf.namespaces.allow("${own}") on a client of namespace "${namespace}".`;
+  return new HoldfastError("namespace_refused", message, { data: { namespace, from: own } });
+}

@@ -1,0 +1,51 @@
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import type { NewRun, Run } from "../../model/run.ts";
+import type { Random } from "../../ports/random.ts";
+import type { StartParent, StartRun } from "../../ports/store.ts";
+import type { ChildSpec, ChildWork } from "../../replay/ops/child-work.ts";
+
+/** The start of a run as the child of another. */
+export function startOfChild(parent: Run, op: string, child: ChildWork, random: Random): StartRun {
+  const { spec, identity, input } = child;
+  const run = newChildRun(parent, spec, identity, input ?? EMPTY_PAYLOAD);
+  return { run, ...startRules(spec, random), parent: parentOf(parent, op, spec.policy) };
+}
+
+export function newChildRun(
+  { namespace }: Run,
+  spec: ChildSpec,
+  { runId, id }: { readonly runId: string; readonly id: string },
+  input: NewRun["input"],
+): NewRun {
+  const { workflow, version, queue, priority, attributes, timeoutMs } = spec;
+  return {
+    namespace,
+    runId,
+    id,
+    workflow,
+    version,
+    queue,
+    priority,
+    input,
+    seed: runId,
+    attributes,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+/** An open run is nobody's child; after a closed one of the same id another may start. */
+export function startRules({ versionGiven }: ChildSpec, random: Random): Omit<StartRun, "run"> {
+  return { ifRunning: "fail", ifClosed: "start", hold: false, pick: versionGiven ? null : random.next() };
+}
+
+/** `op`: null if nobody waits for the result. */
+export function parentOf(parent: Run, op: string | null, policy: StartParent["policy"]): StartParent {
+  const { namespace, runId, id, lineage } = parent;
+  return {
+    parent: { namespace, runId, id },
+    op,
+    root: lineage?.root ?? { runId, id },
+    depth: (lineage?.depth ?? 0) + 1,
+    policy,
+  };
+}

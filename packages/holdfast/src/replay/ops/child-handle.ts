@@ -1,0 +1,35 @@
+import type { ChildHandle, SignalDefinition } from "../context/context.ts";
+import type { Scope } from "../context/scope.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import { quiet } from "../op.ts";
+import type { ChildWork } from "./child-work.ts";
+import { askCancel, askSignal } from "./message.ts";
+
+/** Resolves once the child has been started. `result`: the promise of its output. */
+export function makeChildHandle(
+  machine: MachineInside,
+  scope: Scope,
+  child: ChildWork,
+  result: Promise<unknown>,
+): Promise<ChildHandle> {
+  const handle: ChildHandle = {
+    get id() {
+      return child.identity.id;
+    },
+    get runId() {
+      return child.identity.runId;
+    },
+    get workflow() {
+      return child.identity.workflow;
+    },
+    result: () => result,
+    signal: (signal, ...[payload]) =>
+      askSignal(machine, scope, "child.signal", handle, signal as SignalDefinition<unknown, unknown>, payload),
+    cancel: (reason) => askCancel(machine, scope, "child.cancel", handle, reason),
+  };
+  const started = new Promise<ChildHandle>((resolve, reject) => {
+    child.onStarted = () => resolve(handle);
+    result.catch(reject);
+  });
+  return quiet(started);
+}

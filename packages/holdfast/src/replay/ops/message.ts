@@ -1,0 +1,132 @@
+/**
+ * `ctx.signal`, `ctx.cancel`, `ctx.resultOf`, and the same of a child's handle: something for another run. The driver calls the
+ * store, under an id that follows from this run and the op, as often as it takes; the answer is one event.
+ */
+import { checkedNow } from "../../errors/checked-now.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
+import { shownValue } from "../../errors/shown-value.ts";
+import { RESULT_PREFIX } from "../../model/ids.ts";
+import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
+import type { RunTarget, SignalDefinition } from "../context/context.ts";
+import type { Scope } from "../context/scope.ts";
+import type { MachineInside } from "../machine-inside.ts";
+import { type OpModule, rejectOp } from "../op.ts";
+import type { MessageContent, MessageTarget, MessageWork } from "./message-work.ts";
+import { otherRunError } from "./other-run-error.ts";
+import { PLAIN_OP } from "./plain-op.ts";
+import type { ChildDefinition } from "./start-options.ts";
+
+/** Names of ops are shorter than ids. */
+const SHOWN_ID_LENGTH_MAX = 150;
+
+export const MESSAGE: OpModule = {
+  ...PLAIN_OP,
+  kind: "message",
+  events: { commands: [], notes: [], ends: ["message_sent", "message_failed"] },
+  rest: "waiting",
+
+  asked: (op, _name, _init, host) => host.handCall(op),
+
+  fits: (_op, type) => type === "message_sent" || type === "message_failed",
+
+  settle(op, { type, payload, meta = {} }, host) {
+    if (type === "message_sent") {
+      op.resolve(payload === undefined ? undefined : host.codec.decode(payload));
+      return;
+    }
+    const { id, runId = "" } = meta.to ?? {};
+    rejectOp(op, otherRunError(meta, { id: id ?? runId, runId, workflow: meta.workflow ?? "", op: op.id }));
+  },
+};
+
+function ask(
+  machine: MachineInside,
+  scope: Scope,
+  name: string,
+  to: MessageTarget,
+  content: MessageContent,
+): Promise<unknown> {
+  const message: MessageWork = { to, content };
+  return machine.ask(MESSAGE, name, scope, { message });
+}
+
+export function askSignal(
+  machine: MachineInside,
+  scope: Scope,
+  call: string,
+  target: RunTarget,
+  signal: SignalDefinition<unknown, unknown>,
+  given: unknown,
+): Promise<void> {
+  machine.assertInTurn(call, signal?.name);
+  if (signal?.kind !== "signal")
+    throw new HoldfastError(
+      "invalid_option",
+      `${call}: ${shownValue(signal)} is not a signal. Make one with signal("approve").`,
+    );
+  const { name, schema } = signal;
+  const to = readTarget(machine, call, target);
+  const what = `payload of signal "${name}"`;
+  const checked = checkedNow(schema, given, "invalid_signal", what);
+  // A signal without a payload only says that it arrived. Undefined would look like a timeout.
+  const payload = machine.codec.encode(checked === undefined ? true : checked, what);
+  return ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }) as Promise<void>;
+}
+
+export function askCancel(
+  machine: MachineInside,
+  scope: Scope,
+  call: string,
+  target: RunTarget,
+  reason: string | undefined,
+): Promise<void> {
+  machine.assertInTurn(call);
+  const to = readTarget(machine, call, target);
+  requireReason(reason, call);
+  const content: MessageContent = { type: "cancel", reason: reason ?? "" };
+  return ask(machine, scope, opName("cancel:", to), to, content) as Promise<void>;
+}
+
+export function askResult(
+  machine: MachineInside,
+  scope: Scope,
+  definitionOrTarget: ChildDefinition | RunTarget,
+  target: RunTarget | undefined,
+): Promise<unknown> {
+  const call = "ctx.resultOf";
+  machine.assertInTurn(call);
+  const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
+  const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
+  return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
+}
+
+function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "workflow";
+}
+
+/** An id may be longer than a name, and may end as only ops do. */
+function opName(prefix: string, { id }: MessageTarget): string {
+  return `${prefix}${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
+}
+
+function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
+  const { namespace } = run;
+  if (typeof target === "object" && target !== null) {
+    requireId(target.id, `${call}: the run's id`);
+    if ("runId" in target) return { namespace, id: target.id, runId: target.runId };
+    if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
+    return { namespace: target.namespace ?? namespace, id: target.id };
+  }
+  requireId(target, `${call}: the run's id`);
+  return { namespace, id: target };
+}
+
+/** Free text that every store can keep. */
+function requireReason(reason: unknown, call: string): void {
+  if (reason === undefined) return;
+  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
+  const tooLong = reason.length > REASON_LENGTH_MAX;
+  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
+  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
+}

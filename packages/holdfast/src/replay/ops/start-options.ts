@@ -1,0 +1,129 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { assertAttributes, limitAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
+import { checkedNow } from "../../errors/checked-now.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import {
+  checkedLater,
+  checkOptions,
+  isId,
+  isName,
+  type OptionChecks,
+  requireTimeout,
+  wholeNumber,
+} from "../../errors/option-checks.ts";
+import { shownValue } from "../../errors/shown-value.ts";
+import type { CheckedDuration } from "../../model/checked-duration.ts";
+import type { ClosePolicy } from "../../model/child.ts";
+import type { Attributes } from "../../model/event.ts";
+import { PRIORITY_MAX, PRIORITY_MIN } from "../../model/run.ts";
+import type { ChildSpec } from "./child-work.ts";
+
+/** A workflow, as far as starting a run of it is concerned. Made by `workflow`. */
+export interface ChildDefinition<I = unknown, O = unknown> {
+  readonly kind: "workflow";
+  readonly name: string;
+  readonly version: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly timeoutMs: number | undefined;
+  readonly inputSchema: StandardSchemaV1 | undefined;
+  /** Only carry the types; never set. */
+  readonly inputType?: I;
+  readonly outputType?: O;
+}
+
+/** Options of `s.start` in a step: those of a child, except what concerns its end. */
+export interface StepStartOptions<S extends string = string> {
+  /**
+   * The id of the run.
+   * @defaultValue its run id
+   */
+  readonly id?: string;
+  /**
+   * The version of the workflow.
+   * @defaultValue the default version set with `hf.versions`, else that of the definition
+   */
+  readonly version?: string;
+  /**
+   * The queue of the run.
+   * @defaultValue the queue of the workflow
+   */
+  readonly queue?: string;
+  /**
+   * Which due runs workers claim first: a whole number from -9 to 9, larger is sooner.
+   * @defaultValue the priority of the workflow
+   */
+  readonly priority?: number;
+  /**
+   * The longest the run may take; then it is wound up and ends as `timed_out`.
+   * @defaultValue the timeout of the workflow, or no limit
+   */
+  readonly timeout?: CheckedDuration<S>;
+  /**
+   * Search attributes of the run.
+   * @defaultValue none
+   */
+  readonly attributes?: Attributes;
+  /**
+   * The key of limits and fairness.
+   * @defaultValue none
+   */
+  readonly key?: string;
+}
+
+export const START_OPTIONS: OptionChecks<StepStartOptions> = {
+  id: isId("run id"),
+  version: isName("version"),
+  queue: isName("queue name"),
+  priority: wholeNumber(PRIORITY_MIN, PRIORITY_MAX, ", larger is sooner"),
+  timeout: checkedLater,
+  attributes: (value, where) => {
+    assertAttributes(value as Attributes, where);
+    limitAttributes(value as Attributes, where);
+  },
+  key: isId("key"),
+};
+
+/** For a start inside a step, which nobody closes. */
+export function resolveStepStart(
+  definition: ChildDefinition,
+  options: StepStartOptions | undefined,
+  where: string,
+): ChildSpec {
+  if (options !== undefined) checkOptions(options, START_OPTIONS, where);
+  return resolveSpec(definition, options ?? {}, where, "abandon");
+}
+
+export function resolveSpec(
+  definition: ChildDefinition,
+  options: StepStartOptions,
+  where: string,
+  policy: ClosePolicy,
+): ChildSpec {
+  const { id, version, queue, priority, timeout, attributes } = options;
+  return {
+    workflow: definition.name,
+    version: version ?? definition.version,
+    versionGiven: version !== undefined,
+    queue: queue ?? definition.queue,
+    priority: priority ?? definition.priority,
+    timeoutMs: timeout === undefined ? definition.timeoutMs : requireTimeout(timeout, where),
+    attributes: attributes === undefined ? {} : storedAttributes(attributes),
+    id,
+    policy,
+  };
+}
+
+/** Plain JavaScript may pass something else. */
+export function requireChildDefinition(definition: unknown, call: string): void {
+  if ((definition as { readonly kind?: unknown } | null | undefined)?.kind === "workflow") return;
+  throw new HoldfastError(
+    "invalid_option",
+    `${call}: the first argument is ${shownValue(definition)}, not a workflow. Make one with workflow("ship", fn).`,
+  );
+}
+
+/** The input as it is stored, after the schema of the workflow, if it has one. */
+export function checkedInput({ name, inputSchema }: ChildDefinition, input: unknown): unknown {
+  return checkedNow(inputSchema, input, "invalid_input", `input of workflow "${name}"`);
+}
