@@ -22,6 +22,7 @@ import type {
   TerminateOutcome,
 } from "../ports/store.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
+import type { UpdateWaiter } from "./update-waiter.ts";
 
 /**
  * A call that has been repeated, and for this long, is not sent again. A store may be patient itself, before it reports a failure:
@@ -54,6 +55,7 @@ export class ClientCore {
   readonly ports: PortsBundle;
   readonly namespace: string;
   readonly waiter: ResultWaiter;
+  readonly updates: UpdateWaiter;
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
@@ -64,6 +66,7 @@ export class ClientCore {
     ports: PortsBundle,
     namespace: string,
     waiter: ResultWaiter,
+    updates: UpdateWaiter,
     life: Lifetime,
     look: ClientCore["look"] = () => undefined,
   ) {
@@ -73,6 +76,7 @@ export class ClientCore {
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
+    this.updates = updates;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.starts = new Batcher({
       ...batching,
@@ -98,7 +102,9 @@ export class ClientCore {
     for (const group of groups) {
       const { holdBy } = group;
       const starts = group.items.map((item) => item.start);
-      const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED });
+      const { inboxMax } = this.ports.limits ?? DEFAULT_LIMITS;
+      const limit = starts.some(({ messages }) => messages !== undefined) ? { inboxMax } : {};
+      const result = await this.ports.store.runs.start({ starts, holdBy, replaceError: REPLACED, ...limit });
       if (groups.length === 1) return result.outcomes;
       group.items.forEach((item, i) => {
         outcomes.set(item, result.outcomes[i] as StartOutcome);

@@ -12,6 +12,7 @@ import { checkOptions, invalidOption, requireDuration, requireId, requireOptions
 import { shownValue } from "../errors/shown-value.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
+import { wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
@@ -20,12 +21,13 @@ import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, w
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
-import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
+import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
+import { UpdateWaiter } from "./update-waiter.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import { Workers } from "./workers.ts";
@@ -71,7 +73,8 @@ export class Client {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
     const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
-    this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
+    const updates = new UpdateWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, (runId) => {
       for (const worker of this.#workers) {
         const live = worker.look(runId);
         if (live) return live;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isErrorKind } from "../model/error-kind.ts";
 import { CALLER_ACTIONS, ERROR_GROUPS, type ErrorCodeInfo } from "./code-info.ts";
 import { ERROR_CODES, isErrorCode } from "./codes.ts";
+import { CONVERSATION_CODES } from "./conversation-codes.ts";
 import { INPUT_CODES } from "./input-codes.ts";
 import { RUN_CODES } from "./run-codes.ts";
 import { SYSTEM_CODES } from "./system-codes.ts";
@@ -33,7 +34,9 @@ describe("the registry of codes", () => {
   });
 
   it("names no code in two of its parts", () => {
-    const names = [INPUT_CODES, RUN_CODES, TASK_CODES, SYSTEM_CODES].flatMap((part) => Object.keys(part));
+    const names = [INPUT_CODES, RUN_CODES, TASK_CODES, SYSTEM_CODES, CONVERSATION_CODES].flatMap((part) =>
+      Object.keys(part),
+    );
     expect(names).toHaveLength(codes.length);
   });
 

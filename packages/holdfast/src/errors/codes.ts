@@ -1,3 +1,4 @@
+import { CONVERSATION_CODES } from "./conversation-codes.ts";
 import { INPUT_CODES } from "./input-codes.ts";
 import { RUN_CODES } from "./run-codes.ts";
 import { SYSTEM_CODES } from "./system-codes.ts";
@@ -7,7 +8,13 @@ import { TASK_CODES } from "./task-codes.ts";
  * Every code that a HoldfastError can have. Codes are part of the public API and of stored histories: they may be
  * added, never renamed. docs/errors.md prints this registry; a test keeps the two in step.
  */
-export const ERROR_CODES = { ...INPUT_CODES, ...RUN_CODES, ...TASK_CODES, ...SYSTEM_CODES } as const;
+export const ERROR_CODES = {
+  ...INPUT_CODES,
+  ...RUN_CODES,
+  ...TASK_CODES,
+  ...SYSTEM_CODES,
+  ...CONVERSATION_CODES,
+} as const;
 
 /** A code defined by Holdfast. */
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -241,6 +241,10 @@ class TestRunHandle extends RunHandle {
     }
   }
 
+  protected override during<R>(waiting: Promise<R>): Promise<R> {
+    return this.#clock.until(waiting);
+  }
+
   /** Says what keeps the run from ending: in a test, that is nearly always the question. */
   async #neverEnds(cause: HoldfastError): Promise<HoldfastError> {
     const { status, waitingFor, error } = await this.describe();

@@ -19,6 +19,10 @@ export function messageDraft(message: Message): QueuedDraft {
     return { type: "cancel_requested", op: null, meta, number };
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
+  if (message.kind === "update") {
+    const draft: QueuedDraft = { type: "update_accepted", op: message.name, meta: { messageId, number }, number };
+    return payload.length === 0 ? draft : { ...draft, payload };
+  }
   const isSignal = message.kind === "signal";
   const type = isSignal ? "signal_received" : "step_completed";
   const op = isSignal || isOwnOutcome(message) ? message.name : null;

@@ -13,6 +13,7 @@ import { Slots } from "../claim/slots.ts";
 import { SoloRule } from "../claim/solo-rule.ts";
 import { WorkflowRegistry } from "../code/workflow-registry.ts";
 import { Committer } from "../commit/committer.ts";
+import { repliesIn } from "../commit/replies.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { Lease } from "../lease/lease.ts";
@@ -221,6 +222,9 @@ export class WorkerParts {
       localTasks: this.#self.localTasks,
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
+      replied: (commit) => {
+        for (const reply of repliesIn(commit)) this.#params.ends.publishReply(reply);
+      },
       progressed: (executor) => {
         if (!this.solo.cleared(executor.runId)) return;
         this.claimer.poke();
