@@ -37,6 +37,7 @@ export abstract class DrivenMachine {
   /** Created when first needed: most runs have none. */
   #tasks: Map<string, TaskWork> | undefined;
   #conditions: Conditions | undefined;
+  #updates: Map<number, string> | undefined;
   protected handlers: Handlers | undefined;
   /** How many updates that were refused are in history, or will be. */
   #rejected: number | undefined;
@@ -150,6 +151,15 @@ export abstract class DrivenMachine {
 
   query(name: string, argument: Payload): Payload {
     return this.#handlers.query(this.run, name, argument, this.codec);
+  }
+
+  noteUpdate(number: number, messageId: string): void {
+    this.#updates ??= new Map();
+    this.#updates.set(number, messageId);
+  }
+
+  updateId(number: number): string | undefined {
+    return this.#updates?.get(number);
   }
 
   get hasHandlers(): boolean {

@@ -69,6 +69,8 @@ export interface MachineInside extends OpHost {
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
   /** See `ctx.on`. */
   on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void;
+  /** The message id of an update that was accepted, to be found by its number from now on. */
+  noteUpdate(number: number, messageId: string): void;
   setAttributes(attributes: Attributes): void;
   /** All attributes that the run would have with these. */
   attributesWith(added: Attributes): Attributes;

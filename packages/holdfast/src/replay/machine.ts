@@ -191,6 +191,8 @@ export interface Machine {
 
   /** The event that an update becomes, to be delivered at once; or why it is refused. Changes nothing. */
   judgeUpdate(draft: EventDraft): EventDraft | HoldfastError;
+  /** The message id of an update that was accepted, by the number of its message. */
+  updateId(number: number): string | undefined;
   /** Whether the code has registered any handler. */
   readonly hasHandlers: boolean;
   /** Records that an update was refused, for the first ones of a run. */

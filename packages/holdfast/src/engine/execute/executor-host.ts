@@ -12,7 +12,7 @@ import type { Random } from "../../ports/random.ts";
 import type { StepInterceptor } from "../../ports/step-interceptor.ts";
 import type { RunCommit, Store, Transition } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import type { Driver, MachineParams } from "../../replay/machine.ts";
+import type { Driver, Machine, MachineParams } from "../../replay/machine.ts";
 import { TurnLoop } from "../../replay/turn-loop.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { InboxReader } from "../claim/inbox-reader.ts";
@@ -56,7 +56,7 @@ export interface ExecutorHost {
   noteTaskLimit(storeAt: number): void;
   draining(): boolean;
   /** A commit that decides about updates is durable. */
-  replied(commit: RunCommit): void;
+  replied(commit: RunCommit, machine: Machine): void;
   /** Events of the run became durable. */
   progressed(executor: HeldRun): void;
   /** The executor no longer holds its run. */

@@ -321,7 +321,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
       this.#tasks.written(flight, outcome);
-      if (flight.replies) this.#host.replied(flight);
+      if (flight.replies) this.#host.replied(flight, this.#machine);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);

@@ -222,8 +222,8 @@ export class WorkerParts {
       localTasks: this.#self.localTasks,
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
-      replied: (commit) => {
-        for (const reply of repliesIn(commit)) this.#params.ends.publishReply(reply);
+      replied: (commit, machine) => {
+        for (const reply of repliesIn(commit, machine)) this.#params.ends.publishReply(reply);
       },
       progressed: (executor) => {
         if (!this.solo.cleared(executor.runId)) return;

@@ -84,7 +84,8 @@ export function handleUpdate(
   const op = event.op as string;
   const where = `result of update "${updateName(op)}"`;
   const { messageId, number } = event.meta ?? {};
-  const meta = { ...(messageId === undefined ? {} : { messageId }), ...(number === undefined ? {} : { number }) };
+  const meta = number === undefined ? {} : { number };
+  if (messageId !== undefined && number !== undefined) machine.noteUpdate(number, messageId);
   const draft: EventDraft = { type: "update_completed", op, meta };
   const failed = (error: unknown): EventDraft => ({ ...draft, meta: { ...meta, error: record(error) } });
   const complete = (answer: () => EventDraft): void => {
