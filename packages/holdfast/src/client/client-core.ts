@@ -21,6 +21,7 @@ import type {
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
+import type { LocalQueries } from "./queries.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 import type { UpdateWaiter } from "./update-waiter.ts";
 
@@ -61,6 +62,8 @@ export class ClientCore {
   readonly life: Lifetime;
   /** What a worker of this client knows about a run that it holds. */
   readonly look: (runId: string) => LiveRun | undefined;
+  /** How the workers of this client answer queries. */
+  readonly local: LocalQueries | undefined;
 
   constructor(
     ports: PortsBundle,
@@ -69,9 +72,11 @@ export class ClientCore {
     updates: UpdateWaiter,
     life: Lifetime,
     look: ClientCore["look"] = () => undefined,
+    local?: LocalQueries,
   ) {
     const { clock, random } = ports;
     this.look = look;
+    this.local = local;
     this.life = life;
     this.ports = ports;
     this.namespace = namespace;

@@ -10,6 +10,7 @@ import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worke
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, invalidOption, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
 import { wantedRun } from "./call-checks.ts";
@@ -20,6 +21,7 @@ import { checkHealth, type Health } from "./health.ts";
 import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
+import type { LocalQueries } from "./queries.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
@@ -74,13 +76,12 @@ export class Client {
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
     const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
     const updates = new UpdateWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
-    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, (runId) => {
-      for (const worker of this.#workers) {
-        const live = worker.look(runId);
-        if (live) return live;
-      }
-      return undefined;
-    });
+    const look = (runId: string): LiveRun | undefined => firstOf(this.#workers, (worker) => worker.look(runId));
+    const local: LocalQueries = {
+      live: (...asked) => firstOf(this.#workers, ({ queries }) => queries.live(...asked)),
+      replayed: (...asked) => firstOf(this.#workers, ({ queries }) => queries.replayed(...asked)),
+    };
+    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, look, local);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
@@ -284,6 +285,15 @@ export class Client {
     requireStarted(this.#core, outcome, workflow);
     return this.makeHandle(this.#core, run.id, startedRun(outcome)) as RunHandle<never>;
   }
+}
+
+/** The first answer that is not undefined. */
+function firstOf<T>(workers: readonly Worker[], ask: (worker: Worker) => T | undefined): T | undefined {
+  for (const worker of workers) {
+    const answer = ask(worker);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
 }
 
 function notAClient(value: unknown): HoldfastError {

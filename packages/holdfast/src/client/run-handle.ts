@@ -19,9 +19,10 @@ import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
-import type { UpdateDefinition } from "../replay/context/conversations.ts";
+import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { checkedPayload, requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
+import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
 import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
@@ -31,6 +32,7 @@ import {
   type AcceptedUpdate,
   type Answer,
   prepareUpdate,
+  type QueryArguments,
   sendUpdate,
   type UpdateArguments,
   type UpdateOptions,
@@ -227,6 +229,23 @@ export class RunHandle<T = unknown> {
       return { outcome, runId: runId as string };
     });
     return this.during(sent) as never;
+  }
+
+  /**
+   * Asks the code of the run for a value (`ctx.on`), also after its end. Nothing changes, and no event is recorded. Answered by
+   * this process if it has the run or its code, otherwise by a worker that has. Rejects with `handler_not_found`,
+   * `query_failed` or `query_timeout`.
+   */
+  query<Out, In, Sent>(
+    query: QueryDefinition<Out, In, Sent>,
+    ...argument: QueryArguments<NoInfer<Sent>>
+  ): Promise<Answer<Out>>;
+  async query(definition: QueryDefinition<unknown, never, never>, argument?: unknown): Promise<never> {
+    this.#core.requireNoTransaction("query");
+    await this.#requireExpected();
+    const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
+    const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
+    return this.during(asked) as Promise<never>;
   }
 
   /** The test engine advances its clock while a caller waits. */

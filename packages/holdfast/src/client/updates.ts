@@ -37,6 +37,9 @@ export type UpdateArguments<Sent, Options> = undefined extends Sent
   ? [argument?: Sent, options?: Options]
   : [argument: Sent, options?: Options];
 
+/** The same for a query. */
+export type QueryArguments<Sent> = undefined extends Sent ? [argument?: Sent] : [argument: Sent];
+
 /** What callers get from a handler that returns `Out`. */
 export type Answer<Out> = unknown extends Out ? Out : [Out] extends [void] ? undefined : Stored<Awaited<Out>>;
 
