@@ -1,7 +1,6 @@
-import { requireSignal } from "../define/definitions.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, isId, oneOf, requireDuration } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -13,19 +12,19 @@ import {
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { signalMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
-import { checkedPayload, requireReason } from "./call-checks.ts";
+import { requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { retryEvent } from "./retry-event.ts";
 import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
 import {
@@ -39,7 +38,6 @@ import {
 } from "./updates.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
-const SIGNAL_OPTIONS = { id: isId("message id") };
 
 /** What a start says about its run. */
 export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
@@ -193,18 +191,9 @@ export class RunHandle<T = unknown> {
    * receives `true`.
    */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
-    this.#core.life.assertOpen();
-    requireSignal(signal, "signal: the first argument");
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
-    checkOptions(options, SIGNAL_OPTIONS, `signal "${signal.name}"`);
-    const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
-    const { codec } = this.#core.ports;
-    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
-    const said = payload === undefined ? true : payload;
-    const encoded = codec.encode(said, `payload of signal "${signal.name}"`);
-    const { name } = signal;
-    const messageId = options?.id === undefined ? undefined : signalMessageId(name, options.id);
-    await this.#deliver({ kind: "signal", name, payload: encoded }, messageId);
+    const prepared = await prepareSignal(this.#core, signal as SignalDefinition<never, never>, given, options);
+    await this.#deliver(prepared, prepared.messageId);
   }
 
   /**

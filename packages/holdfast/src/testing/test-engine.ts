@@ -205,6 +205,10 @@ class TestClient extends Client {
     this.#explain = explain;
   }
 
+  protected override during<R>(waiting: Promise<R>): Promise<R> {
+    return this.#clock.until(waiting);
+  }
+
   protected override makeHandle(
     core: ClientCore,
     id: string,
