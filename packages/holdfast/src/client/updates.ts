@@ -40,8 +40,11 @@ export type UpdateArguments<Sent, Options> = undefined extends Sent
 /** The same for a query. */
 export type QueryArguments<Sent> = undefined extends Sent ? [argument?: Sent] : [argument: Sent];
 
+/** A handler that returns nothing answers with nothing. */
+type NothingOr<Out> = Out extends object | string | number | boolean | bigint | null ? Stored<Out> : undefined;
+
 /** What callers get from a handler that returns `Out`. */
-export type Answer<Out> = unknown extends Out ? Out : [Out] extends [void] ? undefined : Stored<Awaited<Out>>;
+export type Answer<Out> = unknown extends Out ? Out : undefined extends Out ? NothingOr<Out> : Stored<Awaited<Out>>;
 
 /** An update that the run has accepted. */
 export interface AcceptedUpdate<Out = unknown> {

@@ -45,7 +45,7 @@ export class WorkerQueries {
     if (!this.#params.registry.has(run.workflow, run.version)) return undefined;
     const live = this.live(run.runId, name, argument);
     const replayed = (): Promise<Payload> => this.replayed(run, name, argument) as Promise<Payload>;
-    return live ? live.then((answer) => answer ?? replayed()) : replayed();
+    return live === undefined ? replayed() : live.then((answer) => answer ?? replayed());
   }
 
   /** A process without the code has asked something. */
