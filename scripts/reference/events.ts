@@ -20,7 +20,12 @@ The role says how an event came to be, and so how replay treats it:
 |---|---|---|---|---|---|---|---|
 `;
 
-const ABOUT = { op: "an op", signal: "a signal, by its name", patch: "a patch, by its id" };
+const ABOUT = {
+  op: "an op",
+  signal: "a signal, by its name",
+  patch: "a patch, by its id",
+  update: "an update, by its op or its name",
+};
 
 export function renderEvents(): string {
   const rows = EVENT_TABLE.map((row, code) => {

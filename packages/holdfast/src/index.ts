@@ -11,11 +11,19 @@ export type { StartManyOutcome } from "./client/start-many.ts";
 export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
+export type { AcceptedUpdate, Answer, QueryArguments, UpdateArguments, UpdateOptions } from "./client/updates.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
 export type { RequestedCancel } from "./client/why-causes.ts";
+export type {
+  SignalWithStartOptions,
+  StartedUpdate,
+  UpdateWithStartOptions,
+  WithStartInput,
+} from "./client/with-start.ts";
 export type { WorkerEvent, Workers } from "./client/workers.ts";
 export { jsonCodec } from "./codec/json-codec.ts";
+export { type Argument, query, update } from "./define/conversations.ts";
 export {
   type AnyWorkflow,
   type InputOf,
@@ -96,6 +104,13 @@ export type {
   SignalDefinition,
   TaskArguments,
 } from "./replay/context/context.ts";
+export type {
+  QueryDefinition,
+  QueryHandler,
+  UpdateDefinition,
+  UpdateFunction,
+  UpdateHandler,
+} from "./replay/context/conversations.ts";
 export type { ChildOptions } from "./replay/ops/child-options.ts";
 export type { ChildDefinition, StepStartOptions } from "./replay/ops/start-options.ts";
 export type {

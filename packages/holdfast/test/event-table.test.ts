@@ -10,6 +10,7 @@ import {
   type RunHandle,
   signal,
   task,
+  update,
   workflow,
 } from "holdfast";
 import { askTransaction } from "holdfast/adapter";
@@ -435,6 +436,35 @@ describe("a run writes", () => {
   });
 });
 
+test("a run writes the updates that it accepts and rejects, and its answers", async () => {
+  const put = update<number, number>("put");
+  const code: Code = async (ctx) => {
+    let sum = 0;
+    ctx.on(put, {
+      validate: (n) => {
+        if (n < 0) declined();
+      },
+      handle: (n) => {
+        sum += n;
+        return n === 2 ? declined() : sum;
+      },
+    });
+    await ctx.until(() => sum > 2);
+  };
+  const meanwhile = async (run: RunHandle, { clock }: Fleet): Promise<void> => {
+    for (const n of [-1, 1, 2]) await clock.until(run.update(put, n, { id: `u${n}` })).catch(() => {});
+  };
+  expect(await typesOf({ code, meanwhile })).toEqual([
+    "run_started",
+    "update_rejected",
+    "update_accepted",
+    "update_completed",
+    "update_accepted",
+    "update_completed",
+    "run_completed",
+  ]);
+});
+
 describe("the table of events", () => {
   test("has the types that these runs have written, in the order of their codes", () => {
     expect(EVENT_TABLE.map(({ type }) => type)).toMatchInlineSnapshot(`
@@ -470,6 +500,9 @@ describe("the table of events", () => {
         "child_failed",
         "message_sent",
         "message_failed",
+        "update_accepted",
+        "update_rejected",
+        "update_completed",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));
@@ -489,6 +522,8 @@ describe("the table of events", () => {
   test.each(EVENT_TABLE)("says where a $type belongs", ({ type, role, category }) => {
     expect(eventRole(type)).toBe(role);
     expect(eventCategory(type)).toBe(category);
-    expect(isMessage({ type })).toBe(["signal_received", "cancel_requested", "deadline_reached"].includes(type));
+    expect(isMessage({ type })).toBe(
+      ["signal_received", "cancel_requested", "deadline_reached", "update_accepted"].includes(type),
+    );
   });
 });

@@ -35,8 +35,13 @@ interface StartGroup {
 
 type StartAnswer = StartOutcome | RefusedStart;
 
+interface Sending {
+  readonly store: Store;
+  readonly limits?: Limits;
+}
+
 /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
-export async function sendStarts(store: Store, items: readonly StartItem[]): Promise<readonly StartAnswer[]> {
+export async function sendStarts(ports: Sending, items: readonly StartItem[]): Promise<readonly StartAnswer[]> {
   const groups: StartGroup[] = [];
   for (const item of items) {
     const group = groups.find((other) => canTake(other, item)) ?? { items: [], ids: new Set(), holdBy: null };
@@ -49,7 +54,9 @@ export async function sendStarts(store: Store, items: readonly StartItem[]): Pro
   for (const group of groups) {
     const { holdBy } = group;
     const starts = group.items.map((item) => item.start);
-    const result = await store.runs.start({ starts, holdBy, replaceError: REPLACED });
+    const { inboxMax } = ports.limits ?? DEFAULT_LIMITS;
+    const limit = starts.some(({ messages }) => messages !== undefined) ? { inboxMax } : {};
+    const result = await ports.store.runs.start({ starts, holdBy, replaceError: REPLACED, ...limit });
     if (groups.length === 1) return result.outcomes;
     group.items.forEach((item, i) => {
       outcomes.set(item, result.outcomes[i] as StartAnswer);
@@ -68,7 +75,7 @@ function idOf({ start }: StartItem): string {
 }
 
 export async function sendMessages(
-  ports: { readonly store: Store; readonly limits?: Limits },
+  ports: Sending,
   messages: readonly DeliverMessage[],
 ): Promise<readonly DeliverOutcome[]> {
   const { inboxMax } = ports.limits ?? DEFAULT_LIMITS;

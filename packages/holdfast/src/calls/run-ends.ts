@@ -1,4 +1,5 @@
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome } from "../model/run.ts";
 
@@ -18,12 +19,22 @@ export interface RunParking {
   readonly error: ErrorRecord | null;
 }
 
-export interface RunEndListener {
-  ended(end: RunEnd): void;
-  parked(parking: RunParking): void;
+/** What has become of an update, by its message id. An answer is in an event, or an error. */
+export interface UpdateReply {
+  readonly runId: string;
+  readonly messageId: string;
+  readonly stage: "accepted" | "answered";
+  readonly event?: HistoryEvent;
+  readonly error?: ErrorRecord;
 }
 
-/** Passes durable ends of runs from the workers of this process to its callers, without a round trip. */
+export interface RunEndListener {
+  ended(end: RunEnd): void;
+  parked?(parking: RunParking): void;
+  replied?(reply: UpdateReply): void;
+}
+
+/** Passes durable ends of runs, and answers of runs, from the workers of this process to its callers, without a round trip. */
 export class RunEnds {
   readonly #listeners = new Set<RunEndListener>();
 
@@ -32,7 +43,11 @@ export class RunEnds {
   }
 
   publishParked(parking: RunParking): void {
-    for (const listener of this.#listeners) listener.parked(parking);
+    for (const listener of this.#listeners) listener.parked?.(parking);
+  }
+
+  publishReply(reply: UpdateReply): void {
+    for (const listener of this.#listeners) listener.replied?.(reply);
   }
 
   subscribe(listener: RunEndListener): () => void {

@@ -2,7 +2,8 @@ import type { RunName } from "../model/child.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 
 /**
- * What can keep a run from ending. `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
+ * What can keep a run from ending. `update`: the handler of an update has not finished; `condition`: a predicate of `ctx.until` is
+ * not true yet; `task`: a task waits for a worker, is being executed, or waits for someone with its token; `step`: a step is running, or (without `op`) a worker holds the run and the step is
  * unknown; `backoff`: a step, or without `op` the whole run, is between two attempts (a task, too); `limit`: it is due and waits for
  * a free slot; `child`: a child, or another run whose result is awaited, has not ended; `lease`: its worker, or every worker that could claim it, is silent or gone.
  */
@@ -12,6 +13,8 @@ export type CauseKind =
   | "task"
   | "timer"
   | "signal"
+  | "update"
+  | "condition"
   | "lease"
   | "no_worker"
   | "limit"

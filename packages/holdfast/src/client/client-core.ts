@@ -11,7 +11,9 @@ import { newRunId, uuidV7 } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
+import type { LocalQueries } from "./queries.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
+import type { UpdateWaiter } from "./update-waiter.ts";
 
 /**
  * A call that has been repeated, and for this long, is not sent again. A store may be patient itself, before it reports a failure:
@@ -25,6 +27,7 @@ export class ClientCore {
   readonly ports: PortsBundle;
   readonly namespace: string;
   readonly waiter: ResultWaiter;
+  readonly updates: UpdateWaiter;
   readonly starts: Batcher<StartItem, StartOutcome>;
   readonly messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly life: Lifetime;
@@ -32,27 +35,33 @@ export class ClientCore {
   readonly payer: Payer;
   /** What a worker of this client knows about a run that it holds. */
   readonly look: (runId: string) => LiveRun | undefined;
+  /** How the workers of this client answer queries. */
+  readonly local: LocalQueries | undefined;
 
   constructor(
     ports: PortsBundle,
     namespace: string,
     waiter: ResultWaiter,
+    updates: UpdateWaiter,
     life: Lifetime,
     look: ClientCore["look"] = () => undefined,
+    local?: LocalQueries,
   ) {
     const { clock, random } = ports;
     this.look = look;
+    this.local = local;
     this.life = life;
     this.payer = new Payer(ports, life);
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
+    this.updates = updates;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.starts = new Batcher({
       ...batching,
       // Only the start of a child can be refused.
       send: (items) =>
-        untilNotBusy(this.#patience, items, (some) => sendStarts(ports.store, some)) as Promise<StartOutcome[]>,
+        untilNotBusy(this.#patience, items, (some) => sendStarts(ports, some)) as Promise<StartOutcome[]>,
     });
     this.messages = new Batcher({
       ...batching,

@@ -3,10 +3,11 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
+import { wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
-import { RunHandle, wantedRun } from "./run-handle.ts";
+import { RunHandle } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
@@ -18,9 +19,9 @@ export interface JoinedCalls {
 
 /** What a client in a transaction and its run handles share. */
 export class JoinedCore extends ClientCore {
-  constructor({ ports, namespace, waiter, life }: ClientCore, { start, deliver }: JoinedCalls) {
+  constructor({ ports, namespace, waiter, updates, life }: ClientCore, { start, deliver }: JoinedCalls) {
     const store = hookedStore(ports.store, { "runs.start": start, "inbox.deliver": deliver });
-    super({ ...ports, store }, namespace, waiter, life);
+    super({ ...ports, store }, namespace, waiter, updates, life);
   }
 
   /**

@@ -10,8 +10,12 @@ import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worke
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, invalidOption, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
+import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
-import type { ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
+import type { CarriedMessage, ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
+import type { SignalDefinition } from "../replay/context/context.ts";
+import type { UpdateDefinition } from "../replay/context/conversations.ts";
+import { wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
@@ -20,15 +24,28 @@ import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, w
 import { Namespaces } from "./namespaces.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
+import type { LocalQueries } from "./queries.ts";
 import { ResultWaiter } from "./result-waiter.ts";
-import { RunHandle, type StartedRun, wantedRun } from "./run-handle.ts";
+import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
+import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
+import { UpdateWaiter } from "./update-waiter.ts";
+import { type Answer, prepareUpdate, sendUpdate } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
+import {
+  firstMessages,
+  requireDelivered,
+  requireRunId,
+  type SignalWithStartOptions,
+  type StartedUpdate,
+  type UpdateWithStartOptions,
+  type WithStartInput,
+} from "./with-start.ts";
 import { Workers } from "./workers.ts";
 
 /** How often to look for the results that callers wait for, in case no hint announced an end. */
@@ -74,13 +91,13 @@ export class Client {
     this.namespace = namespace;
     const isHeldHere = (runId: string): boolean => this.#workers.some((worker) => worker.holds(runId));
     const waiter = new ResultWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
-    this.#core = new ClientCore(ports, namespace, waiter, this.#life, (runId) => {
-      for (const worker of this.#workers) {
-        const live = worker.look(runId);
-        if (live) return live;
-      }
-      return undefined;
-    });
+    const updates = new UpdateWaiter({ ...ports, namespace, ends: this.#ends, lookMs, isHeldHere, life: this.#life });
+    const look = (runId: string): LiveRun | undefined => firstOf(this.#workers, (worker) => worker.look(runId));
+    const local: LocalQueries = {
+      live: (...asked) => firstOf(this.#workers, ({ queries }) => queries.live(...asked)),
+      replayed: (...asked) => firstOf(this.#workers, ({ queries }) => queries.replayed(...asked)),
+    };
+    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, look, local);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
@@ -104,6 +121,10 @@ export class Client {
   }
 
   async #send(run: NewRun, options: StartOptions): Promise<RunHandle<never>> {
+    return this.#handleFor(await this.#start(run, options), run.workflow);
+  }
+
+  async #start(run: NewRun, options: StartOptions, messages?: readonly CarriedMessage[]): Promise<StartOutcome> {
     const slot = this.#reserveSlot(run);
     let outcome: StartOutcome | undefined;
     try {
@@ -114,16 +135,89 @@ export class Client {
           ifClosed: options.ifClosed ?? "return",
           hold: slot !== undefined,
           pick: options.version === undefined ? this.#core.ports.random.next() : null,
+          ...(messages ? { messages } : {}),
         },
         holdBy: slot,
       });
+      return outcome;
     } finally {
       const created = outcome?.outcome === "created" ? outcome.run : undefined;
-      slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }));
+      const first = created && messages && firstMessages(created, messages);
+      slot?.settle(created && runOf(created, { input: run.input, output: null, error: null }), first);
       if (created && !slot && isDueAtOnce(run)) this.#unserved?.started(created);
       if (outcome?.owes) this.#core.payer.note({ namespace: run.namespace, runId: outcome.owes.runId });
     }
-    return this.#handleFor(outcome, run.workflow);
+  }
+
+  /**
+   * Sends a signal to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
+   * starts. The signal is delivered before the run can end without it.
+   */
+  signalWithStart<D extends AnyWorkflow | string, T, P, S extends string = string>(
+    workflow: D,
+    input: WithStartInput<D>,
+    signal: SignalDefinition<T, P>,
+    payload: NoInfer<P>,
+    options: SignalWithStartOptions<S>,
+  ): Promise<RunHandle<OutputOf<D>>>;
+  async signalWithStart(
+    workflow: AnyWorkflow | string,
+    input: unknown,
+    signal: SignalDefinition<never, never>,
+    payload: unknown,
+    options: SignalWithStartOptions,
+  ): Promise<RunHandle<never>> {
+    requireRunId(options, "signalWithStart");
+    const { signalId, ...start } = options;
+    const id = signalId === undefined ? undefined : { id: signalId };
+    const message = await prepareSignal(this.#core, signal, payload, id);
+    return (await this.#startWith(workflow, input, start, message)).run;
+  }
+
+  /**
+   * Sends an update to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
+   * starts, unless that run has had this update. Resolves with the answer of the handler.
+   */
+  updateWithStart<D extends AnyWorkflow | string, In, Out, Sent, S extends string = string>(
+    workflow: D,
+    input: WithStartInput<D>,
+    update: UpdateDefinition<In, Out, Sent>,
+    argument: NoInfer<Sent>,
+    options: UpdateWithStartOptions<S>,
+  ): Promise<StartedUpdate<OutputOf<D>, Answer<Out>>>;
+  async updateWithStart(
+    workflow: AnyWorkflow | string,
+    input: unknown,
+    update: UpdateDefinition<never, never, never>,
+    argument: unknown,
+    options: UpdateWithStartOptions,
+  ): Promise<StartedUpdate<never, never>> {
+    requireRunId(options, "updateWithStart");
+    const { updateId: id, updateTimeout: timeout, ...start } = options;
+    const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
+    const prepared = await prepareUpdate(this.#core, update, argument, own);
+    let run: RunHandle<never> | undefined;
+    const answer = sendUpdate(this.#core, prepared, async ({ name, messageId, payload }) => {
+      const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
+      run = started.run;
+      return { outcome: started.delivered, runId: started.runId };
+    });
+    const result = (await this.during(answer)) as never;
+    return { run: run as RunHandle<never>, result };
+  }
+
+  async #startWith(workflow: AnyWorkflow | string, input: unknown, given: StartOptions, message: CarriedMessage) {
+    this.#life.assertOpen();
+    const options: StartOptions = { ifClosed: "start", ...given };
+    const made = await newRun(this.#core, this.#known, { workflow, input, options });
+    const outcome = await this.#start(made, options, [message]);
+    const run = this.#handleFor(outcome, made.workflow);
+    return { run, runId: outcome.run.runId, delivered: requireDelivered(outcome) };
+  }
+
+  /** The test engine advances its clock while a caller waits. */
+  protected during<R>(waiting: Promise<R>): Promise<R> {
+    return waiting;
   }
 
   /**
@@ -287,6 +381,15 @@ export class Client {
     requireStarted(this.#core, outcome, workflow);
     return this.makeHandle(this.#core, run.id, startedRun(outcome)) as RunHandle<never>;
   }
+}
+
+/** The first answer that is not undefined. */
+function firstOf<T>(workers: readonly Worker[], ask: (worker: Worker) => T | undefined): T | undefined {
+  for (const worker of workers) {
+    const answer = ask(worker);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
 }
 
 function notAClient(value: unknown): HoldfastError {

@@ -1,17 +1,7 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { retryEvent } from "../calls/retry-event.ts";
-import { type AnyWorkflow, requireSignal, requireWorkflow } from "../define/definitions.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import {
-  checkedLater,
-  checkOptions,
-  invalidOption,
-  isId,
-  oneOf,
-  requireDuration,
-  requireId,
-} from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -20,26 +10,34 @@ import {
   RunTerminatedError,
   RunTimedOutError,
 } from "../errors/run-errors.ts";
-import { shownValue } from "../errors/shown-value.ts";
-import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { signalMessageId } from "../model/ids.ts";
-import { REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
+import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import { requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
+import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
 import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
+import {
+  type AcceptedUpdate,
+  type Answer,
+  prepareUpdate,
+  type QueryArguments,
+  sendUpdate,
+  type UpdateArguments,
+  type UpdateOptions,
+} from "./updates.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
-const SIGNAL_OPTIONS = { id: isId("message id") };
 
 /** What a start says about its run. */
 export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
@@ -193,18 +191,55 @@ export class RunHandle<T = unknown> {
    * receives `true`.
    */
   async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
-    this.#core.life.assertOpen();
-    requireSignal(signal, "signal: the first argument");
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
-    checkOptions(options, SIGNAL_OPTIONS, `signal "${signal.name}"`);
-    const payload = signal.schema ? await checkedPayload(signal.name, signal.schema, given) : given;
-    const { codec } = this.#core.ports;
-    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
-    const said = payload === undefined ? true : payload;
-    const encoded = codec.encode(said, `payload of signal "${signal.name}"`);
-    const { name } = signal;
-    const messageId = options?.id === undefined ? undefined : signalMessageId(name, options.id);
-    await this.#deliver({ kind: "signal", name, payload: encoded }, messageId);
+    const prepared = await prepareSignal(this.#core, signal as SignalDefinition<never, never>, given, options);
+    await this.#deliver(prepared, prepared.messageId);
+  }
+
+  /**
+   * Asks the run to do something, and waits for the answer of its handler (`ctx.on`). Once per id, whatever is repeated. The
+   * answer comes when everything that it depends on is durable. Rejects with `update_rejected`, `update_failed`,
+   * `handler_not_found`, `update_timeout`, `run_closed` or `run_continued`.
+   */
+  update<In, Out, Sent, S extends string = string>(
+    update: UpdateDefinition<In, Out, Sent>,
+    argument: NoInfer<Sent>,
+    options: UpdateOptions<S> & { readonly wait: "accepted" },
+  ): Promise<AcceptedUpdate<Answer<Out>>>;
+  update<In, Out, Sent, S extends string = string>(
+    update: UpdateDefinition<In, Out, Sent>,
+    ...argumentAndOptions: UpdateArguments<NoInfer<Sent>, UpdateOptions<S> & { readonly wait?: "completed" }>
+  ): Promise<Answer<Out>>;
+  async update(definition: UpdateDefinition<never, unknown, never>, argument?: unknown, options?: UpdateOptions) {
+    this.#core.requireNoTransaction("update");
+    const prepared = await prepareUpdate(this.#core, definition, argument, options);
+    const sent = sendUpdate(this.#core, prepared, async ({ name, payload, messageId }) => {
+      const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
+      return { outcome, runId: runId as string };
+    });
+    return this.during(sent) as never;
+  }
+
+  /**
+   * Asks the code of the run for a value (`ctx.on`), also after its end. Nothing changes, and no event is recorded. Answered by
+   * this process if it has the run or its code, otherwise by a worker that has. Rejects with `handler_not_found`,
+   * `query_failed` or `query_timeout`.
+   */
+  query<Out, In, Sent>(
+    query: QueryDefinition<Out, In, Sent>,
+    ...argument: QueryArguments<NoInfer<Sent>>
+  ): Promise<Answer<Out>>;
+  async query(definition: QueryDefinition<unknown, never, never>, argument?: unknown): Promise<never> {
+    this.#core.requireNoTransaction("query");
+    await this.#requireExpected();
+    const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
+    const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
+    return this.during(asked) as Promise<never>;
+  }
+
+  /** The test engine advances its clock while a caller waits. */
+  protected during<R>(waiting: Promise<R>): Promise<R> {
+    return waiting;
   }
 
   /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are not changed. */
@@ -280,7 +315,7 @@ export class RunHandle<T = unknown> {
     message: Pick<DeliverMessage, "kind" | "name" | "payload">,
     id: string | undefined,
     closedIsFine = false,
-  ): Promise<void> {
+  ): Promise<DeliverOutcome> {
     await this.#requireExpected();
     const messageId = id ?? this.#core.newId();
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
@@ -296,6 +331,7 @@ export class RunHandle<T = unknown> {
         `Run "${this.id}" has too many messages that it has not received yet. Try again later.`,
         { data: { id: this.id } },
       );
+    return outcome;
   }
 
   #ref(): RunRef {
@@ -337,32 +373,6 @@ export class RunHandle<T = unknown> {
       data: { id: this.id, namespace: this.#core.namespace },
     });
   }
-}
-
-/** The id and the workflow name, from `get(id)` or `get(workflow, id)`. */
-export function wantedRun(idOrWorkflow: string | AnyWorkflow, id: string | undefined): [string, string | undefined] {
-  if (typeof idOrWorkflow === "object" && idOrWorkflow !== null)
-    requireWorkflow(idOrWorkflow, "get: the first argument");
-  const definition = typeof idOrWorkflow === "object" && idOrWorkflow !== null ? idOrWorkflow : undefined;
-  const wanted = definition ? id : idOrWorkflow;
-  requireId(wanted, "run id");
-  return [wanted as string, definition?.name];
-}
-
-/** Free text that every store can keep. */
-function requireReason(reason: unknown, call: string): void {
-  if (reason === undefined) return;
-  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
-  const tooLong = reason.length > REASON_LENGTH_MAX;
-  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
-  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
-}
-
-/** Refuses a bad payload before anything is written, with the path of every fault. */
-async function checkedPayload(name: string, schema: StandardSchemaV1, payload: unknown): Promise<unknown> {
-  const result = await validateWith(schema, payload);
-  if (result.ok) return result.value;
-  throw invalidValue("invalid_signal", `payload of signal "${name}"`, result.issues);
 }
 
 /** The payload is required unless the signal may be sent without one. */

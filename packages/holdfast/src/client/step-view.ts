@@ -1,16 +1,16 @@
 import type { RunName } from "../model/child.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { type EventCategory, type EventType, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
-import { opId, RECEIVE_PREFIX, RESULT_PREFIX } from "../model/ids.ts";
+import { opId, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView {
-  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>` for receives. */
+  /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>`, `update:<update>`, `until:condition`. */
   readonly op: string;
-  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message";
+  readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message" | "update" | "condition";
   /** The run that a child op has started, or that a message was for. */
   readonly run?: Partial<RunName>;
   /**
@@ -35,6 +35,7 @@ const KINDS: Readonly<Partial<Record<EventCategory, StepView["kind"]>>> = {
   side_effect: "side_effect",
   child: "child",
   message: "message",
+  update: "update",
 };
 
 export interface FoldParams {
@@ -79,6 +80,8 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
       steps.set(op, { op, kind: "message", status: "waiting", attempts: 1, run: { id: watchedBy(op) } });
   for (const id of pending?.ops ?? []) {
     const known = steps.get(id);
+    if (id.startsWith(UNTIL_PREFIX) && !known)
+      steps.set(id, { op: id, kind: "condition", status: "waiting", attempts: 1 });
     if (!id.startsWith(RECEIVE_PREFIX) || (known && isOpen(known))) continue;
     const op = known ? receivers.freeId(signalOf(id)) : id;
     steps.set(op, { op, kind: "signal", status: "waiting", attempts: 1 });
@@ -87,9 +90,16 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   const rows = [...steps.values()];
   const closed = isClosed(run.status);
   if (!closed && !pending?.complete) return rows;
-  return rows.map((step) =>
-    isOpen(step) && (closed || !wanted.has(step.op)) ? { ...step, status: "canceled" } : step,
-  );
+  return rows.map((step) => (isOpen(step) && (closed || !wanted.has(step.op)) ? noLongerAwaited(step, closed) : step));
+}
+
+/**
+ * The code no longer waits for it. That a condition has come true leaves no event. Nobody waits for the handler of an update but
+ * its caller: it goes on until the run ends.
+ */
+function noLongerAwaited(step: StepView, closed: boolean): StepView {
+  if (step.kind === "condition") return { ...step, status: "completed" };
+  return step.kind === "update" && !closed ? step : { ...step, status: "canceled" };
 }
 
 /** Of a parked run nothing runs: a step that was cut off by that is executed again once the run goes on, unless it was canceled. */
@@ -188,7 +198,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     ...runOf(before, event),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     status,
-    ...(payload === undefined || codec === null || type === "task_scheduled" ? {} : { output: codec.decode(payload) }),
+    ...(payload === undefined || codec === null || isQuestion(type) ? {} : { output: codec.decode(payload) }),
     ...(meta?.error === undefined ? {} : { error: meta.error }),
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
     ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),
@@ -198,6 +208,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
 /** Notes about a child are of the category of tasks. */
 function kindOf(before: StepView | undefined, op: string, type: EventType): StepView["kind"] {
   if (op.startsWith(RECEIVE_PREFIX)) return "signal";
+  if (op.startsWith(UNTIL_PREFIX)) return "condition";
   return before?.kind === "child" ? "child" : (KINDS[eventCategory(type)] ?? "step");
 }
 
@@ -206,6 +217,11 @@ function runOf(before: StepView | undefined, { type, meta }: HistoryEvent): Pick
   // Another one takes the place of the child.
   if (type === "op_rescheduled" && meta?.attempt !== undefined) return {};
   return run ? { run } : before?.run ? { run: before.run } : {};
+}
+
+/** Its payload is what was asked, not what came of it. */
+function isQuestion(type: EventType): boolean {
+  return type === "task_scheduled" || type === "update_accepted";
 }
 
 /** The event may have been written after the attempt had been running for a while, or when it ended. */

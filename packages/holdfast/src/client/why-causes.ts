@@ -1,6 +1,6 @@
 import { shownError } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { RECEIVE_PREFIX } from "../model/ids.ts";
+import { RECEIVE_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
@@ -83,7 +83,7 @@ function causesWhileHeld(findings: Findings): Cause[] {
   if (holder && (holder.status === "offline" || holder.leaseExpiresAt <= now))
     return [{ kind: "lease", ...worker, at: new Date(holder.leaseExpiresAt) }, ...waits(steps, undefined)];
   const running = steps
-    .filter(({ status, kind }) => status === "running" && kind !== "task")
+    .filter(({ status, kind }) => status === "running" && kind !== "task" && kind !== "update")
     .map(({ op, attempts }): Cause => {
       const seen = live?.running.find((step) => step.op === op);
       return {
@@ -106,8 +106,9 @@ function causesWhileHeld(findings: Findings): Cause[] {
 /** What the code waits for, except running steps. */
 function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
-    const { op, attempts, dueAt, error, status, kind } = step;
+    const { op, attempts, dueAt, error, status, kind, startedAt } = step;
     const at = some("at", dueAt);
+    if (kind === "update") return status === "running" ? [{ kind: "update", op, ...some("since", startedAt) }] : [];
     if (kind === "task" || kind === "child" || kind === "message") return [];
     if (status === "retrying")
       return [
@@ -121,8 +122,13 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
         },
       ];
     if (status !== "waiting") return [];
-    return [{ kind: op.startsWith(RECEIVE_PREFIX) ? "signal" : "timer", op, ...at }];
+    return [{ kind: waitKind(op), op, ...at }];
   });
+}
+
+function waitKind(op: string): Cause["kind"] {
+  if (op.startsWith(RECEIVE_PREFIX)) return "signal";
+  return op.startsWith(UNTIL_PREFIX) ? "condition" : "timer";
 }
 
 /** When the newest attempt of the step began, according to history. */

@@ -126,6 +126,8 @@ const CAUSES: Readonly<Record<CauseKind, string>> = {
   task: "task",
   timer: "timer",
   signal: "signal",
+  update: "the handler of",
+  condition: "a condition,",
   lease: "a worker that is silent or gone",
   no_worker: "a worker that offers it",
   limit: "a free slot",

@@ -1,6 +1,6 @@
 import type { ErrorCodeInfo } from "./code-info.ts";
 
-/** What can happen between runs. */
+/** What can happen between runs, and to updates and queries. */
 export const CONVERSATION_CODES = {
   child_depth_exceeded: {
     group: "workflow_execution",
@@ -16,5 +16,57 @@ export const CONVERSATION_CODES = {
     kind: "Unauthorized",
     summary: "A run tried to reach a run of another namespace, which has not let in the namespace of the first.",
     advice: "Call hf.namespaces.allow(other) on a client of the namespace that is to be reached.",
+  },
+  update_rejected: {
+    group: "validation",
+    caller: "fix_input",
+    kind: "ValidationError",
+    summary:
+      "The run refused the update before its handler was called: validate threw, or the run is being canceled or undone. Nothing has happened.",
+    advice: "cause is what validate threw. Correct the argument, or wait until the run is in another state.",
+  },
+  update_failed: {
+    group: "workflow_execution",
+    caller: "inspect",
+    kind: "Unknown",
+    summary: "The handler of the update threw. The run itself continues.",
+    advice: "cause is the original error. What the handler did before stays; a new update needs a new id.",
+  },
+  update_timeout: {
+    group: "timeout",
+    caller: "retry_later",
+    kind: "Timeout",
+    summary: "The update was not answered within the timeout of the call. It may still be accepted and answered.",
+    advice: "Ask again with the same id; check that a worker for the workflow is running.",
+  },
+  handler_not_found: {
+    group: "workflow_execution",
+    caller: "fix_input",
+    kind: "NotFound",
+    summary: "The run has no handler for this update or query at this point.",
+    advice:
+      "Check the name; register handlers with ctx.on before the first await, or early updates and queries are refused.",
+  },
+  run_continued: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run accepted the update and continued as new before the handler had answered.",
+    advice: "Send it again with a new id; in the workflow, wait for the handlers before ctx.continueAsNew.",
+  },
+  query_failed: {
+    group: "workflow_execution",
+    caller: "inspect",
+    kind: "Unknown",
+    summary:
+      "The handler of the query threw, used ctx, or was asynchronous; or the code of the run does not match its history.",
+    advice: "cause is the original error. A query handler returns a value at once and changes nothing.",
+  },
+  query_timeout: {
+    group: "timeout",
+    caller: "retry_later",
+    kind: "Timeout",
+    summary: "No process that has the code of the run has answered the query within 10 seconds.",
+    advice: "Start a worker that offers the workflow in this version, or ask again.",
   },
 } as const satisfies Readonly<Record<string, ErrorCodeInfo>>;

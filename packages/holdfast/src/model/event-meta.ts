@@ -45,7 +45,7 @@ export interface EventMeta {
   readonly task?: TaskSpec;
   /** The attempts that failed, the newest last (`task_failed`). */
   readonly failures?: readonly TaskFailure[];
-  /** The number of the message in the inbox (`update_accepted`): where the answer goes. */
+  /** The number of the message in the inbox (`update_accepted`, `update_completed`): where the answer goes. */
   readonly number?: number;
   /** From which call of `ctx.patched(id)` on the answer is true. */
   readonly from?: number;

@@ -25,7 +25,7 @@ export const UPDATE_EVENTS = [
     role: "command",
     op: "op",
     payload: "what the handler returned",
-    meta: ["error"],
+    meta: ["number", "error"],
     shows: "completed",
     writtenBy: "workflow code: the handler of the update has returned or thrown",
   },

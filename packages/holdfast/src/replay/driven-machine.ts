@@ -1,16 +1,25 @@
 import type { HoldfastError } from "../errors/holdfast-error.ts";
-import type { Attributes, HistoryEvent } from "../model/event.ts";
+import type { Attributes, EventDraft, EventMeta, HistoryEvent } from "../model/event.ts";
+import type { Payload } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { QueryDefinition, UpdateDefinition } from "./context/conversations.ts";
+import type { Scope } from "./context/scope.ts";
+import { Handlers } from "./handlers.ts";
 import type { Divergence } from "./history/divergence.ts";
 import type { CancelCause, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
+import { type Conditions, type Predicate, settleFirst } from "./ops/until.ts";
+import { judgeUpdate } from "./ops/update.ts";
 import { Unwritten } from "./unwritten.ts";
+
+/** A run that refuses more updates than this answers them without a note: whoever sends them must not fill its history. */
+const REJECTIONS_NOTED_MAX = 1_000;
 
 /**
  * The half of a machine that faces its driver, the same for all machines: where the run stands, what was asked for, what
@@ -27,6 +36,11 @@ export abstract class DrivenMachine {
   protected readonly unwritten: Unwritten;
   /** Created when first needed: most runs have none. */
   #tasks: Map<string, TaskWork> | undefined;
+  #conditions: Conditions | undefined;
+  #updates: Map<number, string> | undefined;
+  protected handlers: Handlers | undefined;
+  /** How many updates that were refused are in history, or will be. */
+  #rejected: number | undefined;
 
   // Assigned only by the machine itself: drivers see them through the interface, where they are read-only.
   outcome: Outcome | undefined;
@@ -38,6 +52,10 @@ export abstract class DrivenMachine {
   started = false;
   inTurn = false;
   hasCalls = false;
+
+  abstract currentScope: Scope;
+  abstract release(op: Op): void;
+  abstract noteRun(draft: EventDraft, now: number): void;
 
   /** Written or not; created when first needed. */
   #attributesSet: Attributes | undefined;
@@ -132,6 +150,73 @@ export abstract class DrivenMachine {
 
   unreceived(): readonly UnreceivedSignal[] {
     return this.signals.unreceived();
+  }
+
+  // Conversations
+
+  on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void {
+    this.#handlers.on(definition, handler);
+  }
+
+  judgeUpdate(draft: EventDraft): EventDraft | HoldfastError {
+    return judgeUpdate(this, this.#handlers, draft);
+  }
+
+  query(name: string, argument: Payload): Payload {
+    return this.#handlers.query(this.run, name, argument, this.codec);
+  }
+
+  noteUpdate(number: number, messageId: string): void {
+    this.#updates ??= new Map();
+    this.#updates.set(number, messageId);
+  }
+
+  updateId(number: number): string | undefined {
+    return this.#updates?.get(number);
+  }
+
+  get hasHandlers(): boolean {
+    return this.handlers !== undefined;
+  }
+
+  noteRejected(name: string, meta: Pick<EventMeta, "messageId" | "error">, now: number): void {
+    this.#rejected ??= this.recorded.filter(({ type }) => type === "update_rejected").length;
+    if (this.#rejected >= REJECTIONS_NOTED_MAX) return;
+    this.#rejected += 1;
+    this.noteRun({ type: "update_rejected", op: name, meta }, now);
+  }
+
+  get #handlers(): Handlers {
+    this.handlers ??= new Handlers();
+    return this.handlers;
+  }
+
+  addCondition(op: Op, predicate: Predicate): void {
+    this.#conditions ??= new Map();
+    this.#conditions.set(op, predicate);
+  }
+
+  dropCondition(op: Op): void {
+    this.#conditions?.delete(op);
+  }
+
+  runOn(): boolean {
+    if (!this.#conditions?.size || this.outcome || this.divergence || this.violation) return false;
+    const call = (predicate: Predicate): unknown => this.#handlers.call("the predicate of ctx.until", predicate);
+    return settleFirst(this.#conditions, call, (op) => {
+      this.release(op);
+      this.currentScope = op.scope;
+    });
+  }
+
+  within<T>(scope: Scope, fn: () => T): T {
+    const outer = this.currentScope;
+    this.currentScope = scope;
+    try {
+      return fn();
+    } finally {
+      this.currentScope = outer;
+    }
   }
 
   // For the kinds of op

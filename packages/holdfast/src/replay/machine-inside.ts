@@ -5,6 +5,7 @@ import type { CompensationOutcome, Run } from "../model/run.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { AbortOnce } from "./context/abort-once.ts";
 import type { Context } from "./context/context.ts";
+import type { QueryDefinition, UpdateDefinition } from "./context/conversations.ts";
 import type { Scope } from "./context/scope.ts";
 import type { SeededRandom } from "./context/seeded-random.ts";
 import type { Divergence } from "./history/divergence.ts";
@@ -66,6 +67,10 @@ export interface MachineInside extends OpHost {
    * if that has to be determined first.
    */
   command(draft: EventDraft, binds?: boolean, completed?: () => EventDraft): HistoryEvent | undefined;
+  /** See `ctx.on`. */
+  on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void;
+  /** The message id of an update that was accepted, to be found by its number from now on. */
+  noteUpdate(number: number, messageId: string): void;
   setAttributes(attributes: Attributes): void;
   /** All attributes that the run would have with these. */
   attributesWith(added: Attributes): Attributes;

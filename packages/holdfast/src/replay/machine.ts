@@ -27,7 +27,7 @@
  */
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { EndErrorRecord, ErrorRecord } from "../model/error-record.ts";
-import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Attributes, EventDraft, EventMeta, HistoryEvent } from "../model/event.ts";
 import type { Payload } from "../model/payload.ts";
 import type { CompensationOutcome, Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
@@ -135,6 +135,11 @@ export interface Machine {
   replayNext(): boolean;
   /** Gives an event its place and opens its turn; false if its op is no longer pending, and nothing was recorded. */
   deliverLive(draft: EventDraft, now: number): boolean;
+  /**
+   * The code has come to rest in an open turn. Whether it runs on all the same, because something that it waits for has come
+   * true: then the turn is still open.
+   */
+  runOn(): boolean;
   close(): void;
 
   /** Records something about an op that the code does not see; ignored if the op is no longer pending. */
@@ -188,6 +193,19 @@ export interface Machine {
   readonly hasTasks: boolean;
   /** Whether the code has asked for anything that concerns another run. */
   readonly hasCalls: boolean;
+
+  // Conversations, while the code is at rest
+
+  /** The event that an update becomes, to be delivered at once; or why it is refused. Changes nothing. */
+  judgeUpdate(draft: EventDraft): EventDraft | HoldfastError;
+  /** The message id of an update that was accepted, by the number of its message. */
+  updateId(number: number): string | undefined;
+  /** Whether the code has registered any handler. */
+  readonly hasHandlers: boolean;
+  /** Records that an update was refused, for the first ones of a run. */
+  noteRejected(name: string, meta: Pick<EventMeta, "messageId" | "error">, now: number): void;
+  /** Answers a query. Throws `handler_not_found` or `query_failed`. Changes nothing. */
+  query(name: string, argument: Payload): Payload;
 
   // Messages
 

@@ -45,6 +45,11 @@ export class OpTable {
     return opId(fullName, occurrence);
   }
 
+  /** The id that the next op of that name will get. */
+  peekId(name: string, prefix: string): string {
+    return opId(prefix + name, (this.#occurrences.get(prefix + name) ?? 0) + 1);
+  }
+
   add(op: Op): void {
     this.#pending.add(op);
     if (op.kind !== "retired") return;

@@ -11,7 +11,7 @@ import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import type { StepWork } from "./ops/step-work.ts";
 import type { TaskWork } from "./ops/task-work.ts";
 
-export type OpKind = "step" | "task" | "sleep" | "receive" | "retired" | "child" | "message";
+export type OpKind = "step" | "task" | "sleep" | "receive" | "retired" | "child" | "message" | "condition";
 
 /** The rows of the event table that concern a kind of op. */
 export interface OpEvents {
@@ -70,6 +70,8 @@ export interface AskInit {
   readonly signalName?: string;
   readonly child?: ChildWork;
   readonly message?: MessageWork;
+  /** What `ctx.until` waits for. */
+  readonly predicate?: () => unknown;
 }
 
 /** What a kind of op may use of the machine. */
@@ -86,6 +88,8 @@ export interface OpHost {
   createTimer(op: Op, fireAt: number, binds: boolean): void;
   waitForSignal(op: Op): void;
   stopWaitingForSignal(op: Op): void;
+  addCondition(op: Op, predicate: () => unknown): void;
+  dropCondition(op: Op): void;
   addUndo(name: string, op: Op, undo: Compensation<unknown>): void;
   /** What is known of a step, for its compensation. */
   learned(op: Op, outcome: CompensationInfo["outcome"] | "never_began", result: unknown): void;

@@ -23,10 +23,12 @@ export function replayHistory<M extends Machine>(machine: M, immediate: (callbac
         }
         return false;
       },
-      closeTurn(): void {
+      closeTurn(): boolean {
+        if (machine.runOn()) return true;
         machine.close();
         if (machine.divergence || machine.violation || !machine.replaying) resolve(machine);
         else loop.ready(taker);
+        return false;
       },
     };
     loop.ready(taker);

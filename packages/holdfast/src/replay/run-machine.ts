@@ -49,6 +49,7 @@ import { Compensations } from "./ops/compensation.ts";
 import { Patches } from "./ops/patch.ts";
 import { SideEffects } from "./ops/side-effect.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
+import { acceptedUpdate, handleUpdate } from "./ops/update.ts";
 import type { RunCode } from "./run-code.ts";
 
 export class RunMachine extends DrivenMachine implements Machine, MachineInside {
@@ -182,19 +183,10 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return createContext(this, scope);
   }
 
-  within<T>(scope: Scope, fn: () => T): T {
-    const outer = this.currentScope;
-    this.currentScope = scope;
-    try {
-      return fn();
-    } finally {
-      this.currentScope = outer;
-    }
-  }
-
   assertInTurn(method: string, name?: string): void {
-    if (this.inTurn && !this.outcome && !this.sideEffects.running) return;
+    if (this.inTurn && !this.outcome && !this.sideEffects.running && !this.handlers?.calling) return;
     const call = name === undefined ? method : `${method}(${JSON.stringify(name)})`;
+    this.handlers?.assertNotInside(call);
     this.sideEffects.assertNotInside(call);
     if (this.outcome) throw runEndedError(call, this.run);
     const error = outsideTurnError(call);
@@ -345,6 +337,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.turnIsRecorded = event.seq <= this.#cursor.all().length;
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
     if (!isMessage(event)) return this.#complete(event);
+    if (event.type === "update_accepted") return this.#accept(event);
     if (event.op !== null) return this.#receive(event, event.op);
     this.#enter(this.root, event.at);
     this.#cancel(event);
@@ -361,6 +354,14 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     }
     this.release(op);
     op.resolve(this.signals.take(name, this.codec, op.scope));
+    return true;
+  }
+
+  #accept(event: HistoryEvent): boolean {
+    const handler = acceptedUpdate(this.ops, this.handlers, event.op as string);
+    if (!handler) return this.#diverge(event, notAskedFault(event));
+    this.#enter(this.root, event.at);
+    handleUpdate(this, event, handler, this.params.record);
     return true;
   }
 

@@ -13,7 +13,8 @@ export interface TurnTaker {
   inLine: boolean;
   /** Delivers the next event; false if there was none. */
   openTurn(): boolean;
-  closeTurn(): void;
+  /** The code has come to rest. True: it runs on, and the turn stays open. */
+  closeTurn(): boolean;
 }
 
 /** How many deliveries are queued in one pass of the event loop before other work gets its turn. */
@@ -67,14 +68,16 @@ export class TurnLoop {
   readonly #lastTick = (): void => {
     this.#closeAll();
     this.#scheduled = false;
-    if (this.#ready.length > 0) this.#schedule();
+    if (this.#ready.length > 0 || this.#open.length > 0) this.#schedule();
   };
 
   #closeAll(): void {
     if (this.#open.length === 0) return;
     const open = this.#open;
     this.#open = [];
-    openTurns -= open.length;
-    for (const taker of open) taker.closeTurn();
+    for (const taker of open) {
+      if (taker.closeTurn()) this.#open.push(taker);
+      else openTurns -= 1;
+    }
   }
 }

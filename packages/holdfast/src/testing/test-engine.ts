@@ -205,6 +205,10 @@ class TestClient extends Client {
     this.#explain = explain;
   }
 
+  protected override during<R>(waiting: Promise<R>): Promise<R> {
+    return this.#clock.until(waiting);
+  }
+
   protected override makeHandle(
     core: ClientCore,
     id: string,
@@ -239,6 +243,10 @@ class TestRunHandle extends RunHandle {
       if (!isHoldfastError(error, "result_timeout") || options.timeout !== undefined) throw await this.#explain(error);
       throw await this.#neverEnds(error);
     }
+  }
+
+  protected override during<R>(waiting: Promise<R>): Promise<R> {
+    return this.#clock.until(waiting);
   }
 
   /** Says what keeps the run from ending: in a test, that is nearly always the question. */

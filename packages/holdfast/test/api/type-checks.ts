@@ -1,6 +1,16 @@
 // What must not compile. Nothing here is executed: each line under @ts-expect-error is a mistake that the types have to
 // find, and a line that compiles after all fails the type check.
-import { type Client, type Context, NonRetryableError, RetryableError, signal, task, workflow } from "holdfast";
+import {
+  type Client,
+  type Context,
+  NonRetryableError,
+  query,
+  RetryableError,
+  signal,
+  task,
+  update,
+  workflow,
+} from "holdfast";
 import { z } from "zod";
 
 const approve = signal<{ by: string }>("approve");
@@ -245,6 +255,43 @@ export async function tasksThatDoNotCompile(ctx: Context): Promise<void> {
   (await ctx.task(external, { order: "o" })).name;
   // @ts-expect-error a task has a function, or is external
   task({ name: "t" });
+}
+
+export async function conversationsThatDoNotCompile(hf: Client, ctx: Context): Promise<void> {
+  const add = update<{ item: string }, number>("add");
+  const close = update("close");
+  const total = query<number, { currency: string }>("total");
+  const run = await hf.start(simple);
+  // @ts-expect-error the argument is missing
+  await run.update(add);
+  // @ts-expect-error the argument has the wrong type
+  await run.update(add, { item: 5 });
+  // @ts-expect-error this update takes no argument
+  await run.update(close, 5);
+  // @ts-expect-error the answer is a number
+  (await run.update(add, { item: "a" })).length;
+  // @ts-expect-error with wait: "accepted" the answer comes from result()
+  (await run.update(add, { item: "a" }, { wait: "accepted" })).toFixed();
+  // @ts-expect-error there is no such option
+  await run.update(add, { item: "a" }, { wiat: "accepted" });
+  // @ts-expect-error the argument is missing
+  await run.query(total);
+  // @ts-expect-error a query is no update
+  await run.update(total, { currency: "EUR" });
+  // @ts-expect-error an update is no query
+  await run.query(add, { item: "a" });
+  // @ts-expect-error the handler returns what the update says
+  ctx.on(add, () => "one");
+  // @ts-expect-error the handler of a query answers at once
+  ctx.on(total, async () => 1);
+  // @ts-expect-error the argument of the handler is what the update says
+  ctx.on(add, (argument: { item: number }) => argument.item);
+  // @ts-expect-error a predicate returns a boolean
+  await ctx.until(() => "yes");
+  // @ts-expect-error the id of the run is missing
+  await hf.signalWithStart(order, { id: "o", cents: 1 }, approve, { by: "ann" }, {});
+  // @ts-expect-error the input is that of the workflow
+  await hf.updateWithStart(order, { id: "o" }, add, { item: "a" }, { id: "o" });
 }
 
 function fail(): never {

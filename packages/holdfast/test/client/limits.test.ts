@@ -1,10 +1,26 @@
 import { readFileSync } from "node:fs";
-import { type Context, connect, type Limits, type Logger, signal, type TaskDefinition, task, workflow } from "holdfast";
+import {
+  type Context,
+  connect,
+  type Limits,
+  type Logger,
+  query,
+  signal,
+  type TaskDefinition,
+  task,
+  update,
+  workflow,
+} from "holdfast";
 import { testEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 
 const note = signal<string>("note");
 const one = task("one", () => 1);
+const ask = update<undefined, string>("ask");
+const look = query<string>("look");
+const fail = (): never => {
+  throw new Error("no");
+};
 
 async function withRun(
   body: (ctx: Context, input: unknown) => Promise<unknown>,
@@ -123,6 +139,50 @@ describe("docs/limits.md", () => {
   test("size of an output, refused", async () => {
     const { t, limited } = await withRun(async () => kib(2), { payloadMaxBytes: 1024 });
     expect((await failure(t.run(limited))).cause).toMatchObject({ code: "payload_too_large" });
+    await t.close();
+  });
+
+  test("size of the answer to an update or a query, refused", async () => {
+    const { t, limited } = await withRun(
+      async (ctx) => {
+        ctx.on(ask, () => kib(2));
+        ctx.on(look, () => kib(2));
+        return ctx.receive(note);
+      },
+      { payloadMaxBytes: 1024 },
+    );
+    const run = await t.client.start(limited);
+    expect(await failure(run.update(ask))).toMatchObject({
+      code: "update_failed",
+      cause: { code: "payload_too_large" },
+    });
+    expect(await failure(run.query(look))).toMatchObject({
+      code: "query_failed",
+      cause: { code: "payload_too_large" },
+    });
+    await run.signal(note, "on");
+    expect(await run.result()).toBe("on");
+    await t.close();
+  });
+
+  test("rejected updates in the history of a run", async () => {
+    const { t, limited } = await withRun(async (ctx) => {
+      ctx.on(ask, { validate: fail, handle: () => "" });
+      return ctx.receive(note);
+    });
+    const run = await t.client.start(limited);
+    const codes = await Promise.all(Array.from({ length: 1_001 }, async () => (await failure(run.update(ask))).code));
+    expect(new Set(codes)).toEqual(new Set(["update_rejected"]));
+    expect(await run.history()).toHaveLength(1_001);
+    await t.close();
+  });
+
+  test("time for a query that another process has to answer", async () => {
+    const { t } = await withRun(async () => 1);
+    const run = await t.client.start("elsewhere");
+    const before = t.clock.now();
+    expect(await failure(run.query(look))).toMatchObject({ code: "query_timeout" });
+    expect(t.clock.now() - before).toBe(10_000);
     await t.close();
   });
 

@@ -222,14 +222,16 @@ export class LiveRun implements TurnTaker {
     }
   }
 
-  closeTurn(): void {
+  closeTurn(): boolean {
     try {
+      if (this.machine.runOn()) return true;
       this.machine.close();
       if (this.#turnIsReplayed) this.#params.onReplayedTurn?.(snapshotOf(this.machine, this.log));
       this.#rest();
     } catch (error) {
       this.#fail?.(error);
     }
+    return false;
   }
 
   #open(): boolean {

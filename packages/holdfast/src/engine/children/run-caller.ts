@@ -55,7 +55,7 @@ export class RunCaller {
     ): Promise<readonly R[]> => untilNotBusy(patience, items, send, Number.POSITIVE_INFINITY);
     this.#starts = new Batcher({
       ...batching,
-      send: (items) => patiently(items, (some) => sendStarts(store, some)),
+      send: (items) => patiently(items, (some) => sendStarts(ports, some)),
     });
     this.#messages = new Batcher({
       ...batching,

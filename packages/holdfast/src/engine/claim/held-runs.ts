@@ -60,6 +60,11 @@ export class HeldRuns {
     return this.#live.get(runId)?.look();
   }
 
+  /** The executor of a run that is held and live. */
+  live(runId: string): RunExecutor | undefined {
+    return this.#live.get(runId);
+  }
+
   all(): RunExecutor[] {
     return [...this.#live.values()];
   }

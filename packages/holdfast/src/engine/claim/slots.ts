@@ -59,11 +59,11 @@ export class Slots {
     return {
       workerId,
       claimId,
-      settle: (run) => {
+      settle: (run, messages = []) => {
         this.#reserved.delete(reservation);
         // The answer to a repeated start may be late: a run that this worker has claimed since may have left it again.
         const ours = run && run.heldBy === workerId && run.claimId === claimId && lease.workerId === workerId;
-        if (ours && registry.has(run.workflow, run.version)) return held.activate(run, []);
+        if (ours && registry.has(run.workflow, run.version)) return held.activate(run, messages);
         // The store chose a version that this worker does not have.
         if (ours) void releaseRun(ports, workerId, run);
         claimer.slotFreed();

@@ -3,12 +3,17 @@ import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { RunCommit, Transition } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
+import type { RefusedUpdate } from "../execute/updates.ts";
+import { repliesOf } from "./replies.ts";
 
 /** The messages that have become events, as far as commits need to know. */
 interface ConsumedMessages {
   readonly consumed: number;
   /** The results among the messages up to that number. */
   takeResults(consumed: number): readonly number[];
+  readonly hasRefused: boolean;
+  /** The updates among them that were refused. */
+  takeRefused(consumed: number): readonly RefusedUpdate[];
 }
 
 /** What a commit does about the tasks and the children of its run. */
@@ -77,7 +82,7 @@ export class RunCommits {
     const events = machine.divergence ? NONE : machine.takeFresh();
     const set = machine.takeFreshAttributes();
     const attributes = set && { ...run.attributes, ...set };
-    if (events.length === 0 && !attributes && transition.type === "hold") return undefined;
+    if (events.length === 0 && !attributes && transition.type === "hold" && !queue.hasRefused) return undefined;
     // Messages whose events are not written are still in the inbox.
     const consumed = machine.divergence ? this.#durableConsumed : queue.consumed;
     // A machine that is still to repeat what is put back does not know its tasks yet.
@@ -101,9 +106,11 @@ export class RunCommits {
       closes: gathered.closes,
       transition,
     };
-    this.#inFlight = commit;
+    const mayReply = machine.hasHandlers || machine.replaying || queue.hasRefused;
+    const replies = mayReply ? repliesOf(events, queue.takeRefused(consumed)) : NONE;
+    this.#inFlight = replies.length > 0 ? { ...commit, replies } : commit;
     this.#eventsThisHold += events.length;
-    return commit;
+    return this.#inFlight;
   }
 
   /** The store has answered: returns the commit that was in flight, if any. */

@@ -2,11 +2,13 @@ import { eventRole } from "../../model/event.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
 import { appended, NONE } from "../../model/short-list.ts";
+import type { RunCommit } from "../../ports/store.ts";
 import type { Machine } from "../../replay/machine.ts";
 import { missedDeadline } from "./due-times.ts";
 import { type Look, looksAfter, missedLook, withLook } from "./looks.ts";
 import { isResultDraft, messageDraft, type QueuedDraft } from "./message-draft.ts";
 import { hasEnded } from "./run-end.ts";
+import { type RefusedUpdate, refusedIn } from "./updates.ts";
 
 /**
  * What has happened to one run and has not been delivered to its code yet: results, timers, messages, in order of arrival.
@@ -18,6 +20,8 @@ export class DeliveryQueue {
   #queuedMessages: number;
   /** The numbers of consumed results: their messages go with the next commit. */
   #results: readonly number[] = NONE;
+  /** Answers to updates that were refused: they go with the next commit. */
+  #refused: readonly RefusedUpdate[] = NONE;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
   /** What came since the first of them for ops that the code no longer waited for. */
@@ -113,9 +117,26 @@ export class DeliveryQueue {
     return taken;
   }
 
-  /** The commit with them was not written. */
-  putBackResults(results: readonly number[]): void {
+  /** The commit was not written. */
+  putBack({ results = NONE, replies = NONE }: Pick<RunCommit, "results" | "replies">): void {
     this.#results = [...results, ...this.#results];
+    this.#refused = [...refusedIn(replies), ...this.#refused];
+  }
+
+  refuse(update: RefusedUpdate): void {
+    this.#refused = appended(this.#refused, update);
+  }
+
+  get hasRefused(): boolean {
+    return this.#refused.length > 0;
+  }
+
+  /** The refused updates among the messages up to that number. */
+  takeRefused(consumed: number): readonly RefusedUpdate[] {
+    if (this.#refused.length === 0) return NONE;
+    const taken = this.#refused.filter(({ number }) => number <= consumed);
+    this.#refused = this.#refused.filter(({ number }) => number > consumed);
+    return taken;
   }
 
   takeBack(look: Look): void {
@@ -132,14 +153,19 @@ export class DeliveryQueue {
     this.#unheard = NONE;
     this.#consumed = consumed;
     this.#queuedMessages = consumed;
-    this.#results = this.#results.filter((number) => number <= consumed);
+    this.#forgetAfter(consumed);
     return unseen;
   }
 
   /** Messages after the given number did not become durable: they are still in the inbox. */
   unconsume(consumed: number): void {
     this.#consumed = consumed;
+    this.#forgetAfter(consumed);
+  }
+
+  #forgetAfter(consumed: number): void {
     this.#results = this.#results.filter((number) => number <= consumed);
+    this.#refused = this.#refused.filter(({ number }) => number <= consumed);
   }
 }
 

@@ -5,8 +5,10 @@ import type { StepBoard } from "../steps/step-board.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
 import { withWithdrawn } from "../tasks/run-tasks.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
+import type { ExecutorHost } from "./executor-host.ts";
 import { withAttempt } from "./message-draft.ts";
 import type { OutsideWork } from "./outside-work.ts";
+import { decideUpdate } from "./updates.ts";
 
 /** One live run, as far as concerns what is delivered to its code, and what follows from that. */
 export interface Delivery {
@@ -14,15 +16,20 @@ export interface Delivery {
   readonly queue: DeliveryQueue;
   readonly steps: StepBoard;
   readonly outside: OutsideWork;
+  readonly record: ExecutorHost["record"];
 }
 
 /** Opens the turn of the next thing that has happened to the run and that its code sees; false if nothing is left, or on divergence. */
-export function deliverNext({ machine, queue, steps, outside }: Delivery, now: number): boolean {
+export function deliverNext(delivery: Delivery, now: number): boolean {
+  const { machine, queue, steps, outside } = delivery;
   while (!machine.divergence) {
     const draft = queue.next(machine);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
-    if (eventRole(draft.type) === "note") machine.note(draft, now);
+    if (draft.type === "update_accepted") {
+      const accepted = decideUpdate(delivery, draft, now);
+      if (accepted && machine.deliverLive(accepted, now)) return true;
+    } else if (eventRole(draft.type) === "note") machine.note(draft, now);
     else if (outside.refuses(draft)) continue;
     else if (machine.deliverLive(withAttempt(withWithdrawn(withAddress(draft, machine), machine), machine), now))
       return true;

@@ -10,9 +10,9 @@ import type { Codec } from "../../ports/codec.ts";
 import { type Logger, silentLogger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { StepInterceptor } from "../../ports/step-interceptor.ts";
-import type { Store, Transition } from "../../ports/store.ts";
+import type { RunCommit, Store, Transition } from "../../ports/store.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import type { Driver, MachineParams } from "../../replay/machine.ts";
+import type { Driver, Machine, MachineParams } from "../../replay/machine.ts";
 import { TurnLoop } from "../../replay/turn-loop.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
 import type { RunCaller } from "../children/run-caller.ts";
@@ -58,6 +58,8 @@ export interface ExecutorHost {
   /** A limit of a task passes at this store time, and no worker watches over it. */
   noteTaskLimit(storeAt: number): void;
   draining(): boolean;
+  /** A commit that decides about updates is durable. */
+  replied(commit: RunCommit, machine: Machine): void;
   /** Events of the run became durable. */
   progressed(executor: HeldRun): void;
   /** The executor no longer holds its run. */
@@ -92,6 +94,7 @@ type Parts = Pick<
   | "lease"
   | "inbox"
   | "draining"
+  | "replied"
   | "progressed"
   | "left"
   | "localTasks"
@@ -102,7 +105,7 @@ type Parts = Pick<
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
   const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
-  const { localTasks, others, noteTaskLimit } = parts;
+  const { localTasks, others, noteTaskLimit, replied } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
   const { windUpMs, eventsPerHoldMax, taskHoldMs } = options.tuning;
   const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
@@ -131,6 +134,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     others,
     noteTaskLimit,
     draining,
+    replied,
     progressed,
     left,
   };

@@ -29,6 +29,10 @@ export function messageDraft(message: Message): QueuedDraft {
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
   if (isRunEnd(message.kind)) return runEndDraft(message);
+  if (message.kind === "update") {
+    const draft: QueuedDraft = { type: "update_accepted", op: message.name, meta: { messageId, number }, number };
+    return payload.length === 0 ? draft : { ...draft, payload };
+  }
   const isSignal = message.kind === "signal";
   const type = isSignal ? "signal_received" : "step_completed";
   const op = isSignal || isOwnOutcome(message) ? message.name : null;

@@ -22,7 +22,7 @@ import type { Run } from "../../model/run.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
-import type { Driver, Machine } from "../../replay/machine.ts";
+import type { Driver, Machine, Outcome } from "../../replay/machine.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { TurnTaker } from "../../replay/turn-loop.ts";
 import type { WorkflowCode } from "../code/workflow-registry.ts";
@@ -31,20 +31,21 @@ import { RunCommits } from "../commit/run-commits.ts";
 import { StepBoard, type StepOwner } from "../steps/step-board.ts";
 import { type Delivery, deliverNext, stopWithdrawn } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { dueEvents, nextDueAt, wakeTimer } from "./due-times.ts";
+import { dueEvents, wakeTimer } from "./due-times.ts";
 import { type ExecutorHost, machineParams } from "./executor-host.ts";
 import { divergence, foreignAwait } from "./explanations.ts";
 import type { ClaimedRun } from "./held-run.ts";
 import { liveView } from "./live-view.ts";
 import type { Look } from "./looks.ts";
 import { isOwnOutcome, type QueuedDraft } from "./message-draft.ts";
+import { nextTransition, type Standing } from "./next-transition.ts";
 import { OutsideWork } from "./outside-work.ts";
 import { type Parkable, Parking } from "./parking.ts";
 import { Rewind } from "./rewind.ts";
-import { hasEnded, holding, RunEnd, suspension, wasNeverCalled } from "./run-end.ts";
+import { hasEnded, RunEnd } from "./run-end.ts";
 import { RunPhase } from "./run-phase.ts";
 
-export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, StepOwner {
+export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, StepOwner, Standing {
   readonly runId: string;
   /** For the turn loop alone. */
   inLine = false;
@@ -89,7 +90,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   #delivery(): Delivery {
-    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside };
+    const { record } = this.#host;
+    return { machine: this.#machine, queue: this.#queue, steps: this.#steps, outside: this.#outside, record };
   }
 
   get run(): Run {
@@ -218,10 +220,14 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     return false;
   }
 
-  closeTurn(): void {
-    const machine = this.#machine;
-    machine.close();
-    if (!this.here) return;
+  closeTurn(): boolean {
+    if (this.here && this.#machine.runOn()) return true;
+    this.#machine.close();
+    if (this.here) this.#turnClosed(this.#machine);
+    return false;
+  }
+
+  #turnClosed(machine: Machine): void {
     if (machine.divergence) return this.#parking.explain(divergence);
     if (machine.violation) return this.#parking.violated(machine.violation);
     this.#steps.takeAsked();
@@ -248,8 +254,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     } else if (machine.outcome.type === "retried") this.#steps.startPrepared();
     if (this.#queue.length > 0 || this.#commits.writing) return;
     const transition = this.#transition();
-    if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
-      this.#host.committer.request(this);
+    const fresh = machine.fresh.length > 0 || machine.freshAttributes || this.#queue.hasRefused;
+    if (fresh || transition.type !== "hold") this.#host.committer.request(this);
     this.#wake?.cancel();
     this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
   }
@@ -285,22 +291,12 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   #transition(): Transition {
-    const machine = this.#machine;
-    const { outcome } = machine;
-    const error = this.#phase.parkedWith;
-    if (error) return this.#parking.transition(error);
-    const hold = holding(machine);
-    const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
-    if (machine.inTurn || machine.replaying || !machine.started || this.#phase.inTrouble || undelivered) return hold;
-    if (outcome?.type === "retried" && (this.#steps.running > 0 || this.#steps.hasPrepared())) return hold;
-    if (outcome) {
-      this.#end ??= new RunEnd(this.#code, this.#host);
-      return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);
-    }
-    if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#outside.holding()) return hold;
-    // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
-    if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
-    return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
+    return nextTransition(this, this.#queue, this.#steps, this.#outside, this.#phase, this.#parking);
+  }
+
+  ending(outcome: Outcome): Transition {
+    this.#end ??= new RunEnd(this.#code, this.#host);
+    return this.#end.transition(this.#machine, outcome, this.#run.attributes, this.#queue.hasLooks);
   }
 
   /** No new attempt may start here. */
@@ -317,7 +313,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (outcome.outcome === "behind") {
       // Messages arrived before the end: none of it was written.
       this.#machine.putBack(events, attributes);
-      this.#queue.putBackResults(flight.results ?? NONE);
+      this.#queue.putBack(flight);
       this.#end?.refused();
     } else {
       this.#commits.written(flight);
@@ -325,6 +321,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
       this.#outside.written(flight, outcome);
+      if (flight.replies) this.#host.replied(flight, this.#machine);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);

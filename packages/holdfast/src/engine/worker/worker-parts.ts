@@ -15,12 +15,14 @@ import { Slots } from "../claim/slots.ts";
 import { SoloRule } from "../claim/solo-rule.ts";
 import { WorkflowRegistry } from "../code/workflow-registry.ts";
 import { Committer } from "../commit/committer.ts";
+import { repliesIn } from "../commit/replies.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import { Lease } from "../lease/lease.ts";
 import { Reconciler } from "../lease/reconciler.ts";
 import { Registration } from "../lease/registration.ts";
 import { Sweeper } from "../lease/sweeper.ts";
+import { WorkerQueries } from "../queries/worker-queries.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import { WorkerTasks } from "../tasks/worker-tasks.ts";
 import { reportLeaving } from "./report-leaving.ts";
@@ -63,6 +65,7 @@ export class WorkerParts {
   readonly solo: SoloRule;
   readonly lines: RepeatedLines;
   readonly tasks: WorkerTasks;
+  readonly queries: WorkerQueries;
   readonly #params: WorkerPartsParams;
   readonly #self: WorkerSelf;
   readonly #inbox: InboxReader;
@@ -98,6 +101,8 @@ export class WorkerParts {
     const askingSince = (): number | undefined => this.slots.askingSince;
     this.reconciler = new Reconciler({ clock, store, log, held, namespace, workerId, askingSince });
     this.tasks = this.#makeTasks();
+    const active = (): boolean => lease.workerId !== "" && !self.draining();
+    this.queries = new WorkerQueries({ ports, namespace, registry, held, active });
     this.#host = this.#makeHost();
   }
 
@@ -111,6 +116,7 @@ export class WorkerParts {
   }
 
   #left(executor: HeldRun, leaving: Leaving): void {
+    this.queries.left(executor.runId);
     this.held.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: no hint is needed here.
@@ -236,7 +242,11 @@ export class WorkerParts {
       }),
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
+      replied: (commit, machine) => {
+        for (const reply of repliesIn(commit, machine)) this.#params.ends.publishReply(reply);
+      },
       progressed: (executor) => {
+        this.queries.progressed(executor.runId);
         if (!this.solo.cleared(executor.runId)) return;
         this.claimer.poke();
         this.tasks.poke();

@@ -96,6 +96,11 @@ export class Worker {
     return this.#parts.held.look(runId);
   }
 
+  /** @internal How it answers queries. */
+  get queries(): Pick<WorkerParts["queries"], "live" | "replayed"> {
+    return this.#parts.queries;
+  }
+
   /** What it can run. */
   get workflows(): readonly AnyWorkflow[] {
     return this.#parts.registry.all;
@@ -316,6 +321,8 @@ export class Worker {
       else this.#parts.claimer.noteDueAt(hint.at);
     } else if (hint.type === "task_due") {
       if (hint.namespace === namespace && options.queues.includes(hint.queue)) this.#parts.tasks.noteDue(hint.at);
+    } else if (hint.type === "asked") {
+      if (hint.namespace === namespace) this.#parts.queries.asked();
     } else if (hint.type === "task") this.#parts.tasks.onHint(hint);
     else if (hint.type === "inbox") this.#parts.held.pull(hint.runId);
     else if (hint.type === "taken" && hint.workerId === this.#parts.lease.workerId) this.#parts.held.taken(hint.runId);

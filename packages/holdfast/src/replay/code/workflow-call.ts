@@ -68,7 +68,7 @@ function settledOutside(machine: Called, error: unknown): void {
   machine.violate(foreignAwaitError(machine.run, error));
 }
 
-function foreignAwaitError(run: Run, cause: unknown): HoldfastError {
+export function foreignAwaitError(run: Run, cause: unknown): HoldfastError {
   const message = `The function of workflow "${run.workflow}" waited for something that is not a ctx operation. Put that work into ctx.step.`;
   return new HoldfastError("foreign_await", message, { cause });
 }

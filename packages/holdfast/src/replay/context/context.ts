@@ -7,6 +7,13 @@ import type { ChildOptions } from "../ops/child-options.ts";
 import type { ChildDefinition } from "../ops/start-options.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
+import type {
+  QueryDefinition,
+  QueryHandler,
+  UpdateDefinition,
+  UpdateFunction,
+  UpdateHandler,
+} from "./conversations.ts";
 
 /** A typed name for messages from outside. Made by `signal<T>(name)`. `Sent` differs if a schema converts. */
 export interface SignalDefinition<T = unknown, Sent = T> {
@@ -157,6 +164,26 @@ export interface Context<I = unknown> {
     signal: SignalDefinition<T, unknown>,
     options: { readonly timeout: CheckedDuration<S> },
   ): Promise<T | undefined>;
+
+  /**
+   * Answers a query or an update of that name from now on. Register before the first await: until then, updates and queries
+   * are refused with `handler_not_found`. The last handler of a name counts.
+   */
+  on<Out, In>(query: QueryDefinition<Out, In, unknown>, handler: QueryHandler<Out, In>): void;
+  on<In, Out>(
+    update: UpdateDefinition<In, Out, unknown>,
+    handler: UpdateFunction<In, Out> | UpdateHandler<In, Out>,
+  ): void;
+  /**
+   * Waits until the predicate is true: whenever the code has come to rest, after an update, a signal, a step or another branch,
+   * it is called. It looks at variables of the workflow, answers at once, and cannot use ctx. With a timeout: `false` if that
+   * has passed.
+   */
+  until(predicate: () => boolean): Promise<true>;
+  until<S extends string = string>(
+    predicate: () => boolean,
+    options: { readonly timeout?: CheckedDuration<S> },
+  ): Promise<boolean>;
 
   /** Runs branches concurrently, and returns their results in the shape of the branches: a list or an object. */
   parallel<const B extends BranchList>(branches: B, options: CollectAll): Promise<Settled<B>>;

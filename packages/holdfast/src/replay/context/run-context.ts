@@ -18,6 +18,7 @@ import type { Compensation, StepFunction, StepOptions } from "../ops/step-option
 import type { TransactionWork } from "../ops/step-work.ts";
 import { askTask } from "../ops/task.ts";
 import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
+import { askUntil, type Predicate } from "../ops/until.ts";
 import { bindWhenRead } from "./bound-methods.ts";
 import { runInScope, runParallel, runRace } from "./branches.ts";
 import {
@@ -31,6 +32,7 @@ import {
   type RunTarget,
   type SignalDefinition,
 } from "./context.ts";
+import type { QueryDefinition, UpdateDefinition } from "./conversations.ts";
 import { runLogger } from "./run-logger.ts";
 import { Scope } from "./scope.ts";
 
@@ -131,6 +133,15 @@ class RunContext implements Context {
 
   receive<T>(signal: SignalDefinition<T, unknown>, options?: { readonly timeout: Duration }): Promise<T> {
     return askReceive(this.#machine, this.#scope, signal, options) as Promise<T>;
+  }
+
+  on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void {
+    this.#machine.assertInTurn("ctx.on", definition?.name);
+    this.#machine.on(definition, handler);
+  }
+
+  until(predicate: Predicate, options?: { readonly timeout?: Duration }): Promise<never> {
+    return askUntil(this.#machine, this.#scope, predicate, options) as Promise<never>;
   }
 
   parallel(branches: Branches, options?: ParallelOptions): Promise<never> {

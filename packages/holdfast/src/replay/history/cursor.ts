@@ -6,7 +6,7 @@ import {
   isFailure,
   isLenient,
 } from "../../model/event.ts";
-import { COMPENSATE_PREFIX, RECEIVE_PREFIX } from "../../model/ids.ts";
+import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX } from "../../model/ids.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -225,7 +225,8 @@ export class Cursor {
 }
 
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {
-  return type === "timer_created" && (op?.startsWith(RECEIVE_PREFIX) ?? false);
+  if (type !== "timer_created" || op === null) return false;
+  return op.startsWith(RECEIVE_PREFIX) || op.startsWith(UNTIL_PREFIX);
 }
 
 function receiveOf(signalName: string): string {

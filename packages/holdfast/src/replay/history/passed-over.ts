@@ -5,6 +5,8 @@ import { type BeforeRetry, forgetFailure, happenBeforeRetry } from "./retries.ts
 /** Passes over a recorded event that this code need not account for; false when it must. Notes what the event leaves behind. */
 export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Cursor): boolean {
   const { ops, outcome } = machine;
+  // Nothing of it has reached the code.
+  if (event.type === "update_rejected") return true;
   if (cursor.isForgotten(event)) return forgetFailure(ops, event);
   if (cursor.isTaken(event)) return true;
   if (event.type === "op_canceled") return passCanceled(event, ops, cursor);

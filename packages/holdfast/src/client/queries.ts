@@ -1,0 +1,135 @@
+import { requireKind } from "../define/conversations.ts";
+import { fromErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { formatDuration } from "../model/duration.ts";
+import type { Payload } from "../model/payload.ts";
+import type { Run } from "../model/run.ts";
+import type { AskAnswer } from "../ports/store.ts";
+import type { QueryDefinition } from "../replay/context/conversations.ts";
+import type { ClientCore } from "./client-core.ts";
+import { encodedArgument } from "./updates.ts";
+
+/** How long a process without the code waits for one that has it. */
+const QUERY_TIMEOUT_MS = 10_000;
+/** How often it looks for the answer, in case no hint announced it; and asks again, in case no hint reached a worker. */
+const ASK_LOOK_MS = 500;
+const ASK_AGAIN_MS = 2_500;
+
+/** The workers of this process, as far as they answer queries. */
+export interface LocalQueries {
+  /** Undefined if no worker here holds the run; a promise of it if the run leaves before it has answered. */
+  live(runId: string, name: string, argument: Payload): Promise<Payload | undefined> | undefined;
+  /** Undefined if the code of the run is not here. */
+  replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined;
+}
+
+/** Where the run of a query is found. */
+export interface QueriedRun {
+  readonly knownRunId: string | undefined;
+  /** The newest run of the chain. */
+  read(): Promise<Run>;
+}
+
+/** In order: the run itself, its history replayed here, a worker of another process that has the code. */
+export async function queryRun(
+  core: ClientCore,
+  about: QueriedRun,
+  definition: QueryDefinition<unknown, never, never>,
+  given: unknown,
+): Promise<unknown> {
+  core.life.assertOpen();
+  requireKind(definition, "query", "query: the first argument");
+  const { name } = definition;
+  const argument = await encodedArgument(core, definition, given);
+  const { codec } = core.ports;
+  const { knownRunId } = about;
+  const early = knownRunId === undefined ? undefined : await core.local?.live(knownRunId, name, argument);
+  if (early !== undefined) return codec.decode(early);
+  const run = await about.read();
+  const live = await core.local?.live(run.runId, name, argument);
+  if (live !== undefined) return codec.decode(live);
+  const replayed = core.local?.replayed(run, name, argument);
+  return codec.decode(await (replayed ?? askOthers(core, run, name, argument)));
+}
+
+/** The newest run of a chain of runs that continued as new. */
+export async function lastOfChain(core: ClientCore, run: Run): Promise<Run> {
+  let last = run;
+  while (last.continuedAs !== null) {
+    const { namespace, continuedAs: runId } = last;
+    const [next] = await core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
+    if (!next) return last;
+    last = next;
+  }
+  return last;
+}
+
+async function askOthers(core: ClientCore, run: Run, name: string, payload: Payload): Promise<Payload> {
+  const { clock, notifier } = core.ports;
+  const { namespace, runId, workflow, version } = run;
+  const began = clock.monotonic();
+  const asks: { readonly namespace: string; readonly askId: string }[] = [];
+  const bell = new Bell();
+  const stop = notifier.subscribe((hint) => {
+    if (hint.type === "answered" && asks.some(({ askId }) => askId === hint.askId)) bell.ring();
+  });
+  try {
+    for (let askAt = began; ; ) {
+      const now = clock.monotonic();
+      if (now - began >= QUERY_TIMEOUT_MS) throw queryTimeout(run, name);
+      if (now >= askAt) {
+        const askId = core.newId();
+        asks.push({ namespace, askId });
+        const ask = { askId, namespace, runId, workflow, version, name, payload, ttlMs: QUERY_TIMEOUT_MS };
+        await core.call((store) => store.asks.ask({ asks: [ask] }));
+        askAt = now + ASK_AGAIN_MS;
+      } else {
+        const timer = clock.setTimer(ASK_LOOK_MS, () => bell.ring());
+        const forget = core.life.watch(() => bell.ring());
+        await bell.rung();
+        forget();
+        timer.cancel();
+        core.life.assertOpen();
+        const answers = await core.call((store) => store.asks.read({ asks }));
+        const answer = answers.find((one) => one !== null);
+        if (answer) return read(answer);
+      }
+    }
+  } finally {
+    stop();
+    if (asks.length > 0) void core.callOnce((store) => store.asks.forget({ asks })).catch(() => {});
+  }
+}
+
+function read(answer: AskAnswer): Payload {
+  if (answer.type === "answered") return answer.payload;
+  throw fromErrorRecord(answer.error);
+}
+
+function queryTimeout({ id, runId, workflow, version }: Run, name: string): HoldfastError {
+  const message = `Query "${name}" of run "${id}" was not answered within ${formatDuration(QUERY_TIMEOUT_MS)}: this process does not have the code of workflow "${workflow}" version "${version}", and no worker that has it has answered.`;
+  return new HoldfastError("query_timeout", message, { data: { id, runId, workflow, version, name } });
+}
+
+/** A hint that comes while nobody listens is not lost. */
+class Bell {
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  rung(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#rung = false;
+        this.#wake = undefined;
+        resolve();
+      };
+      if (this.#rung) done();
+      else this.#wake = done;
+    });
+  }
+}

@@ -1,0 +1,178 @@
+import { requireKind } from "../define/conversations.ts";
+import { fromErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { checkedLater, checkOptions, isId, oneOf, requireDuration } from "../errors/option-checks.ts";
+import { invalidValue, validateWith } from "../errors/standard-schema.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
+import { formatDuration } from "../model/duration.ts";
+import { updateMessageId } from "../model/ids.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
+import type { Stored } from "../model/stored.ts";
+import type { DeliverOutcome } from "../ports/store.ts";
+import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import type { ClientCore } from "./client-core.ts";
+import type { UpdateFate } from "./update-waiter.ts";
+
+/** Options of `handle.update`. */
+export interface UpdateOptions<S extends string = string> {
+  /**
+   * Two updates with the same id are one: the second gets the first one's answer, also after the end of the run.
+   * @defaultValue a new id
+   */
+  readonly id?: string;
+  /**
+   * Wait for the handler's answer, or only until the run has accepted the update.
+   * @defaultValue `"completed"`
+   */
+  readonly wait?: "accepted" | "completed";
+  /**
+   * How long to wait; then the call rejects with `update_timeout`. The update is not withdrawn.
+   * @defaultValue no limit
+   */
+  readonly timeout?: CheckedDuration<S>;
+}
+
+/** The argument is required unless the update may be sent without one. */
+export type UpdateArguments<Sent, Options> = undefined extends Sent
+  ? [argument?: Sent, options?: Options]
+  : [argument: Sent, options?: Options];
+
+/** The same for a query. */
+export type QueryArguments<Sent> = undefined extends Sent ? [argument?: Sent] : [argument: Sent];
+
+/** A handler that returns nothing answers with nothing. */
+type NothingOr<Out> = Out extends object | string | number | boolean | bigint | null ? Stored<Out> : undefined;
+
+/** What callers get from a handler that returns `Out`. */
+export type Answer<Out> = unknown extends Out ? Out : undefined extends Out ? NothingOr<Out> : Stored<Awaited<Out>>;
+
+/** An update that the run has accepted. */
+export interface AcceptedUpdate<Out = unknown> {
+  /** The id of the update: ask for its answer with it, from any process. */
+  readonly id: string;
+  /** The answer of the handler. */
+  result(): Promise<Out>;
+}
+
+export const UPDATE_OPTIONS = {
+  id: isId("update id"),
+  wait: oneOf("accepted", "completed"),
+  timeout: checkedLater,
+};
+
+/** An update that is ready to be sent. */
+export interface PreparedUpdate {
+  readonly name: string;
+  readonly id: string;
+  readonly messageId: string;
+  readonly payload: Payload;
+  readonly wait: "accepted" | "completed";
+  readonly timeoutMs: number | undefined;
+}
+
+/** How the update reaches its run; throws what the caller gets if it does not. */
+export type SendUpdate = (
+  update: PreparedUpdate,
+) => Promise<Pick<DeliverOutcome, "outcome"> & { readonly runId: string }>;
+
+/** Checks everything, before anything is sent. */
+export async function prepareUpdate(
+  core: ClientCore,
+  definition: UpdateDefinition<never, unknown, never>,
+  argument: unknown,
+  options: UpdateOptions = {},
+): Promise<PreparedUpdate> {
+  core.life.assertOpen();
+  requireKind(definition, "update", "update: the first argument");
+  const { name } = definition;
+  const where = `update "${name}"`;
+  checkOptions(options, UPDATE_OPTIONS, where);
+  const timeoutMs = options.timeout === undefined ? undefined : requireDuration(options.timeout, where, "timeout");
+  const payload = await encodedArgument(core, definition, argument);
+  const id = options.id ?? core.newId();
+  return { name, id, messageId: updateMessageId(id), payload, wait: options.wait ?? "completed", timeoutMs };
+}
+
+/** The argument as it is stored. Without one, nothing is. */
+export async function encodedArgument(
+  core: ClientCore,
+  { kind, name, schema }: UpdateDefinition<never, unknown, never> | QueryDefinition<unknown, never, never>,
+  argument: unknown,
+): Promise<Payload> {
+  let value = argument;
+  if (schema) {
+    const result = await validateWith(schema, argument);
+    if (!result.ok) throw invalidValue("invalid_input", `argument of ${kind} "${name}"`, result.issues);
+    value = result.value;
+  }
+  return value === undefined ? EMPTY_PAYLOAD : core.ports.codec.encode(value, `argument of ${kind} "${name}"`);
+}
+
+/** Sends an update, and waits for what the caller wants to know. */
+export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
+  const { messageId, wait, timeoutMs } = update;
+  const waiting = core.updates.wait(messageId, wait === "accepted");
+  try {
+    const { outcome, runId } = await send(update);
+    waiting.sentTo(runId, outcome === "duplicate");
+    const fate = await within(core, update, waiting.fate, timeoutMs);
+    if (fate.stage !== "accepted") return answerOf(core, update, fate);
+    const result = (): Promise<unknown> => laterAnswer(core, update, runId);
+    return { id: update.id, result };
+  } finally {
+    waiting.cancel();
+  }
+}
+
+/** The answer to an update that was sent before; of one that was answered at once, `wait: "accepted"` has it too. */
+async function laterAnswer(core: ClientCore, update: PreparedUpdate, runId: string): Promise<unknown> {
+  const waiting = core.updates.wait(update.messageId, false);
+  try {
+    waiting.sentTo(runId, true);
+    return read(core, update, await waiting.fate);
+  } finally {
+    waiting.cancel();
+  }
+}
+
+/** A refused update rejects, whatever the caller waits for. */
+function answerOf(core: ClientCore, update: PreparedUpdate, fate: UpdateFate): unknown {
+  if (update.wait === "completed" || fate.event === undefined) return read(core, update, fate);
+  return { id: update.id, result: async () => read(core, update, fate) };
+}
+
+function read(core: ClientCore, { name, id }: PreparedUpdate, { stage, status, event, error }: UpdateFate): unknown {
+  const data = { name, updateId: id };
+  if (error) throw fromErrorRecord(error);
+  if (event?.meta?.error) {
+    const cause = fromErrorRecord(event.meta.error);
+    throw new HoldfastError("update_failed", `Update "${name}" failed: ${cause.message}`, { data, cause });
+  }
+  if (event) return event.payload === undefined ? undefined : core.ports.codec.decode(event.payload);
+  if (stage === "gone")
+    throw new HoldfastError("run_not_found", `The run of update "${id}" has ended and was purged.`, { data });
+  if (status === "continued")
+    throw new HoldfastError(
+      "run_continued",
+      `The run continued as new before it had answered update "${name}" ("${id}").`,
+      { data },
+    );
+  const message = `The run has ended (${status}) without an answer to update "${name}" ("${id}").`;
+  throw new HoldfastError("run_closed", message, { data: { ...data, status } });
+}
+
+async function within<T>(
+  core: ClientCore,
+  { name, id }: PreparedUpdate,
+  answer: Promise<T>,
+  timeoutMs: number | undefined,
+): Promise<T> {
+  if (timeoutMs === undefined) return answer;
+  return new Promise<T>((resolve, reject) => {
+    const timer = core.ports.clock.setTimer(timeoutMs, () => {
+      const message = `Update "${name}" was not answered within ${formatDuration(timeoutMs)}. It is not withdrawn: ask for its answer with the id "${id}".`;
+      reject(new HoldfastError("update_timeout", message, { data: { name, updateId: id } }));
+    });
+    answer.then(resolve, reject).finally(() => timer.cancel());
+  });
+}

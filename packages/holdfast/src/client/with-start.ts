@@ -1,0 +1,85 @@
+/** Messages that come with the start of their run: one atomic call, whether the run is new or open. */
+import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
+import { requireId } from "../errors/option-checks.ts";
+import type { CheckedDuration } from "../model/checked-duration.ts";
+import type { Message } from "../model/message.ts";
+import type { CarriedMessage, DeliverOutcome, StartOutcome } from "../ports/store.ts";
+import type { StartOptions } from "./client-options.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** Options of `hf.signalWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
+export interface SignalWithStartOptions<S extends string = string> extends StartOptions<S> {
+  /** The id of the run, open or new. */
+  readonly id: string;
+  /**
+   * Two signals with the same name and this id are one.
+   * @defaultValue a new id
+   */
+  readonly signalId?: string;
+}
+
+/** Options of `hf.updateWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
+export interface UpdateWithStartOptions<S extends string = string> extends StartOptions<S> {
+  /** The id of the run, open or new. */
+  readonly id: string;
+  /**
+   * Two updates with this id are one: the second starts nothing, and gets the first one's answer.
+   * @defaultValue a new id
+   */
+  readonly updateId?: string;
+  /**
+   * How long to wait for the answer; then the call rejects with `update_timeout`. Neither run nor update is withdrawn.
+   * @defaultValue no limit
+   */
+  readonly updateTimeout?: CheckedDuration<S>;
+}
+
+/** What `hf.updateWithStart` resolves with. */
+export interface StartedUpdate<T, Out> {
+  /** The run that has answered; `run.created` says whether it is new. */
+  readonly run: RunHandle<T>;
+  /** What the handler returned. */
+  readonly result: Out;
+}
+
+/** The input of the run, if it is new. A workflow given by name accepts any. */
+export type WithStartInput<D extends AnyWorkflow | string> = D extends AnyWorkflow ? InputOf<D> : unknown;
+
+/** Without it, every call would start a run of its own. */
+export function requireRunId(options: { readonly id?: unknown } | undefined, call: string): void {
+  if (options?.id === undefined)
+    throw new HoldfastError(
+      "invalid_option",
+      `${call}: the option id is missing: it says which run to start or to reach.`,
+    );
+  requireId(options.id, "run id");
+}
+
+/** What became of the message of a start. Throws if the run has not got it. */
+export function requireDelivered({ outcome, run, messages }: StartOutcome): DeliverOutcome["outcome"] {
+  const [delivered] = messages ?? [];
+  const data = { id: run.id, runId: run.runId, status: run.status };
+  if (delivered === "closed")
+    throw new HoldfastError("run_closed", `Run "${run.id}" is ${run.status}; it accepts no more messages.`, { data });
+  if (delivered === "full")
+    throw new HoldfastError(
+      "too_many_signals",
+      `Run "${run.id}" has too many messages that it has not received yet. Try again later.`,
+      { data },
+    );
+  if (delivered === undefined)
+    throw new HoldfastError(
+      "invariant_broken",
+      `The start of run "${run.id}" (${outcome}) says nothing of its message.`,
+    );
+  return delivered;
+}
+
+/** The messages that a new run begins with, as its holder would read them. */
+export function firstMessages(
+  { runId, createdAt: at }: StartOutcome["run"],
+  sent: readonly CarriedMessage[],
+): Message[] {
+  return sent.map((message, i) => ({ ...message, runId, number: i + 1, at }));
+}

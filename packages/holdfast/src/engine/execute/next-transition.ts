@@ -1,0 +1,44 @@
+import type { Run } from "../../model/run.ts";
+import type { Transition } from "../../ports/store.ts";
+import type { Machine, Outcome } from "../../replay/machine.ts";
+import type { StepBoard } from "../steps/step-board.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
+import { nextDueAt } from "./due-times.ts";
+import type { OutsideWork } from "./outside-work.ts";
+import type { Parking } from "./parking.ts";
+import { holding, suspension, wasNeverCalled } from "./run-end.ts";
+import type { RunPhase } from "./run-phase.ts";
+
+/** One live run, as far as what becomes of it next depends on it. */
+export interface Standing {
+  readonly machine: Machine;
+  readonly run: Run;
+  /** No new attempt may start here. */
+  yielding(): boolean;
+  /** What the end of the code means for the run. */
+  ending(outcome: Outcome): Transition;
+}
+
+/** What a commit of the run does with it now: the run stays with its worker, is let go of, or ends. */
+export function nextTransition(
+  self: Standing,
+  queue: DeliveryQueue,
+  steps: StepBoard,
+  outside: OutsideWork,
+  phase: RunPhase,
+  parking: Parking,
+): Transition {
+  const { machine, run } = self;
+  const { outcome } = machine;
+  const error = phase.parkedWith;
+  if (error) return parking.transition(error);
+  const hold = holding(machine);
+  const undelivered = queue.length > 0 && !wasNeverCalled(outcome);
+  if (machine.inTurn || machine.replaying || !machine.started || phase.inTrouble || undelivered) return hold;
+  if (outcome?.type === "retried" && (steps.running > 0 || steps.hasPrepared())) return hold;
+  if (outcome) return self.ending(outcome);
+  if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
+  // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
+  if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;
+  return suspension(machine, nextDueAt(machine, run, steps.idle, 0));
+}

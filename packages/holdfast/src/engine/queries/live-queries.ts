@@ -1,0 +1,88 @@
+/**
+ * Queries that a run answers itself, because a worker of this process holds it. The handler is called while the code is at
+ * rest, and its answer is kept until everything that the code had seen is durable: an answer is an effect like any other. If
+ * the turns that it saw are taken back before, it is given anew.
+ */
+import type { Payload } from "../../model/payload.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Machine } from "../../replay/machine.ts";
+import type { RunExecutor } from "../execute/run-executor.ts";
+
+interface Answered {
+  readonly machine: Machine;
+  /** The last event that the code had seen. */
+  readonly seq: number;
+  readonly give: () => void;
+}
+
+interface Waiting {
+  readonly executor: RunExecutor;
+  readonly name: string;
+  readonly argument: Payload;
+  answered: Answered | undefined;
+  readonly resolve: (answer: Payload | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class LiveQueries {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Set<Waiting>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined: the run has left this worker before it could answer. */
+  ask(executor: RunExecutor, name: string, argument: Payload): Promise<Payload | undefined> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { executor, name, argument, answered: undefined, resolve, reject };
+      const others = this.#waiting.get(executor.runId);
+      if (others) others.add(waiting);
+      else this.#waiting.set(executor.runId, new Set([waiting]));
+      this.#attend(waiting);
+    });
+  }
+
+  /** Events of the run became durable. */
+  progressed(runId: string): void {
+    for (const waiting of [...(this.#waiting.get(runId) ?? [])]) this.#attend(waiting);
+  }
+
+  /** The run is no longer held. */
+  left(runId: string): void {
+    for (const waiting of this.#waiting.get(runId) ?? []) waiting.resolve(undefined);
+    this.#waiting.delete(runId);
+  }
+
+  #attend(waiting: Waiting): void {
+    const { executor, answered } = waiting;
+    const { machine } = executor;
+    if (!this.#waiting.get(executor.runId)?.has(waiting)) return;
+    if (!executor.here || machine.divergence || machine.violation)
+      return this.#settle(waiting, () => waiting.resolve(undefined));
+    const atRest = machine.started && !machine.inTurn && !machine.replaying;
+    // A turn is over in the next macrotask, and so is each turn of a replay.
+    if (!atRest) return this.#clock.immediate(() => this.#attend(waiting));
+    if (answered?.machine !== machine) waiting.answered = answer(machine, waiting);
+    const { seq, give } = waiting.answered as Answered;
+    if ((executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);
+  }
+
+  #settle(waiting: Waiting, give: () => void): void {
+    const { runId } = waiting.executor;
+    const others = this.#waiting.get(runId);
+    others?.delete(waiting);
+    if (others?.size === 0) this.#waiting.delete(runId);
+    give();
+  }
+}
+
+function answer(machine: Machine, { name, argument, resolve, reject }: Waiting): Answered {
+  const seq = machine.nextSeq - 1;
+  try {
+    const payload = machine.query(name, argument);
+    return { machine, seq, give: () => resolve(payload) };
+  } catch (error) {
+    return { machine, seq, give: () => reject(error) };
+  }
+}

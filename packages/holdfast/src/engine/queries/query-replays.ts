@@ -1,0 +1,68 @@
+/**
+ * Queries about runs that this process does not hold, open or closed, answered by its own code from the stored history. Nothing
+ * is executed or written. What was replayed is kept for the next query, as long as the run has not moved on.
+ */
+import { readWholeHistory } from "../../calls/history-reader.ts";
+import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { Run } from "../../model/run.ts";
+import { silentLogger } from "../../ports/logger.ts";
+import { handlerNotFound, queryFailed } from "../../replay/handlers.ts";
+import { describeDivergence } from "../../replay/history/divergence.ts";
+import type { Machine } from "../../replay/machine.ts";
+import { replayHistory } from "../../replay/replayer.ts";
+import type { WorkflowCode } from "../code/workflow-registry.ts";
+
+/** How many runs are kept; the one that was asked longest ago goes first. */
+const KEPT_MAX = 50;
+
+interface Kept {
+  readonly epoch: number;
+  readonly commit: number;
+  readonly eventCount: number;
+  readonly machine: Promise<Machine>;
+}
+
+export class QueryReplays {
+  readonly #ports: PortsBundle;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(ports: PortsBundle) {
+    this.#ports = ports;
+  }
+
+  async answer(run: Run, code: WorkflowCode, name: string, argument: Payload): Promise<Payload> {
+    const machine = await this.#machine(run, code);
+    if (machine.divergence) throw queryFailed(run, name, new Error(describeDivergence(machine.divergence)));
+    if (machine.violation) throw queryFailed(run, name, machine.violation);
+    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
+    return machine.query(name, argument);
+  }
+
+  async #machine(run: Run, code: WorkflowCode): Promise<Machine> {
+    const { runId, epoch, commit, eventCount } = run;
+    const kept = this.#kept.get(runId);
+    this.#kept.delete(runId);
+    const same = kept?.commit === commit && kept.eventCount === eventCount && kept.epoch <= epoch;
+    const now = same ? kept : { epoch, commit, eventCount, machine: this.#replay(run, code) };
+    this.#kept.set(runId, now);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT_MAX) break;
+      this.#kept.delete(oldest);
+    }
+    try {
+      return await now.machine;
+    } catch (error) {
+      if (this.#kept.get(runId) === now) this.#kept.delete(runId);
+      throw error;
+    }
+  }
+
+  async #replay(run: Run, code: WorkflowCode): Promise<Machine> {
+    const { clock, random, store, codec } = this.#ports;
+    const history = await readWholeHistory({ clock, random, store }, run, () => true);
+    const opsMax = Number.POSITIVE_INFINITY;
+    const machine = code.machine({ run, codec, log: silentLogger, history, begun: run.commit > 0, opsMax });
+    return replayHistory(machine, (callback) => clock.immediate(callback));
+  }
+}

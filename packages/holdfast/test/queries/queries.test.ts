@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+import { query, signal, update, workflow } from "../../src/index.ts";
+import { testEngine } from "../../src/testing/index.ts";
+import { Cluster, outcomeUnknown, type StoreHook } from "../lab/harness.ts";
+
+const total = query<number>("total");
+const scaled = query<number, number>("scaled");
+const add = update<number, number>("add");
+const go = signal<number>("go");
+
+const tally = workflow("tally", async (ctx) => {
+  let sum = 0;
+  ctx.on(total, () => sum);
+  ctx.on(scaled, (by) => sum * by);
+  ctx.on(add, (n) => {
+    sum += n;
+    return sum;
+  });
+  for (let n = await ctx.receive(go); n > 0; n = await ctx.receive(go)) {
+    sum += n;
+    await ctx.step("count", () => n);
+  }
+  return sum;
+});
+
+describe("a query", () => {
+  test("is answered by the code of the run, with or without an argument, before and after its end", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.start(tally);
+    expect(await run.query(total)).toBe(0);
+    await run.signal(go, 5);
+    await t.clock.advance("1s");
+    expect(await run.query(total)).toBe(5);
+    expect(await run.query(scaled, 3)).toBe(15);
+    await run.signal(go, 0);
+    expect(await run.result()).toBe(5);
+    expect(await run.query(total)).toBe(5);
+    expect(await t.client.get(tally, run.id).query(scaled, 2)).toBe(10);
+    await t.close();
+  });
+
+  test("sees what an update before it has done, and records nothing", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.start(tally);
+    await run.update(add, 2);
+    const before = (await run.history()).length;
+    expect(await Promise.all([run.query(total), run.query(scaled, 10)])).toEqual([2, 20]);
+    expect((await run.history()).length).toBe(before);
+    await t.close();
+  });
+
+  test("without a handler is refused", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.start(tally);
+    await expect(run.query(query("other"))).rejects.toMatchObject({ code: "handler_not_found" });
+    await expect(run.query("total" as never)).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("that throws, uses ctx or returns a promise fails, and the run is as it was", async () => {
+    const throws = query("throws");
+    const steps = query("steps");
+    const waits = query("waits");
+    const w = workflow("w", async (ctx) => {
+      ctx.on(throws, () => {
+        throw new Error("no");
+      });
+      ctx.on(steps, () => ctx.step("charge", () => 1) as never);
+      ctx.on(waits, () => Promise.resolve(1) as never);
+      await ctx.receive(go);
+      return "fine";
+    });
+    const t = await testEngine({ workflows: [w] });
+    const run = await t.client.start(w);
+    for (let round = 0; round < 2; round++) {
+      await expect(run.query(throws)).rejects.toMatchObject({ code: "query_failed", cause: { message: "no" } });
+      await expect(run.query(steps)).rejects.toMatchObject({ code: "query_failed", cause: { code: "inside_step" } });
+      await expect(run.query(waits)).rejects.toMatchObject({ code: "query_failed" });
+      await t.clock.advance("1s");
+    }
+    expect((await run.history()).map(({ type }) => type)).toEqual(["run_started"]);
+    await run.signal(go, 1);
+    expect(await run.result()).toBe("fine");
+    await t.close();
+  });
+
+  test("whose handler is an async function is a bug that the registration shows", async () => {
+    const w = workflow("w", async (ctx) => {
+      ctx.on(query<number>("late"), (async () => 1) as never);
+      await ctx.receive(go);
+    });
+    const t = await testEngine({ workflows: [w] });
+    const run = await t.client.start(w);
+    await expect(run.result()).rejects.toMatchObject({ code: "run_parked" });
+    await t.close();
+  });
+
+  test("about a run that has continued as new is answered by the newest", async () => {
+    const generation = query<number>("generation");
+    const w = workflow("w", async (ctx, n: number) => {
+      ctx.on(generation, () => n);
+      await ctx.receive(go);
+      if (n < 3) ctx.continueAsNew(n + 1);
+    });
+    const t = await testEngine({ workflows: [w] });
+    const run = await t.client.start(w, 1);
+    for (let n = 1; n < 3; n++) {
+      expect(await run.query(generation)).toBe(n);
+      await run.signal(go, 1);
+      await t.clock.advance("1s");
+    }
+    expect(await run.query(generation)).toBe(3);
+    await t.close();
+  });
+});
+
+describe("from a process without the code", () => {
+  async function open(hook?: StoreHook): Promise<{ cluster: Cluster; ask: () => Promise<unknown> }> {
+    const cluster = new Cluster();
+    const process = cluster.process("worker", hook);
+    await process.worker({ workflows: [tally] });
+    const run = await cluster.until(process.client.start(tally, undefined, { id: "t" }));
+    await cluster.until(run.signal(go, 7));
+    await cluster.clock.settle();
+    const caller = cluster.process("caller", hook);
+    return { cluster, ask: () => cluster.until(caller.client.get("t").query(total)) };
+  }
+
+  test("a query is answered by a worker that has it", async () => {
+    const { cluster, ask } = await open();
+    const before = cluster.clock.now();
+    expect(await ask()).toBe(7);
+    expect(cluster.clock.now() - before).toBeLessThan(50);
+    expect(cluster.store.state.asks.size).toBe(0);
+  });
+
+  test.each(["asks.ask", "asks.take", "asks.answer", "asks.read"])(
+    "a query is answered although the answer to %s is lost",
+    async (lost) => {
+      let n = 0;
+      const { ask } = await open(async (method, _params, next) => {
+        const answer = await next();
+        if (method === lost && ++n === 1) throw outcomeUnknown();
+        return answer;
+      });
+      expect(await ask()).toBe(7);
+    },
+  );
+
+  test("a query is answered although some hints are lost", async () => {
+    const { cluster, ask } = await open();
+    let lost = 0;
+    cluster.hints.loses = ({ type }) => (type === "asked" || type === "answered") && ++lost <= 2;
+    expect(await ask()).toBe(7);
+  });
+
+  test("a query that nobody can answer times out after 10 seconds", async () => {
+    const cluster = new Cluster();
+    const process = cluster.process("worker");
+    const run = await cluster.until(process.client.start("tally", undefined, { id: "t" }));
+    const before = cluster.clock.now();
+    await expect(cluster.until(run.query(total))).rejects.toMatchObject({ code: "query_timeout" });
+    expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(10_000);
+  });
+
+  test("a query is answered when the worker that took it dies", async () => {
+    const cluster = new Cluster();
+    const dying = cluster.process("dying", async (method, _params, next) => {
+      if (method === "asks.answer") dying.kill();
+      return next();
+    });
+    await dying.worker({ workflows: [tally] });
+    await cluster.until(dying.client.start(tally, undefined, { id: "t" }));
+    await cluster.clock.settle();
+    const heir = cluster.process("heir");
+    const caller = cluster.process("caller");
+    const answer = cluster.until(caller.client.get("t").query(total));
+    await heir.worker({ workflows: [tally] });
+    expect(await answer).toBe(0);
+  });
+});
+
+test("the answer of a live run waits until everything that it has seen is durable", async () => {
+  const cluster = new Cluster();
+  let durable = 0;
+  const process = cluster.process("p", async (method, params, next) => {
+    if (method !== "runs.commit") return next();
+    await cluster.wait(1_000);
+    const answer = await next();
+    const { commits } = params as { commits: readonly { events: readonly { type: string }[] }[] };
+    durable += commits.flatMap(({ events }) => events).filter(({ type }) => type === "step_completed").length;
+    return answer;
+  });
+  const seen = query<number>("seen");
+  const w = workflow("w", async (ctx) => {
+    let steps = 0;
+    ctx.on(seen, () => steps);
+    for (let i = 0; i < 3; i++) {
+      await ctx.step("one", () => 1);
+      steps += 1;
+    }
+    await ctx.receive(go);
+  });
+  await process.worker({ workflows: [w] });
+  const run = await cluster.until(process.client.start(w));
+  const wrong: unknown[] = [];
+  for (let i = 0; i < 8; i++) {
+    const answer = (await cluster.until(run.query(seen))) as number;
+    if (answer > durable) wrong.push([answer, durable]);
+    await cluster.until(cluster.wait(300));
+  }
+  expect(wrong).toEqual([]);
+  expect(await cluster.until(run.query(seen))).toBe(3);
+});
