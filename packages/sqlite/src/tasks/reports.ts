@@ -38,7 +38,7 @@ export function beatTasks(call: Call, params: BeatTasksParams): BeatTasksResult 
 function beatTask(call: Call, beat: TaskBeat): BeatTasksResult["outcomes"][number] {
   const { sql, now } = call;
   const task = taskIn(call, beat.namespace, beat);
-  if (!task || !isCurrent(call, task, beat)) return { outcome: "lost", canceled: false };
+  if (!task || !isCurrent(call, task, beat)) return { outcome: "lost", canceled: !task };
   const { runId, seq } = task;
   if (beat.details !== null) sql.execute(NOTE_DETAILS, blob(beat.details), runId, seq);
   const canceled = task.canceled === 1;

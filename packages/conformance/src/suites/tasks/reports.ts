@@ -35,7 +35,7 @@ export const taskReports: Suite = {
       const lost = { outcome: "lost", canceled: false };
       expect(await t.tasks.beat({ ...task, epoch: 0 }, bytes("1"))).toEqual(lost);
       expect(await t.tasks.beat({ ...task, epoch: 2 }, bytes("1"))).toEqual(lost);
-      expect(await t.tasks.beat({ ...task, seq: 2 }, bytes("1"))).toEqual(lost);
+      expect(await t.tasks.beat({ ...task, seq: 2 }, bytes("1"))).toEqual({ outcome: "lost", canceled: true });
       expect(await t.tasks.beat(task, bytes("1"), byHolder(await t.worker()))).toEqual(lost);
       expect(await t.tasks.beat(task, bytes("1"), byToken({ secret: secretOf(8) }, t.newId()))).toEqual(lost);
       expect(await t.tasks.read(key)).toEqual(task);

@@ -17,7 +17,7 @@ export function beatTasks(state: MemoryState, params: BeatTasksParams, now: numb
 
 function beatTask(state: MemoryState, beat: TaskBeat, now: number): BeatTasksResult["outcomes"][number] {
   const task = taskIn(state, beat.namespace, beat);
-  if (!task || !isCurrent(task, beat)) return { outcome: "lost", canceled: false };
+  if (!task || !isCurrent(task, beat)) return { outcome: "lost", canceled: !task };
   if (beat.details !== null) {
     task.details = beat.details;
     task.deaths = 0;
