@@ -292,7 +292,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const hold = holding(machine);
     const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
     if (machine.inTurn || machine.replaying || !machine.started || this.#phase.inTrouble || undelivered) return hold;
-    if (outcome?.type === "retried" && (this.#steps.running > 0 || this.#steps.hasPrepared())) return hold;
+    if (outcome?.type === "retried" && (this.#steps.busy || this.#tasks.learning)) return hold;
     if (outcome) {
       this.#end ??= new RunEnd(this.#code, this.#host);
       return this.#end.transition(machine, outcome, this.#run.attributes, this.#queue.hasLooks);

@@ -46,16 +46,14 @@ function cancelTask(
 ): CancelTasksResult["outcomes"][number]["outcome"] {
   const task = taskIn(state, namespace, key);
   if (!task || task.status === "dead") return "gone";
-  const first = !task.canceled;
+  if (!task.canceled) setExpiry(task, expiryWhenCanceled(now));
   task.canceled = true;
   if (task.status === "held") {
-    if (first) setExpiry(task, expiryWhenCanceled(now));
     hintHolder(state, task);
     return "waiting";
   }
   task.availableAt = null;
   state.dueTasks.delete(taskKey(task));
-  setExpiry(task, { expiresAt: null, expires: null });
   return task.beganAt === null ? "never_began" : "stopped";
 }
 

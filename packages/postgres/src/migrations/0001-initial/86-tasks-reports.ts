@@ -80,8 +80,8 @@ begin
   v_now := now_ms();
   with marked as (
     update tasks t set canceled = true, available_at = null,
-        expires_at = case when t.status <> 'held' then null when t.canceled then t.expires_at else v_now + 30000 end,
-        expires = case when t.status <> 'held' then null when t.canceled then t.expires else 'cancel' end
+        expires_at = case when t.canceled then t.expires_at else v_now + 30000 end,
+        expires = case when t.canceled then t.expires else 'cancel' end
       from unnest(v_i, v_rows) as k(i, place) where t.ctid = k.place
     returning k.i, t.run_id, t.seq, t.held_by, case when t.status = 'held' then 'w' when t.began_at is null then 'n' else 's' end as outcome
   )
