@@ -66,9 +66,9 @@ export function judgeFailure(task: Task, facts: FailedAttemptFacts, host: JudgeH
 export function judgeExpiry(task: Task, host: JudgeHost): TaskResult {
   const expires = task.expires as TaskExpiry;
   const error = expiryError(task, expires);
-  // While nobody holds it, nothing of it is in progress.
-  const unknown = task.status !== "due" || expires === "crash" || expires === "cancel";
   const neverBegan = task.status === "due" && task.epoch === 0;
+  // While nobody holds it, nothing of it is in progress.
+  const unknown = !neverBegan && (task.status !== "due" || expires === "crash" || expires === "cancel");
   return judgeFailure(task, { error, unknown, neverBegan, unbegun: !unknown, final: FINAL.has(expires) }, host);
 }
 

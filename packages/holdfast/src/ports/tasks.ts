@@ -141,7 +141,7 @@ export interface BeatTasksParams {
 }
 
 export interface BeatTasksResult {
-  /** `lost`: this attempt is no longer the current one. */
+  /** `lost`: this attempt is no longer the current one; `canceled` then says that the task does not exist any more. */
   readonly outcomes: readonly { readonly outcome: "heard" | "lost"; readonly canceled: boolean }[];
   readonly now: number;
 }

@@ -23,7 +23,7 @@ test("canceling the run reaches the task through its signal", async () => {
   await run.cancel("enough");
   await expect(fleet.clock.until(run.result())).rejects.toMatchObject({ code: "run_canceled" });
   await fleet.clock.settle();
-  expect(reasons).toHaveLength(1);
+  expect(reasons).toEqual(["task_canceled"]);
   expect(worker.activeTasks).toBe(0);
   expect(fleet.store.state.tasks.size).toBe(0);
 });

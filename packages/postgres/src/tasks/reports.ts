@@ -57,7 +57,10 @@ export async function beatTasks(server: Server, params: BeatTasksParams): Promis
   });
   const letters = [...((row.o_outcome ?? "") as string)];
   return {
-    outcomes: letters.map((letter) => ({ outcome: letter === "l" ? "lost" : "heard", canceled: letter === "c" })),
+    outcomes: letters.map((letter) => ({
+      outcome: letter === "l" || letter === "g" ? "lost" : "heard",
+      canceled: letter === "c" || letter === "g",
+    })),
     now: row.o_now as number,
   };
 }

@@ -17,7 +17,6 @@ import {
   EXTERNAL,
   HELD,
   hintHolder,
-  NO_EXPIRY,
   saveTask,
   setExpiry,
   type TaskState,
@@ -38,7 +37,7 @@ export function beatTasks(call: Call, params: BeatTasksParams): BeatTasksResult 
 function beatTask(call: Call, beat: TaskBeat): BeatTasksResult["outcomes"][number] {
   const { sql, now } = call;
   const task = taskIn(call, beat.namespace, beat);
-  if (!task || !isCurrent(call, task, beat)) return { outcome: "lost", canceled: false };
+  if (!task || !isCurrent(call, task, beat)) return { outcome: "lost", canceled: !task };
   const { runId, seq } = task;
   if (beat.details !== null) sql.execute(NOTE_DETAILS, blob(beat.details), runId, seq);
   const canceled = task.canceled === 1;
@@ -62,19 +61,16 @@ export function cancelTasks(call: Call, params: CancelTasksParams): CancelTasksR
 function cancelTask(call: Call, namespace: string, key: TaskKey): CancelTasksResult["outcomes"][number]["outcome"] {
   const task = taskIn(call, namespace, key);
   if (!task || task.status === DEAD) return "gone";
-  const first = task.canceled === 0;
-  task.canceled = 1;
+  if (task.canceled === 0) {
+    task.canceled = 1;
+    setExpiry(task, expiryWhenCanceled(call.now));
+    if (task.status !== HELD) task.availableAt = null;
+    saveTask(call, task);
+  }
   if (task.status === HELD) {
-    if (first) {
-      setExpiry(task, expiryWhenCanceled(call.now));
-      saveTask(call, task);
-    }
     hintHolder(call, task);
     return "waiting";
   }
-  task.availableAt = null;
-  setExpiry(task, NO_EXPIRY);
-  saveTask(call, task);
   return task.beganAt === null ? "never_began" : "stopped";
 }
 

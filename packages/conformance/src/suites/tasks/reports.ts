@@ -1,3 +1,4 @@
+import { TASK_CANCEL_MS } from "holdfast/adapter";
 import { expect } from "vitest";
 import { bytes, HOLD } from "../../sample-data.ts";
 import {
@@ -35,7 +36,7 @@ export const taskReports: Suite = {
       const lost = { outcome: "lost", canceled: false };
       expect(await t.tasks.beat({ ...task, epoch: 0 }, bytes("1"))).toEqual(lost);
       expect(await t.tasks.beat({ ...task, epoch: 2 }, bytes("1"))).toEqual(lost);
-      expect(await t.tasks.beat({ ...task, seq: 2 }, bytes("1"))).toEqual(lost);
+      expect(await t.tasks.beat({ ...task, seq: 2 }, bytes("1"))).toEqual({ outcome: "lost", canceled: true });
       expect(await t.tasks.beat(task, bytes("1"), byHolder(await t.worker()))).toEqual(lost);
       expect(await t.tasks.beat(task, bytes("1"), byToken({ secret: secretOf(8) }, t.newId()))).toEqual(lost);
       expect(await t.tasks.read(key)).toEqual(task);
@@ -95,6 +96,7 @@ export const taskReports: Suite = {
 
     "a canceled task that nobody has ever held can no longer be claimed": async (t) => {
       const { key } = await t.tasks.scheduled({ startTimeoutMs: 40, totalTimeoutMs: 50 });
+      const canceledAt = t.now;
       expect(await t.tasks.cancel(key)).toBe("never_began");
       expect(await t.tasks.cancel(key)).toBe("never_began");
       expect(await t.tasks.read(key)).toMatchObject({
@@ -102,11 +104,28 @@ export const taskReports: Suite = {
         status: "due",
         epoch: 0,
         availableAt: null,
-        expiresAt: null,
+        expiresAt: canceledAt + TASK_CANCEL_MS,
+        expires: "cancel",
       });
       await t.advance(100);
       expect(await t.tasks.claim(await t.worker())).toMatchObject({ tasks: [], moreDue: false, nextDueAt: null });
       expect((await t.store.tasks.expired({ limit: 10 })).tasks).toEqual([]);
+    },
+
+    "a canceled task expires if whoever canceled it never acts on the answer, also when it is canceled again": async (
+      t,
+    ) => {
+      const due = await t.tasks.scheduled();
+      const given = await t.tasks.held();
+      await t.tasks.cancel(due.key);
+      await t.tasks.cancel(given.key);
+      await t.tasks.finish(given.task, GIVEN_BACK);
+      await t.tasks.cancel(given.key);
+      expect((await t.store.tasks.expired({ limit: 10 })).tasks).toMatchObject([{ ...given.key, expires: "cancel" }]);
+      await t.advance(TASK_CANCEL_MS);
+      await t.tasks.cancel(due.key);
+      const { tasks } = await t.store.tasks.expired({ limit: 10 });
+      expect(tasks).toMatchObject([given.key, due.key].map((key) => ({ ...key, expires: "cancel" })));
     },
 
     "a canceled task that is held is marked, and its holder learns it": async (t) => {
@@ -132,7 +151,7 @@ export const taskReports: Suite = {
         await t.tasks.finish(task, ended);
         expect(await t.tasks.cancel(key)).toBe("stopped");
         expect(await t.tasks.cancel(key)).toBe("stopped");
-        expect(await t.tasks.read(key)).toMatchObject({ canceled: true, availableAt: null, expiresAt: null });
+        expect(await t.tasks.read(key)).toMatchObject({ canceled: true, availableAt: null, expires: "cancel" });
       }
       await t.advance(9_000);
       expect((await t.tasks.claim(await t.worker())).tasks).toEqual([]);

@@ -264,7 +264,7 @@ export const taskScheduling: Suite = {
       const { holder, task } = await t.tasks.held();
       await holder.commit(HOLD, { settled: [1] });
       expect(await t.tasks.finish(task, COMPLETED)).toBe("lost");
-      expect(await t.tasks.beat(task)).toEqual({ outcome: "lost", canceled: false });
+      expect(await t.tasks.beat(task)).toEqual({ outcome: "lost", canceled: true });
       expect(await t.tasks.finish(task, COMPLETED, byToken(task, t.newId()))).toBe("lost");
       expect(await t.inbox(holder.runId)).toEqual([]);
       expect(await t.store.workers.readHeldTasks({ namespace: "default", workerId: task.heldBy as string })).toEqual(

@@ -35,7 +35,7 @@ export function nextTransition(
   const hold = holding(machine);
   const undelivered = queue.length > 0 && !wasNeverCalled(outcome);
   if (machine.inTurn || machine.replaying || !machine.started || phase.inTrouble || undelivered) return hold;
-  if (outcome?.type === "retried" && (steps.running > 0 || steps.hasPrepared())) return hold;
+  if (outcome?.type === "retried" && (steps.busy || outside.learning)) return hold;
   if (outcome) return self.ending(outcome);
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.

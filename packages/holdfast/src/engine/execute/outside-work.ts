@@ -58,6 +58,11 @@ export class OutsideWork {
     return this.#tasks.holding() || (this.#otherRuns?.holding() ?? false);
   }
 
+  /** Whether something must be learned before the run is tried again. */
+  get learning(): boolean {
+    return this.#tasks.learning;
+  }
+
   /** Whether nobody waits for that result: then it leaves no event. */
   refuses(draft: QueuedDraft): boolean {
     if (draft.endOf !== undefined) return this.#otherRuns?.refuses(draft) ?? true;

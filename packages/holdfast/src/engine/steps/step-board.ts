@@ -82,6 +82,11 @@ export class StepBoard implements AttemptOwner {
     return false;
   }
 
+  /** Whether something is under way that the code may have stopped waiting for. */
+  get busy(): boolean {
+    return this.running > 0 || this.hasPrepared();
+  }
+
   /** Whether a step that is not running is still to be wound up. */
   hasClosing(): boolean {
     for (const op of this.idle) if (op.pending && op.step?.closing) return true;

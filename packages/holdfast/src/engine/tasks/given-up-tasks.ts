@@ -1,5 +1,6 @@
 import { untilAnswered } from "../../calls/store-retry.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { HistoryEvent } from "../../model/event.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { CancelTasksResult } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
@@ -10,6 +11,12 @@ import type { QueuedDraft } from "../execute/message-draft.ts";
 
 /** The row of a task is locked for moments only. */
 const BUSY_MS = 50;
+
+/** How far a task came that was given up; neither: it failed. */
+interface Known {
+  readonly neverBegan?: true;
+  readonly unknown?: true;
+}
 
 /** The live run that these tasks belong to. */
 export interface TaskOwner extends HeldRun {
@@ -59,12 +66,13 @@ export class GivenUpTasks {
   /** The code has given these up. */
   close(ops: readonly DrivenOp[], { durableSeq, sentSeq }: Written): void {
     const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
-    const unsent = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > sentSeq);
-    for (const op of unsent) {
-      this.#asked.add((op.task as TaskWork).seq);
-      this.#giveUp(op, { neverBegan: true });
+    const missing = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > sentSeq);
+    for (const op of missing) {
+      const task = op.task as TaskWork;
+      this.#asked.add(task.seq);
+      this.#giveUp(op, task.lost ? lastKnown(this.#run.machine.recorded, op.id) : { neverBegan: true });
     }
-    const sent = closing.filter((op) => !unsent.includes(op));
+    const sent = closing.filter((op) => !missing.includes(op));
     const existing = sent.filter(({ task }) => (task as TaskWork).seq <= durableSeq);
     const unborn = sent.filter((op) => !existing.includes(op));
     if (unborn.length > 0) this.#unborn = [...this.#unborn, ...unborn];
@@ -112,7 +120,7 @@ export class GivenUpTasks {
     else if (outcome === "stopped") this.#giveUp(op, { unknown: true });
   }
 
-  #giveUp({ id, task }: DrivenOp, known: { readonly neverBegan?: true; readonly unknown?: true }): void {
+  #giveUp({ id, task }: DrivenOp, known: Known): void {
     const { name } = (task as TaskWork).spec;
     const error = new HoldfastError("task_canceled", `The run gave task "${id}" up.`);
     const record = { ...this.#host.record(error, { attempts: 0, op: id }), task: name };
@@ -120,3 +128,13 @@ export class GivenUpTasks {
     this.#run.push({ type: "task_failed", op: id, meta });
   }
 }
+
+/** A task that does not exist any more, because the run was tried again: what its last failure says, or nothing if it was taken back. */
+function lastKnown(recorded: readonly HistoryEvent[], op: string): Known {
+  const last = recorded.findLast((event) => event.op === op && LAST_WORDS.has(event.type));
+  if (last?.type !== "task_failed") return { unknown: true };
+  const { neverBegan, unknown } = last.meta ?? {};
+  return { ...(neverBegan ? { neverBegan } : {}), ...(unknown ? { unknown: true } : {}) };
+}
+
+const LAST_WORDS: ReadonlySet<string> = new Set(["task_failed", "op_canceled", "op_rescheduled"]);

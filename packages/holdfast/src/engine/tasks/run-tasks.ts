@@ -295,6 +295,13 @@ export class RunTasks implements LocalRun {
     if (closing.length > 0) this.#givenUp().close(closing, written);
   }
 
+  /** Whether the outcome of a task must be learned before the run is tried again: until then nobody knows what is left to do. */
+  get learning(): boolean {
+    const { machine } = this.#run;
+    const canceled = machine.outcome?.type === "retried" && machine.outcome.canceled;
+    return machine.hasTasks && !canceled && machine.pendingOps().some(({ task }) => task?.closing);
+  }
+
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
@@ -305,6 +312,7 @@ export class RunTasks implements LocalRun {
   /** The code has stopped waiting for these; the outcome of those that are closing must still be recorded. */
   stop(withdrawn: readonly DrivenOp[], closing: readonly DrivenOp[], written: Written): void {
     if (!this.#run.machine.hasTasks) return;
+    this.#closing?.born(written);
     this.#withdraw(withdrawn);
     if (closing.length > 0) this.#givenUp().close(closing, written);
   }
@@ -312,7 +320,8 @@ export class RunTasks implements LocalRun {
   /** The next commit deletes them. */
   #withdraw(ops: readonly DrivenOp[]): void {
     const { machine } = this.#run;
-    if (machine.outcome) return;
+    // With its end a run loses all of its tasks; when it is tried again, only those that its code had given up.
+    if (machine.outcome && machine.outcome.type !== "retried") return;
     const now = this.#host.storeTime.now();
     for (const { id, task } of ops)
       if (task && !wasCanceled(machine.recorded, id, task)) machine.noteRun({ type: "op_canceled", op: id }, now);

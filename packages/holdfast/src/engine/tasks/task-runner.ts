@@ -96,7 +96,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
         // The answer to an earlier attempt says nothing about this one.
         if (this.#held.get(taskKey(attempt.task))?.attempt !== attempt) return;
         if (outcome === "heard" && progress) params.onProgress(attempt.task);
-        if (outcome === "lost") this.lost(attempt.task);
+        if (outcome === "lost" && canceled) this.takenBack(attempt.task);
+        else if (outcome === "lost") this.lost(attempt.task);
         else if (canceled) this.cancel(attempt.task);
       },
     });

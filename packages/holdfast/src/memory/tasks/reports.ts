@@ -17,7 +17,7 @@ export function beatTasks(state: MemoryState, params: BeatTasksParams, now: numb
 
 function beatTask(state: MemoryState, beat: TaskBeat, now: number): BeatTasksResult["outcomes"][number] {
   const task = taskIn(state, beat.namespace, beat);
-  if (!task || !isCurrent(task, beat)) return { outcome: "lost", canceled: false };
+  if (!task || !isCurrent(task, beat)) return { outcome: "lost", canceled: !task };
   if (beat.details !== null) {
     task.details = beat.details;
     task.deaths = 0;
@@ -46,16 +46,14 @@ function cancelTask(
 ): CancelTasksResult["outcomes"][number]["outcome"] {
   const task = taskIn(state, namespace, key);
   if (!task || task.status === "dead") return "gone";
-  const first = !task.canceled;
+  if (!task.canceled) setExpiry(task, expiryWhenCanceled(now));
   task.canceled = true;
   if (task.status === "held") {
-    if (first) setExpiry(task, expiryWhenCanceled(now));
     hintHolder(state, task);
     return "waiting";
   }
   task.availableAt = null;
   state.dueTasks.delete(taskKey(task));
-  setExpiry(task, { expiresAt: null, expires: null });
   return task.beganAt === null ? "never_began" : "stopped";
 }
 

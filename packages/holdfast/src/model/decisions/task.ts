@@ -37,7 +37,7 @@ export function expiryWhenHeld(task: TaskTimes, since: number, heardAt: number):
   ]);
 }
 
-/** When a canceled task expires whose holder does not report. */
+/** When a canceled task expires: its holder does not report, or whoever canceled it has never got the answer. */
 export function expiryWhenCanceled(now: number): Expiry {
   return { expiresAt: now + TASK_CANCEL_MS, expires: "cancel" };
 }

@@ -7,7 +7,7 @@ create function beat_tasks(
   p_worker uuid[],       -- the holder, or
   p_secret uuid[],       -- the secret of someone who has the token
   p_details bytea[],
-  out o_outcome text,    -- per task: h heard, c heard but canceled, l lost
+  out o_outcome text,    -- per task: h heard, c heard but canceled, l lost, g lost because it is gone
   out o_now bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -45,7 +45,10 @@ begin
   )
   select array_agg(h.i), array_agg(case when h.canceled then 'c' else 'h' end::"char") into v_i, v_outcome from heard h;
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
-    select v_i || array_agg(a.i::int), v_outcome || array_agg(case when t.canceled then 'c' when not t.canceled then 'h' else 'l' end::"char")
+    select v_i || array_agg(a.i::int), v_outcome || array_agg(
+             case when t.canceled then 'c' when not t.canceled then 'h'
+                  when exists (select from tasks x join task_lanes n on n.lane_id = x.lane_id
+                                where x.run_id = a.run_id and x.seq = a.seq and n.namespace = a.namespace) then 'l' else 'g' end::"char")
       into v_i, v_outcome
       from unnest(p_namespace, p_run, p_seq, p_epoch, p_worker, p_secret) with ordinality
            as a(namespace, run_id, seq, epoch, worker_id, secret, i)
@@ -77,8 +80,8 @@ begin
   v_now := now_ms();
   with marked as (
     update tasks t set canceled = true, available_at = null,
-        expires_at = case when t.status <> 'held' then null when t.canceled then t.expires_at else v_now + 30000 end,
-        expires = case when t.status <> 'held' then null when t.canceled then t.expires else 'cancel' end
+        expires_at = case when t.canceled then t.expires_at else v_now + 30000 end,
+        expires = case when t.canceled then t.expires else 'cancel' end
       from unnest(v_i, v_rows) as k(i, place) where t.ctid = k.place
     returning k.i, t.run_id, t.seq, t.held_by, case when t.status = 'held' then 'w' when t.began_at is null then 'n' else 's' end as outcome
   )
