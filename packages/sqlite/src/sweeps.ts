@@ -1,10 +1,11 @@
-import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
+import { afterHolder, DEBT_OVERDUE_MS, type SweepParams, type SweepResult } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { OFFLINE } from "./database/codes.ts";
 import { uuidBytes } from "./database/uuid.ts";
+import { oldestDebtAt } from "./debts/debts.ts";
+import { endRun } from "./runs/ends.ts";
 import {
   announceEnd,
-  endRun,
   giveBack,
   letGo,
   noteError,
@@ -61,7 +62,14 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const timedOut = Math.min(late.length, params.limit);
   const more = moreHeld || late.length > params.limit;
   const nextTaskExpiryAt = sql.get<{ at: number | null }>(NEXT_TASK_EXPIRY)?.at ?? null;
-  return { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
+  const result = { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
+  return isOwed(call, timedOut > 0) ? { ...result, owes: true } : result;
+}
+
+/** For long, or since this sweep. */
+function isOwed(call: Call, anyEnded: boolean): boolean {
+  const oldest = oldestDebtAt(call);
+  return oldest !== undefined && (anyEnded || oldest + DEBT_OVERDUE_MS <= call.now);
 }
 
 function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
