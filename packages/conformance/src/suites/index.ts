@@ -3,6 +3,10 @@ import { claims } from "./claims.ts";
 import { commits } from "./commits.ts";
 import { concurrency } from "./concurrency.ts";
 import { continuations } from "./continuations.ts";
+import { children } from "./conversations/children.ts";
+import { closing } from "./conversations/closing.ts";
+import { debts } from "./conversations/debts.ts";
+import { lineage } from "./conversations/lineage.ts";
 import { hints } from "./hints.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
@@ -69,4 +73,8 @@ export const SUITES: readonly Suite[] = [
   taskTexts,
   taskHints,
   taskRaces,
+  children,
+  lineage,
+  debts,
+  closing,
 ];
