@@ -1,5 +1,6 @@
 import {
   type ChildToClose,
+  DEBT_OVERDUE_MS,
   DEBT_PAGE,
   type Debt,
   type Lineage,
@@ -28,7 +29,7 @@ const WATCHERS = `
   select namespace, run_id as runId, op from holdfast_watches indexed by holdfast_watches_chain
   where chain_key = ? order by watch_key limit ?`;
 const FORGET_WATCHER = "delete from holdfast_watches where chain_key = ? and run_id = ? and op = ?";
-const OLDEST_AT = "select at from holdfast_debts where debt_no > 0 order by debt_no limit 1";
+const OVERDUE = "select 1 from holdfast_debts where at <= ? limit 1";
 
 interface StoredDebt {
   readonly debtNo: number;
@@ -55,9 +56,9 @@ export function readDebts(call: Call, { runs, limit }: ReadDebtsParams): Debt[] 
     .map((debt) => debtOf(call, debt));
 }
 
-/** When the oldest debt was made; undefined if nobody owes anything. */
-export function oldestDebtAt({ sql }: Call): number | undefined {
-  return sql.columns(OLDEST_AT)?.[0] as number | undefined;
+/** Whether somebody has owed something for so long that whoever should have paid must have died. */
+export function isOwedLong({ sql, now }: Call): boolean {
+  return sql.columns(OVERDUE, now - DEBT_OVERDUE_MS) !== undefined;
 }
 
 function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {

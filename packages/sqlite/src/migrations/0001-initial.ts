@@ -183,6 +183,7 @@ create table holdfast_debts (
   at      integer not null
 ) strict;
 create index holdfast_debts_run on holdfast_debts (run_key);
+create index holdfast_debts_at on holdfast_debts (at);
 
 create table holdfast_namespaces (
   name   text not null,
