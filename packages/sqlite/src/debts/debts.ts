@@ -10,10 +10,10 @@ import {
   type ResultReceiver,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { debtKindName, isClosedCode, policyName, TO_CLOSE } from "../database/codes.ts";
+import { debtKindName, hasTie, isClosedCode, policyName, TIES, TO_CLOSE } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
 import { readEnd } from "../runs/run-rows.ts";
-import { keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
+import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
 import { closeNoMore, deleteDebt } from "./debt-state.ts";
 
 const DEBT = "select debt_no as debtNo, run_key as runKey, kind from holdfast_debts";
@@ -64,12 +64,14 @@ export function isOwedLong({ sql, now }: Call): boolean {
 function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {
   const row = stateByKey(call, runKey);
   const { namespace } = call.catalog.lane(row.laneId);
-  const { id } = call.sql.get<{ id: string }>(ID, runKey) as { id: string };
-  const about = { debtNo, namespace, runId: uuidText(row.runId), id };
-  if (debtKindName(kind) === "close")
-    return { ...about, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
+  const about = { debtNo, namespace, runId: uuidText(row.runId) };
+  if (debtKindName(kind) === "close") {
+    const [id] = call.sql.columns(ID, runKey) as readonly [string];
+    return { ...about, id, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
+  }
   const { end, lineage } = readEnd(call, runKey);
-  return { ...about, kind: "result", end, parent: receiverIn(lineage), watchers: watchersOf(call, row, DEBT_PAGE) };
+  const watchers = watchersOf(call, row, DEBT_PAGE);
+  return { ...about, id: end.id, kind: "result", end, parent: receiverIn(lineage), watchers };
 }
 
 function receiverIn(lineage: Lineage | undefined): ResultReceiver | null {
@@ -78,7 +80,8 @@ function receiverIn(lineage: Lineage | undefined): ResultReceiver | null {
   return { namespace, runId, op: lineage.op };
 }
 
-function watchersOf({ sql }: Call, { chainKey }: StateRow, limit: number): ResultReceiver[] {
+function watchersOf({ sql }: Call, { chainKey, ties }: StateRow, limit: number): ResultReceiver[] {
+  if (!hasTie(ties, TIES.watched)) return [];
   const stored = sql.all<Omit<ResultReceiver, "runId"> & { runId: Uint8Array }>(WATCHERS, chainKey, limit);
   return stored.map(({ namespace, runId, op }) => ({ namespace, runId: uuidText(runId), op }));
 }
@@ -104,8 +107,8 @@ export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number 
 function pay(call: Call, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
   const { sql } = call;
   const debt = sql.get<StoredDebt>(BY_NUMBER, debtNo);
-  if (!debt || debt.runKey !== keyOf(call, { namespace, runId })) return false;
-  const row = stateByKey(call, debt.runKey);
+  const row = debt && stateByKey(call, debt.runKey);
+  if (!row || !isOf(call, row.laneId, namespace) || uuidText(row.runId) !== runId.toLowerCase()) return false;
   for (const child of children) closeNoMore(call, row.runKey, uuidBytes(child));
   const isResult = debtKindName(debt.kind) === "result";
   if (isResult)
