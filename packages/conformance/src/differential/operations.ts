@@ -7,6 +7,16 @@ import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
 import {
+  askCall,
+  deliverTalksCall,
+  lookAtTalksCall,
+  payCall,
+  permitCall,
+  startTalksCall,
+  tellCall,
+  watchCall,
+} from "./talks/calls.ts";
+import {
   beatTasksCall,
   cancelTasksCall,
   claimTasksCall,
@@ -74,14 +84,49 @@ const TASK_WEIGHTS = {
   lookAtTasks: 6,
 };
 
+/** The same for sequences about children, watchers, updates and questions. */
+const TALK_WEIGHTS = {
+  ...WEIGHTS,
+  start: 6,
+  claim: 14,
+  commit: 0,
+  deliver: 3,
+  register: 3,
+  crash: 2,
+  release: 1,
+  takeUp: 1,
+  terminate: 4,
+  reopen: 6,
+  purge: 4,
+  list: 1,
+  version: 1,
+  commitTalks: 30,
+  startTalks: 22,
+  deliverTalks: 10,
+  tell: 7,
+  pay: 10,
+  watch: 12,
+  permit: 3,
+  ask: 8,
+  lookAtTalks: 6,
+};
+
+/** What a sequence is to test. */
+export type Subject = "runs" | "tasks" | "conversations";
+
+const WEIGHTS_OF: Readonly<Record<Subject, Readonly<Record<string, number>>>> = {
+  runs: WEIGHTS,
+  tasks: TASK_WEIGHTS,
+  conversations: TALK_WEIGHTS,
+};
+
 /** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 
-export type OperationKind = keyof typeof TASK_WEIGHTS;
+export type OperationKind = keyof typeof TASK_WEIGHTS | keyof typeof TALK_WEIGHTS;
 
-/** `about`: what they are to test. */
-export function randomOperations(dice: Dice, count: number, about: "runs" | "tasks"): Operation[] {
-  const kinds = Object.entries(about === "runs" ? WEIGHTS : TASK_WEIGHTS).flatMap(([kind, weight]) =>
+export function randomOperations(dice: Dice, count: number, about: Subject): Operation[] {
+  const kinds = Object.entries(WEIGHTS_OF[about]).flatMap(([kind, weight]) =>
     Array.from({ length: weight }, () => kind),
   );
   return Array.from({ length: count }, () => ({
@@ -98,11 +143,11 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   commit(world, dice) {
-    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, false);
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, "runs");
   },
 
   commitTasks(world, dice) {
-    if (world.heldRuns.length > 0) return commitCall(world, dice, true);
+    if (world.heldRuns.length > 0) return commitCall(world, dice, "tasks");
     return dice.chance(0.5) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
   },
 
@@ -116,6 +161,18 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return inProgress ? finishTasksCall(world, dice) : MAKERS.claimTasks(world, dice);
   },
 
+  commitTalks(world, dice) {
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, "conversations");
+  },
+
+  startTalks: startTalksCall,
+  deliverTalks: deliverTalksCall,
+  tell: tellCall,
+  pay: payCall,
+  watch: watchCall,
+  permit: permitCall,
+  ask: askCall,
+  lookAtTalks: lookAtTalksCall,
   expireTask: expireTaskCall,
   beatTasks: beatTasksCall,
   cancelTasks: cancelTasksCall,

@@ -11,6 +11,7 @@ import { ends } from "./conversations/ends.ts";
 import { conversationHints } from "./conversations/hints.ts";
 import { lineage } from "./conversations/lineage.ts";
 import { permissions } from "./conversations/permissions.ts";
+import { conversationRaces } from "./conversations/races.ts";
 import { replies } from "./conversations/replies.ts";
 import { startMessages } from "./conversations/start-messages.ts";
 import { watches } from "./conversations/watches.ts";
@@ -91,4 +92,5 @@ export const SUITES: readonly Suite[] = [
   replies,
   asks,
   conversationHints,
+  conversationRaces,
 ];
