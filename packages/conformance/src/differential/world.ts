@@ -7,9 +7,10 @@ import { NO_TALKS } from "./talks/contents.ts";
 
 export const NAMESPACES = ["default", "other"];
 /** How many updates and parents are looked at after every call: the last of them. */
-const UPDATES_MAX = 8;
+const UPDATES_MAX = 5;
 const PARENTS_MAX = 4;
 export const IDS = ["a", "b", "c", "d"];
+const MORE_IDS = [...IDS, "e", "f", "g"];
 
 const EMPTY: Contents = {
   runs: [],
@@ -81,8 +82,13 @@ export class World {
     this.contents = contents;
   }
 
+  /** The ids of runs. Families need more of them. */
+  get ids(): readonly string[] {
+    return this.talkative ? MORE_IDS : IDS;
+  }
+
   get known(): KnownIds {
-    const ids = NAMESPACES.flatMap((namespace) => IDS.map((id) => ({ namespace, id })));
+    const ids = NAMESPACES.flatMap((namespace) => this.ids.map((id) => ({ namespace, id })));
     return {
       namespaces: NAMESPACES,
       ids,

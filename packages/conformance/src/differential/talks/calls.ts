@@ -13,7 +13,7 @@ import { bytes, errorRecord } from "../../sample-data.ts";
 import type { Call } from "../call.ts";
 import { randomRun, sameRun, someNamespace, someRun, someWorkerId } from "../choices.ts";
 import type { Dice } from "../dice.ts";
-import { IDS, NAMESPACES, type World } from "../world.ts";
+import { NAMESPACES, type World } from "../world.ts";
 
 const ENDS: readonly MessageKind[] = ["child_completed", "child_failed", "watch_completed", "watch_failed"];
 const HANDLERS = [
@@ -23,8 +23,8 @@ const HANDLERS = [
 
 /** Children, and runs that come with messages. */
 export function startTalksCall(world: World, dice: Dice): Call | undefined {
-  const namespace = dice.of("default", "default", "default", "other");
-  const starts = dice.some(IDS, 2).map((id) => someStart(world, dice, namespace, id));
+  const namespace = dice.chance(0.85) ? "default" : "other";
+  const starts = dice.some(world.ids, 3).map((id) => someStart(world, dice, namespace, id));
   const ids = new Set(starts.map(({ run }) => run.id));
   // What one start of a call does to the parent of another one depends on their order, which is the store's own.
   const clear = starts.filter(({ run, parent }, i) => {
@@ -33,7 +33,9 @@ export function startTalksCall(world: World, dice: Dice): Call | undefined {
     return first && !(parentRun && ids.has(parentRun.id));
   });
   if (clear.length === 0) return undefined;
-  const holdBy = dice.chance(0.7) ? { workerId: someWorkerId(world, dice), claimId: world.newClaimId() } : null;
+  const live = dice.pick(world.liveWorkers.filter((worker) => worker.namespace === namespace));
+  const workerId = live?.workerId ?? someWorkerId(world, dice);
+  const holdBy = dice.chance(0.8) ? { workerId, claimId: world.newClaimId() } : null;
   return { method: "runs.start", params: { starts: clear, holdBy, replaceError: REPLACED, inboxMax: 1_000 } };
 }
 
@@ -41,7 +43,7 @@ function someStart(world: World, dice: Dice, namespace: string, id: string): Sta
   const policies = {
     ifRunning: dice.of("return", "fail", "replace"),
     ifClosed: dice.of("start", "start", "return", "fail"),
-    hold: dice.chance(0.6),
+    hold: dice.chance(0.8),
   } as const;
   const messages = dice.chance(0.3) ? { messages: someMessages(world, dice) } : {};
   const unborn = dice.chance(0.3) ? dice.pick(world.unborn) : undefined;
@@ -112,7 +114,7 @@ function endFor(world: World, dice: Dice): DeliverMessage {
 /** Does what a debt asks for, without noting that it is paid. */
 export function tellCall(world: World, dice: Dice): Call | undefined {
   const debt = dice.pick(world.contents.debts);
-  if (!debt) return deliverTalksCall(world, dice);
+  if (!debt) return watchCall(world, dice);
   if (debt.kind === "close") {
     const child = dice.pick(debt.children);
     if (!child) return undefined;
@@ -168,7 +170,7 @@ export function askCall(world: World, dice: Dice): Call | undefined {
   const run = dice.pick(world.contents.runs);
   const open = dice.pick(world.askIds);
   const namespace = someNamespace(run?.namespace, dice);
-  switch (run && dice.int(4)) {
+  switch (run && (open === undefined ? 0 : dice.int(4))) {
     case 0: {
       const { runId, workflow, version } = run as Run;
       const askId = world.newAskId();
