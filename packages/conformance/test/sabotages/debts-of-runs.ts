@@ -20,6 +20,7 @@ export const DEBTS_OF_RUNS: readonly Sabotage[] = [
   {
     it: "owes a result twice if the commit is repeated",
     noun: "debts",
+    rare: true,
     breaks: (it) => ({
       "runs.commit": async (params) => {
         const before = new Map(it.rows().map(({ runId, commit }) => [runId, commit]));
