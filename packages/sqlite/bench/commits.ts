@@ -184,5 +184,5 @@ async function startHeld(store: Store, workerId: string, count: number): Promise
     holdBy: { workerId, claimId: newId() },
     replaceError: { name: "Error", message: "replaced", kind: "Unknown" },
   });
-  return outcomes.map(({ run }) => run.runId);
+  return outcomes.flatMap(({ run }) => (run ? [run.runId] : []));
 }

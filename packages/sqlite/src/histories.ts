@@ -30,6 +30,12 @@ export function readHistories(call: Call, params: ReadHistoriesParams): HistoryE
   });
 }
 
+/** Null if there is no such event. */
+export function readEvent({ sql }: Call, runKey: number, seq: number): HistoryEvent | null {
+  const [stored] = sql.all<StoredEvent>(SELECT, runKey, seq - 1, 1);
+  return stored?.seq === seq ? toEvent(stored) : null;
+}
+
 /** The time of the last event; 0 if there is none. */
 export function lastEventAt({ sql }: Call, runKey: number): number {
   const sqlText = "select at from holdfast_events where run_key = ? order by seq desc limit 1";

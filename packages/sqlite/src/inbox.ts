@@ -4,12 +4,13 @@ import {
   type DeliverMessagesParams,
   type DeliverMessagesResult,
   type DeliverOutcome,
-  isTaskResult,
+  isResult,
   judgeDelivery,
   type Message,
   type MessageKind,
   type Payload,
   type ReadInboxParams,
+  type ReplyAddress,
   type RunRef,
   wakes,
   wakeTime,
@@ -18,6 +19,8 @@ import type { Call } from "./database/call.ts";
 import { isClosedCode, statusCode, statusName } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
+import { isAllowed } from "./namespaces.ts";
+import { handOnAddress, keepAddress } from "./replies.ts";
 import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./runs/run-state.ts";
 
 const INSERT = `
@@ -53,18 +56,42 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
 }
 
 function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
-  const row = addressee(call, message.to);
+  const { to, from, kind } = message;
+  if (!isAllowed(call, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
+  const row = isResult(kind) ? findState(call, to) : addressee(call, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
+  return deliverTo(call, row, message, inboxMax);
+}
+
+/** `replyTo`: the run that gets the answer to an update; nothing if none does. */
+type Sent = CarriedMessage & { readonly replyTo?: ReplyAddress };
+
+function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): DeliverOutcome {
   const { delivered, consumed } = row;
-  const isKnown = (): boolean => call.sql.get(IS_KNOWN, row.chainKey, message.messageId) !== undefined;
+  const isKnown = (): boolean => hasHad(call, row, message.messageId);
   const receiver = { closed: isClosedCode(row.status), delivered, consumed };
   const outcome = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (outcome === "delivered") accept(call, row, message);
   return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
 }
 
+/** Whether that message was delivered to the run, or to one that it continues. */
+export function hasHad({ sql }: Call, { chainKey }: StateRow, messageId: string): boolean {
+  return sql.get(IS_KNOWN, chainKey, messageId) !== undefined;
+}
+
+/** The messages that come with a start. The run exists, and has not continued. */
+export function deliverWithStart(
+  call: Call,
+  runKey: number,
+  messages: readonly CarriedMessage[],
+  inboxMax: number,
+): DeliverOutcome["outcome"][] {
+  return messages.map((message) => deliverTo(call, stateByKey(call, runKey), message, inboxMax).outcome);
+}
+
 /** Follows a run that continued as new; finds no run if the end of the chain was purged. */
-function addressee(call: Call, to: RunRef): StateRow | undefined {
+export function addressee(call: Call, to: RunRef): StateRow | undefined {
   const row = findState(call, to);
   if (row?.status !== CONTINUED) return row;
   const found = call.sql.get<{ runKey: number }>(LAST_OF_CHAIN, row.runKey, row.chainKey);
@@ -76,10 +103,11 @@ function addressee(call: Call, to: RunRef): StateRow | undefined {
  * The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. Also for
  * results of tasks.
  */
-export function accept(call: Call, row: StateRow, message: CarriedMessage): void {
+export function accept(call: Call, row: StateRow, message: Sent): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
+  if (message.replyTo && message.kind === "update") keepAddress(call, row.runKey, number, message.replyTo);
   const parked = row.status === statusCode("parked");
   if (row.heldBy === null && wakes({ parked, startedAt: row.startedAt }, message.kind)) {
     const availableAt = wakeTime(row.availableAt, now);
@@ -91,11 +119,15 @@ export function accept(call: Call, row: StateRow, message: CarriedMessage): void
     return;
   }
   sql.execute("update holdfast_runs set delivered = ? where run_key = ?", number, row.runKey);
-  if (row.heldBy !== null)
-    hints.push({ type: "inbox", runId: uuidText(row.runId), workerId: call.catalog.workerId(row.heldBy) });
+  if (row.heldBy === null) return;
+  const runId = uuidText(row.runId);
+  const last = hints.at(-1);
+  // The results of many children come together.
+  if (last?.type === "inbox" && last.runId === runId) return;
+  hints.push({ type: "inbox", runId, workerId: call.catalog.workerId(row.heldBy) });
 }
 
-/** The result of a task is sent once and has no chain, so it is found by no search for duplicates. */
+/** A result is for one op of this very run and has no chain, so it is found by no search for duplicates. */
 export function appendMessage(
   { sql, now }: Call,
   runKey: number,
@@ -103,14 +135,36 @@ export function appendMessage(
   number: number,
   { kind, name, messageId, payload }: CarriedMessage,
 ): void {
-  sql.execute(INSERT, runKey, number, isTaskResult(kind) ? null : chainKey, now, kind, name, messageId, blob(payload));
+  sql.execute(INSERT, runKey, number, isResult(kind) ? null : chainKey, now, kind, name, messageId, blob(payload));
+}
+
+/**
+ * The inbox of a run that continues another one: the carried messages come first, then what was not read, except results, which
+ * are for the ops of the run that ends. Both are copies, the old inbox stays unchanged.
+ */
+export function handOn(
+  call: Call,
+  from: Pick<StateRow, "runKey" | "chainKey">,
+  consumed: number,
+  nextKey: number,
+  carried: readonly CarriedMessage[],
+): void {
+  let number = 0;
+  for (const message of carried) appendMessage(call, nextKey, from.chainKey, ++number, message);
+  for (const message of unconsumed(call, from.runKey, consumed)) {
+    if (isResult(message.kind)) continue;
+    appendMessage(call, nextKey, from.chainKey, ++number, message);
+    if (message.kind === "update")
+      handOnAddress(call, { runKey: from.runKey, number: message.number }, { runKey: nextKey, number });
+  }
+  if (number > 0) call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", number, nextKey);
 }
 
 export function unconsumed({ sql }: Call, runKey: number, after: number): Message[] {
   return sql.all<StoredMessage>(UNCONSUMED, runKey, after).map((row) => ({ ...row, runId: uuidText(row.runId) }));
 }
 
-/** Results of tasks that have become events. */
+/** Results that have become events. */
 export function deleteResults({ sql }: Call, runKey: number, numbers: readonly number[]): void {
   for (const number of numbers) sql.execute(DELETE, runKey, number);
 }

@@ -3,9 +3,14 @@
  * noun. These functions read like those of the memory store.
  */
 import type * as port from "holdfast/adapter";
+import * as asks from "./asks.ts";
 import type { Call } from "./database/call.ts";
+import { payDebts, readDebts } from "./debts/debts.ts";
+import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
@@ -62,6 +67,7 @@ export class SqliteStore implements port.Store {
     resumeIfParked: this.#write(resumeRunIfParked),
     terminate: this.#write(terminateRuns),
     reopenIfFailed: this.#write(reopenRunIfFailed),
+    watch: this.#write(watchRuns),
     read: this.#read(readRuns),
     list: this.#read(listRuns),
     count: this.#read(countRuns),
@@ -70,7 +76,11 @@ export class SqliteStore implements port.Store {
 
   readonly histories: port.HistoryStore = { read: this.#read(readHistories) };
 
-  readonly inbox: port.InboxStore = { deliver: this.#write(deliverMessages), read: this.#read(readInbox) };
+  readonly inbox: port.InboxStore = {
+    deliver: this.#write(deliverMessages),
+    read: this.#read(readInbox),
+    replies: this.#read(readReplies),
+  };
 
   readonly tasks: port.TaskStore = {
     claim: this.#write(claimTasks),
@@ -97,6 +107,22 @@ export class SqliteStore implements port.Store {
     stop: this.#write(workers.stopWorker),
     sweep: this.#write(sweepWorkers),
     list: this.#read(workers.listWorkers),
+  };
+
+  readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };
+
+  readonly namespaces: port.NamespaceStore = {
+    allow: this.#write(allowNamespace),
+    disallow: this.#write(disallowNamespace),
+    read: this.#read(readNamespace),
+  };
+
+  readonly asks: port.AskStore = {
+    ask: this.#write(asks.putAsks),
+    take: this.#write(asks.takeAsks),
+    answer: this.#write(asks.answerAsks),
+    read: this.#read(asks.readAsks),
+    forget: this.#write(asks.forgetAsks),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -1,10 +1,11 @@
 import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
-import { OFFLINE } from "./database/codes.ts";
+import { hasTie, OFFLINE, TIES } from "./database/codes.ts";
 import { uuidBytes } from "./database/uuid.ts";
+import { isOwedLong } from "./debts/debts.ts";
+import { endRun } from "./runs/ends.ts";
 import {
   announceEnd,
-  endRun,
   giveBack,
   letGo,
   noteError,
@@ -57,11 +58,16 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const moreHeld = held.length > params.limit || tasks.length > room;
   const lateBefore = now - params.timeoutGraceMs;
   const late = moreHeld ? [] : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, params.limit + 1);
-  for (const { runKey } of late.slice(0, params.limit)) timeOut(call, stateByKey(call, runKey), params);
+  let owes = isOwedLong(call);
+  for (const { runKey } of late.slice(0, params.limit)) {
+    const ties = timeOut(call, stateByKey(call, runKey), params);
+    owes ||= hasTie(ties, TIES.owes);
+  }
   const timedOut = Math.min(late.length, params.limit);
   const more = moreHeld || late.length > params.limit;
   const nextTaskExpiryAt = sql.get<{ at: number | null }>(NEXT_TASK_EXPIRY)?.at ?? null;
-  return { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
+  const result = { now, dead, ...counts, tasksReturned, timedOut, more, nextExpiryAt, nextTaskExpiryAt };
+  return owes ? { ...result, owes } : result;
 }
 
 function markGone({ sql, now }: Call, workerIds: readonly string[]): number {
@@ -97,9 +103,10 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
   return "parked";
 }
 
-function timeOut(call: Call, row: StateRow, params: SweepParams): void {
+/** Returns its ties afterward. */
+function timeOut(call: Call, row: StateRow, params: SweepParams): number | null {
   raiseEpoch(call, row);
   dropTasks(call, row.runId);
   // It never began, so it has no events.
-  endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
+  return endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
 }

@@ -1,7 +1,7 @@
 // Starts and claims return runs without reading all columns from the file. Whatever happened to a run before, they must return
 // what a read returns afterwards.
 import { SettableClock } from "@holdfast/conformance";
-import type { NewRun, RunCommit, Store, Transition } from "holdfast/adapter";
+import type { NewRun, RunCommit, StartRun, Store, Transition } from "holdfast/adapter";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openFile, temporaryFolder } from "./sqlite-under-test.ts";
 
@@ -43,6 +43,27 @@ test("a start answers what is in the file: due, delayed, held, with a deadline, 
     expect(outcome).toEqual({ outcome: "created", run: row });
     expect(await start(newRun, hold)).toEqual(outcome);
   }
+});
+
+test("a child is answered with its lineage, at its start, by a claim, and by the claim of what continues it", async () => {
+  await start(run(8), true);
+  const name = { runId: `${RUN}8`, id: "id-8" };
+  const lineage = { parent: { namespace: "default", ...name }, op: "c", root: name, depth: 1 };
+  const outcome = await start(run(1), false, { parent: { ...lineage, policy: "cancel" } });
+  const { input: _input, output: _output, error: _error, ...row } = await read(`${RUN}1`);
+  expect(outcome).toEqual({ outcome: "created", run: row });
+  expect(row.lineage).toEqual(lineage);
+  expect((await claim())[0]).toMatchObject({ lineage });
+  await commit(1, 0, { type: "continue", next: { ...run(2), id: "id-1" }, carried: [] });
+  expect((await claim())[0]).toMatchObject({ runId: `${RUN}2`, lineage });
+});
+
+test("a start with messages answers what is in the file", async () => {
+  const messages = [{ kind: "signal", name: "s", messageId: "m", payload: new Uint8Array(1) }] as const;
+  const outcome = await start(run(1), true, { messages });
+  const { input: _input, output: _output, error: _error, ...row } = await read(`${RUN}1`);
+  expect(outcome).toEqual({ outcome: "created", run: row, messages: ["delivered"] });
+  expect(row).toMatchObject({ delivered: 1, consumed: 0, status: "running" });
 });
 
 test("a run id that belongs to a run of another id is answered with that run; nothing is created", async () => {
@@ -123,9 +144,10 @@ function run(n: number): NewRun {
   };
 }
 
-async function start(newRun: NewRun, hold: boolean) {
+async function start(newRun: NewRun, hold: boolean, part: Partial<StartRun> = {}) {
   const { outcomes } = await store.runs.start({
-    starts: [{ run: newRun, ifRunning: "replace", ifClosed: "start", hold, pick: 0.5 }],
+    starts: [{ run: newRun, ifRunning: "replace", ifClosed: "start", hold, pick: 0.5, ...part }],
+    inboxMax: 10,
     holdBy: { workerId: WORKER, claimId: `${RUN}9` },
     replaceError: ERROR,
   });

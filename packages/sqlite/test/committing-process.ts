@@ -24,7 +24,7 @@ const started = await store.runs.start({
   holdBy: { workerId, claimId: newId() },
   replaceError: { name: "Error", message: "replaced", kind: "Unknown" },
 });
-const runIds = started.outcomes.map(({ run }) => run.runId);
+const runIds = started.outcomes.flatMap(({ run }) => (run ? [run.runId] : []));
 
 for (let round = 0; round < Number(rounds); round++) {
   const commits = runIds.map((runId): RunCommit => {

@@ -1,4 +1,4 @@
-import type { NewTask, RunCommit, RunStatus, Store, TaskResult, Transition } from "holdfast/adapter";
+import type { NewTask, RunCommit, RunStatus, StartRun, Store, TaskResult, Transition } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { expect, test } from "vitest";
 import { openParts } from "../src/open-store.ts";
@@ -17,13 +17,14 @@ test("no statement of the store reads a whole table, however many runs there are
   const { store, connection } = await openParts(`file:${folder.file("plans.db")}`, options);
   await useEverything(store);
   await useTasks(store);
+  await converse(store);
 
   const plans = connection.statements().map((sql) => ({ sql, steps: planOf(sql) }));
   const scans = plans.filter(({ steps }) => steps.some((step) => isScan(step)));
   expect(scans).toEqual([]);
-  // Lists are read from the index in order; only runs of the same millisecond are sorted, and held tasks, which are few.
+  // Lists are read from the index in order; only runs of the same millisecond are sorted, held tasks, and questions, which are few.
   const sorts = plans.filter(
-    ({ sql, steps }) => /indexed by (?!holdfast_tasks_held)/.test(sql) && steps.some(isFullSort),
+    ({ sql, steps }) => /indexed by (?!holdfast_tasks_held|holdfast_asks_open)/.test(sql) && steps.some(isFullSort),
   );
   expect(sorts).toEqual([]);
   expect(plans.filter(({ sql }) => sql.includes("indexed by")).length).toBeGreaterThan(10);
@@ -36,7 +37,19 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(steps).toContain("COVERING INDEX holdfast_tasks_held (held_by=?)");
   expect(steps).toContain("holdfast_tasks_held (held_by=? AND canceled=?)");
   expect(steps).toContain("holdfast_inbox_message (chain_key=? AND message_id=?)");
-  const pages = plans.filter(({ sql }) => sql.includes("(r.created_at, r.run_id) <") && sql.includes("indexed by"));
+  expect(steps).toContain("holdfast_lineages_parent (parent_key=? AND created_at<?)");
+  expect(steps).toContain("holdfast_children_run (parent_key=? AND run_id=?)");
+  expect(steps).toContain("holdfast_children_to_close (parent_key=? AND to_close=?)");
+  expect(steps).toContain("COVERING INDEX holdfast_children_to_close (parent_key=? AND to_close>?)");
+  expect(steps).toContain("holdfast_watches_watcher (chain_key=? AND run_id=? AND op=?)");
+  expect(steps).toContain("holdfast_debts USING INTEGER PRIMARY KEY (rowid>?)");
+  expect(steps).toContain("COVERING INDEX holdfast_debts_at (at<?)");
+  expect(steps).toContain("holdfast_asks_open (namespace=? AND workflow=? AND version=?)");
+  // Pages of children to close and of watchers are read in order: with many of them, a sort would read all for every page.
+  const inOrder = plans.filter(({ sql }) => /order by (?:child_key|watch_key|debt_no)/.test(sql));
+  expect(inOrder.filter((plan) => plan.steps.some(isFullSort))).toEqual([]);
+  expect(inOrder.length).toBe(4);
+  const pages = plans.filter(({ sql }) => /\([lr]\.created_at, r\.run_id\) </.test(sql) && sql.includes("indexed by"));
   for (const page of pages) expect(page.steps.join("\n")).toContain("created_at<?");
   expect(pages.length).toBeGreaterThan(0);
 
@@ -226,6 +239,79 @@ async function useTasks(store: Store): Promise<void> {
     for (const part of [{}, { name: "mail", queue: "q" }, { runId }, { after: { runId, seq: 1 } }])
       await store.tasks.list({ namespace, limit: 10, ...part, ...(status && { status }) });
   await commit(1, { settled: [1], results: [1, 2], dropTasks: true, consumed: 2 });
+}
+
+/** Every method of conversations, and everything that a start, a commit and an end can do about them. */
+async function converse(store: Store): Promise<void> {
+  const namespace = "default";
+  const workerId = `${WORKER.slice(0, -1)}c`;
+  const worker = { namespace, name: "w", queues: ["q"], workflows: ["w"], labels: {}, leaseMs: 60_000 };
+  await store.workers.register({ workerId, ...worker });
+  const ids = Array.from({ length: 6 }, (_, i) => `${RUN.slice(0, -1)}c${i}`);
+  const [parent, child, other, next, reopened, never] = ids as [string, string, string, string, string, string];
+  const nothing = { workflow: "w", version: "1", queue: "q", priority: 0, input: new Uint8Array(1), seed: "s" };
+  const run = (runId: string, id = runId) => ({ namespace, runId, id, ...nothing, attributes: {} });
+  const lineage = { parent: { namespace, runId: parent, id: parent }, root: { runId: parent, id: parent }, depth: 1 };
+  const update = { kind: "update", name: "u", messageId: "u", payload: new Uint8Array(1) } as const;
+  const start = (runId: string, part: Partial<StartRun> = {}) =>
+    store.runs.start({
+      starts: [{ run: run(runId), ifRunning: "replace", ifClosed: "start", hold: true, pick: null, ...part }],
+      ...{ holdBy: { workerId, claimId: workerId }, replaceError: ERROR, inboxMax: 10 },
+    });
+  const commit = (runId: string, number: number, part: Partial<RunCommit>) =>
+    store.runs.commit({
+      commits: [
+        {
+          ...{ namespace, workerId, runId, epoch: 1, commit: number, consumed: 0, attributes: null },
+          ...{ clearDeadline: false, transition: { type: "hold", status: "running" }, ...part },
+          events: [{ seq: number + 1, type: "step_completed", op: "s", at: 1 }],
+        },
+      ],
+    });
+  const end = { type: "end", status: "failed", output: null, error: ERROR, unlessBehind: false } as const;
+  const transition: Transition = { ...end, compensation: null };
+  await start(parent);
+  const family = { parent: { ...lineage, op: "c", policy: "cancel" } } as const;
+  for (const runId of [child, other, reopened]) await start(runId, { ...family, messages: [update] });
+  const by = { namespace, runId: parent, op: "w" };
+  await store.namespaces.allow({ namespace, other: "else" });
+  await store.namespaces.read({ namespace });
+  await store.runs.watch({ watches: [{ run: { namespace, runId: child }, by: { ...by, namespace: "else" } }] });
+  await store.inbox.deliver({
+    messages: [{ ...update, messageId: "v", to: { namespace, runId: child }, replyTo: by }],
+    inboxMax: 10,
+  });
+  await commit(child, 0, { consumed: 1, replies: [{ number: 1, seq: 1 }] });
+  await commit(child, 1, { consumed: 1, transition: { type: "continue", next: run(next, child), carried: [] } });
+  await store.inbox.replies({
+    updates: ["u", "v"].map((messageId) => ({ run: { namespace, runId: child }, messageId })),
+  });
+  await commit(parent, 0, { closes: [other, never] });
+  await start(never, family);
+  await commit(reopened, 0, { transition });
+  const event = { type: "run_retried", op: null } as const;
+  await store.runs.reopenIfFailed({ run: { namespace, runId: reopened }, eventCount: 1, event });
+  await store.runs.terminate({ runs: [{ namespace, id: child }], error: ERROR });
+  await commit(parent, 1, { transition });
+  await store.runs.watch({ watches: [{ run: { namespace, runId: parent }, by }] });
+  await store.debts.read({ runs: [{ namespace, runId: parent }], limit: 10 });
+  const debts = await store.debts.read({ limit: 10 });
+  expect(debts.map(({ kind, runId }) => [kind, runId])).toEqual([
+    ["close", parent],
+    ["result", next],
+  ]);
+  for (const before of [undefined, { createdAt: Number.MAX_SAFE_INTEGER, runId: never }])
+    for (const part of [{}, { id: child, workflow: "w" }, { statuses: ["failed", "running"] as const }])
+      await store.runs.list({ namespace, parent, limit: 10, ...part, ...(before && { before }) });
+  await store.debts.pay({ debts: debts.map((debt) => ({ ...debt, children: [other, reopened], watchers: [by] })) });
+  await store.namespaces.disallow({ namespace, other: "else" });
+  const ask = { askId: never, namespace, runId: parent, workflow: "w", version: "1", name: "q", ttlMs: 1_000 };
+  await store.asks.ask({ asks: [{ ...ask, payload: new Uint8Array(1) }] });
+  await store.asks.take({ namespace, handlers: [{ workflow: "w", version: "1" }], limit: 1 });
+  await store.asks.answer({ answers: [{ ...ask, answer: { type: "failed", error: ERROR } }] });
+  await store.asks.read({ asks: [ask] });
+  await store.asks.forget({ asks: [ask] });
+  await store.runs.purge({ namespace, endedBefore: Number.MAX_SAFE_INTEGER, limit: 100 });
 }
 
 async function listInEveryWay(store: Store): Promise<void> {

@@ -1,4 +1,6 @@
 import {
+  type ClosePolicy,
+  type DebtKind,
   EVENT_TYPES,
   type EventType,
   HoldfastError,
@@ -83,6 +85,47 @@ export function expiryCode(expires: TaskExpiry | null): number | null {
 
 export function expiryName(code: number | null): TaskExpiry | null {
   return code === null ? null : known(EXPIRY_NAMES.get(code), "task expiry", code);
+}
+
+/** What a run has to do with other runs, as bits of holdfast_runs.ties. A bit that was set may stay when the reason is gone. */
+export const TIES = {
+  /** Another run has started it: holdfast_lineages. */
+  lineage: 1,
+  /** Others wait for its end: holdfast_watches. */
+  watched: 2,
+  /** It has children, or has given some up before their start: holdfast_children. */
+  children: 4,
+  /** Exactly while it owes something: holdfast_debts. */
+  owes: 8,
+} as const;
+
+export function hasTie(ties: number | null, tie: number): boolean {
+  return ties !== null && (ties & tie) !== 0;
+}
+
+const POLICY_CODES: Readonly<Record<ClosePolicy, number>> = { cancel: 1, terminate: 2, abandon: 3 };
+const POLICY_NAMES = new Map(Object.entries(POLICY_CODES).map(([name, code]) => [code, name as ClosePolicy]));
+
+export function policyCode(policy: ClosePolicy): number {
+  return POLICY_CODES[policy];
+}
+
+export function policyName(code: number): ClosePolicy {
+  return known(POLICY_NAMES.get(code), "close policy", code);
+}
+
+/** Of a child that its parent's policy may reach: when that is. */
+export const TO_CLOSE = { withParent: 1, now: 2 } as const;
+
+const DEBT_KIND_CODES: Readonly<Record<DebtKind, number>> = { result: 1, close: 2 };
+const DEBT_KIND_NAMES = new Map(Object.entries(DEBT_KIND_CODES).map(([name, code]) => [code, name as DebtKind]));
+
+export function debtKindCode(kind: DebtKind): number {
+  return DEBT_KIND_CODES[kind];
+}
+
+export function debtKindName(code: number): DebtKind {
+  return known(DEBT_KIND_NAMES.get(code), "kind of debt", code);
 }
 
 const TYPE_CODES = new Map(EVENT_TYPES.map((type, code) => [type, code]));

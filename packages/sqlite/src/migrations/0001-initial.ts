@@ -12,7 +12,10 @@
  * - Most tasks are inserted as held, and deleted by the next commit of their run. Their table stays small, so it is clustered
  *   on the key, which is also the order of lists: such a task is one entry there, one in `holdfast_tasks_held`, and one in
  *   `holdfast_tasks_expiry` if it has a time limit.
- * - Results of tasks have no chain: they are not remembered, so `holdfast_inbox_message` leaves them out.
+ * - Results have no chain: they are not remembered, so `holdfast_inbox_message` leaves them out.
+ * - What a run has to do with other runs is in tables of its own: one that has nothing to do with others has no row in any of
+ *   them, and pays one byte for `ties` being null. The bits of `ties` say in which of them to look.
+ * - Debts are numbered by `autoincrement`: the number of a paid debt is never given to another one.
  */
 export const INITIAL = `
 create table holdfast_names (
@@ -56,7 +59,8 @@ create table holdfast_runs (
   suspect       integer not null,
   waiting_for   text,
   attributes    text,
-  parked_by     text
+  parked_by     text,
+  ties          integer
 ) strict;
 create index holdfast_runs_due on holdfast_runs (lane_id, suspect, available_at) where available_at is not null;
 create index holdfast_runs_held on holdfast_runs (held_by) where held_by is not null;
@@ -121,6 +125,89 @@ create table holdfast_inbox (
 ) strict;
 create unique index holdfast_inbox_number on holdfast_inbox (run_key, number);
 create index holdfast_inbox_message on holdfast_inbox (chain_key, message_id) where chain_key is not null;
+
+-- Updates that a run is to answer to another run, or has answered.
+create table holdfast_updates (
+  run_key         integer not null,
+  number          integer not null,
+  reply_namespace text,
+  reply_run_id    blob,
+  reply_op        text,
+  answer_seq      integer,
+  answer_error    text,
+  primary key (run_key, number)
+) strict, without rowid;
+
+-- Where runs come from that other runs have started, and their continuations.
+create table holdfast_lineages (
+  run_key          integer primary key,
+  parent_key       integer not null,
+  created_at       integer not null,
+  depth            integer not null,
+  parent_run_id    blob not null,
+  root_run_id      blob not null,
+  parent_namespace text not null,
+  parent_id        text not null,
+  root_id          text not null,
+  op               text
+) strict;
+create index holdfast_lineages_parent on holdfast_lineages (parent_key, created_at);
+
+-- The children of a run, by the first run of their chain, and starts that it does not want any more.
+create table holdfast_children (
+  child_key  integer primary key,
+  parent_key integer not null,
+  run_id     blob not null,
+  namespace  text not null,
+  policy     integer not null,
+  given_up   integer not null,
+  to_close   integer
+) strict;
+create unique index holdfast_children_run on holdfast_children (parent_key, run_id);
+create index holdfast_children_to_close on holdfast_children (parent_key, to_close) where to_close is not null;
+
+create table holdfast_watches (
+  watch_key integer primary key,
+  chain_key integer not null,
+  run_id    blob not null,
+  namespace text not null,
+  op        text not null
+) strict;
+create unique index holdfast_watches_watcher on holdfast_watches (chain_key, run_id, op);
+create index holdfast_watches_chain on holdfast_watches (chain_key);
+
+create table holdfast_debts (
+  debt_no integer primary key autoincrement,
+  run_key integer not null,
+  kind    integer not null,
+  at      integer not null
+) strict;
+create index holdfast_debts_run on holdfast_debts (run_key);
+create index holdfast_debts_at on holdfast_debts (at);
+
+create table holdfast_namespaces (
+  name   text not null,
+  allows text not null,
+  primary key (name, allows)
+) strict, without rowid;
+
+create table holdfast_asks (
+  ask_key   integer primary key,
+  ask_id    blob not null unique,
+  run_id    blob not null,
+  open_at   integer not null,
+  gone_at   integer not null,
+  answered  integer not null,
+  namespace text not null,
+  workflow  text not null,
+  version   text not null,
+  name      text not null,
+  payload   blob not null,
+  answer    blob,
+  error     text
+) strict;
+create index holdfast_asks_open on holdfast_asks (namespace, workflow, version) where answered = 0;
+create index holdfast_asks_gone on holdfast_asks (gone_at);
 
 create table holdfast_task_lanes (
   lane_id   integer primary key,

@@ -3,7 +3,6 @@ import {
   type CommitRunsParams,
   type CommitRunsResult,
   HoldfastError,
-  isTaskResult,
   judgeCommit,
   type Message,
   type RunCommit,
@@ -14,14 +13,16 @@ import {
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
+import { giveUpChildren, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
-import { appendMessage, unconsumed } from "../inbox.ts";
+import { handOn, unconsumed } from "../inbox.ts";
+import { keepReplies } from "../replies.ts";
 import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/commits.ts";
 import { KnownWorkers } from "../workers.ts";
+import { endRun } from "./ends.ts";
 import {
   announceEnd,
   type Counts,
-  endRun,
   forgetDeaths,
   isOf,
   letGo,
@@ -36,12 +37,13 @@ import { insertRun, replaceAttributes } from "./starts.ts";
 /** Only what a commit needs; every column that is read costs time. */
 const FENCE = `
   select run_key, epoch, commit_no, held_by, event_count, delivered, status, 
-    deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at
+    deaths + alone_deaths + suspect + alone + (parked_by is not null) as marks, lane_id, deadline_at, ties
   from holdfast_runs where run_id = ?`;
 
 type FenceColumns = readonly [
   ...[runKey: number, epoch: number, commit: number, heldBy: number | null, eventCount: number, delivered: number],
   ...[status: number, marks: number, laneId: number, deadlineAt: number | null],
+  ties: number | null,
 ];
 
 interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" | "eventCount" | "delivered"> {
@@ -50,6 +52,7 @@ interface Fence extends Pick<StateRow, "runKey" | "epoch" | "commit" | "heldBy" 
   readonly marked: boolean;
   readonly laneId: number;
   readonly deadlineAt: number | null;
+  readonly ties: number | null;
 }
 
 /** None of these columns is indexed: a commit that keeps the run held rewrites its row and nothing else. */
@@ -75,44 +78,48 @@ export function commitRuns(call: Call, params: CommitRunsParams): CommitRunsResu
 function fenceOf({ sql }: Call, runId: string): Fence | undefined {
   const columns = sql.columns(FENCE, sharedUuidBytes(runId));
   if (!columns) return undefined;
-  const [runKey, epoch, commit, heldBy, eventCount, delivered, status, marks, laneId, deadlineAt] =
+  const [runKey, epoch, commit, heldBy, eventCount, delivered, status, marks, laneId, deadlineAt, ties] =
     columns as FenceColumns;
-  return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt };
+  return { runKey, epoch, commit, heldBy, eventCount, delivered, status, marked: marks > 0, laneId, deadlineAt, ties };
 }
 
 function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCommit): CommitOutcome {
   const mine = row.heldBy !== null && row.heldBy === workers.find(commit.workerId)?.workerKey;
   const judged = judgeCommit(row, mine, commit);
   if (judged === "lost") return LOST;
-  if (judged === "again") return written(row, mine, tasksHeldSince(call, commit, workers));
+  if (judged === "again") return written(row, mine, tasksHeldSince(call, commit, workers), row.ties);
   if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   const { sql } = call;
   const { runKey } = row;
   const counts: Counts = { eventCount: appendEvents(call, row, commit), consumed: commit.consumed };
   const tasks = changeTasks(call, runKey, commit, workers);
+  let { ties } = row;
+  if (commit.closes) ties = giveUpChildren(call, { runKey, ties, namespace: commit.namespace }, commit.closes);
+  if (commit.replies && commit.replies.length > 0) keepReplies(call, { runKey, runId: commit.runId }, commit.replies);
   if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);
   const { transition } = commit;
   if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
-    move(call, { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt }, commit, counts);
-    return written(row, false, tasks);
+    const moved = { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt, ties };
+    return written(row, false, tasks, move(call, moved, commit, counts));
   }
   sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
   if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
-  return written(row, true, tasks);
+  return written(row, true, tasks, ties);
 }
 
 function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
   if (next !== status) sql.execute("update holdfast_runs set status = ? where run_key = ?", next, runKey);
 }
 
-function written(row: Fence, held: boolean, tasks: HeldTasks): CommitOutcome {
+/** `ties`: afterward. */
+function written(row: Fence, held: boolean, tasks: HeldTasks, ties: number | null): CommitOutcome {
   const { delivered } = row;
-  if (tasks === NO_TASKS) return { outcome: "written", held, delivered };
-  return { outcome: "written", held, delivered, ...tasks };
+  if (tasks === NO_TASKS && ties === null) return { outcome: "written", held, delivered };
+  return { outcome: "written", held, delivered, ...tasks, ...owing(ties) };
 }
 
 function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
@@ -131,29 +138,34 @@ function appendEvents(call: Call, row: Fence, commit: RunCommit): number {
   return eventCount;
 }
 
-interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt"> {
+interface Moved extends Pick<StateRow, "runKey" | "laneId" | "status" | "deadlineAt" | "ties"> {
   readonly runId: string;
 }
 
-function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): void {
+/** Returns its ties afterward. */
+function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): number | null {
   const { transition } = commit;
   switch (transition.type) {
     case "suspend": {
       const { status, availableAt, waitingFor } = transition;
-      return letGo(call, row, { status, dueAt: availableAt, waitingFor }, counts);
+      letGo(call, row, { status, dueAt: availableAt, waitingFor }, counts);
+      break;
     }
     case "release":
-      return letGo(call, row, { status: null, dueAt: call.now }, counts);
+      letGo(call, row, { status: null, dueAt: call.now }, counts);
+      break;
     case "end":
       return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts);
     case "park":
       noteError(call, row, transition.error);
       noteParkers(call, row.runKey, parkersAfter(call, row.runKey, transition.code));
       announceEnd(call, row);
-      return letGo(call, row, { status: "parked", dueAt: null }, counts);
+      letGo(call, row, { status: "parked", dueAt: null }, counts);
+      break;
     case "continue":
       return continueAsNew(call, stateByKey(call, row.runKey), commit, transition, counts);
   }
+  return row.ties;
 }
 
 function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): string | null {
@@ -162,26 +174,20 @@ function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): 
   return withParker((parkedBy as string | null | undefined) ?? null, code);
 }
 
-/** Carried messages come first, then the unconsumed ones; both are copies, the old inbox stays unchanged. */
 function continueAsNew(
   call: Call,
   row: StateRow,
   commit: RunCommit,
   { next, carried }: Extract<Transition, { type: "continue" }>,
   counts: Counts,
-): void {
+): number | null {
   const previousKey = newestKey(call, next.namespace, next.id);
   const previous = previousKey === null ? null : stateByKey(call, previousKey);
   const inserted = insertRun(call, next, next.version, previous, { from: row });
   if (!inserted) throw new HoldfastError("invariant_broken", `SQLite store: the run id ${next.runId} is taken`);
-  const nextKey = inserted.runKey;
-  const unread = unconsumed(call, row.runKey, counts.consumed).filter(({ kind }) => !isTaskResult(kind));
-  const messages = [...carried, ...unread];
-  messages.forEach((message, i) => void appendMessage(call, nextKey, row.chainKey, i + 1, message));
-  if (messages.length > 0)
-    call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", messages.length, nextKey);
+  handOn(call, row, counts.consumed, inserted.runKey, carried);
   const ending = { lastEventAt: lastAt(call, row, commit, counts), continuedAs: newUuidBytes(next.runId) };
-  endRun(call, row, { status: "continued", output: null, error: null, ...ending }, counts);
+  return endRun(call, row, { status: "continued", output: null, error: null, ...ending }, counts);
 }
 
 /** The time of the last event; it is read only if this commit has no events. */

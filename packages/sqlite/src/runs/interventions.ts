@@ -13,12 +13,13 @@ import {
 import type { Call } from "../database/call.ts";
 import { isClosedCode, statusCode, statusName } from "../database/codes.ts";
 import { uuidText } from "../database/uuid.ts";
+import { forgetEnd, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
 import { dropTasks } from "../tasks/task-state.ts";
+import { endRun } from "./ends.ts";
 import {
   announceIfDue,
   announceTaken,
-  endRun,
   findState,
   forgetDeaths,
   letGo,
@@ -41,18 +42,19 @@ export function terminateRuns(call: Call, params: TerminateRunsParams): Terminat
     const row = findState(call, ref);
     if (!row) return { outcome: "not_found", runId: null, status: null };
     const runId = uuidText(row.runId);
-    if (isClosedCode(row.status)) return { outcome: "closed", runId, status: statusName(row.status) };
-    terminate(call, row, params.error);
-    return { outcome: "terminated", runId, status: "terminated" };
+    if (isClosedCode(row.status))
+      return { outcome: "closed", runId, status: statusName(row.status), ...owing(row.ties) };
+    const ties = terminate(call, row, params.error);
+    return { outcome: "terminated", runId, status: "terminated", ...owing(ties) };
   });
 }
 
-/** Ends a run from outside, with its tasks, and notifies whoever holds it. */
-export function terminate(call: Call, row: StateRow, error: ErrorRecord): void {
+/** Ends a run from outside, with its tasks, and notifies whoever holds it. Returns its ties afterward. */
+export function terminate(call: Call, row: StateRow, error: ErrorRecord): number | null {
   announceTaken(call, row);
   raiseEpoch(call, row);
   dropTasks(call, row.runId);
-  endRun(call, row, { status: "terminated", output: null, error, lastEventAt: lastEventAt(call, row.runKey) });
+  return endRun(call, row, { status: "terminated", output: null, error, lastEventAt: lastEventAt(call, row.runKey) });
 }
 
 export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus | null } {
@@ -98,5 +100,6 @@ function reopen(call: Call, row: StateRow, { event }: ReopenParams): void {
   );
   sql.run("update holdfast_run_ends set error = null, compensation = null where run_key = ?", row.runKey);
   forgetDeaths(call, row.runKey);
+  if (row.ties !== null) forgetEnd(call, row);
   announceIfDue(call, row.laneId, availableAt);
 }

@@ -1,12 +1,15 @@
 import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { statusCode } from "../database/codes.ts";
+import { hasTie, statusCode, TIES } from "../database/codes.ts";
+import { selfAsChild } from "../debts/debt-state.ts";
 
 const OLD = `
-  select r.run_key as runKey, r.run_id as runId, r.ended_at as endedAt, coalesce(r.chain_key, r.run_key) as chainKey, r.status,
+  select r.run_key as runKey, r.run_id as runId, r.ended_at as endedAt, coalesce(r.chain_key, r.run_key) as chainKey, r.status, r.ties,
+    r.delivered,
     s.namespace_key as namespaceKey, s.id
   from holdfast_runs r indexed by holdfast_runs_ended join holdfast_run_starts s on s.run_key = r.run_key
-  where r.namespace_key = ? and r.status = ? and r.ended_at < ? order by r.ended_at, r.run_id limit ?`;
+  where r.namespace_key = ? and r.status = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0
+  order by r.ended_at, r.run_id limit ?`;
 const DELETIONS = ["events", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
@@ -17,8 +20,13 @@ const ANY_OF_CHAIN = `
 /** Only the id stays, under a key that no run has: keys of deleted runs may be reused. */
 const KEEP_MESSAGE_IDS = "update holdfast_inbox set run_key = -message_key, name = '', payload = x'' where run_key = ?";
 const FORGET_CHAIN = "delete from holdfast_inbox where chain_key = ?";
-/** Results of tasks that nobody has consumed. */
+/** Results that nobody has consumed. */
 const DELETE_RESULTS = "delete from holdfast_inbox where run_key = ? and chain_key is null";
+const DELETE_UPDATES = "delete from holdfast_updates where run_key = ?";
+const DELETE_LINEAGE = "delete from holdfast_lineages where run_key = ?";
+const DELETE_CHILDREN = "delete from holdfast_children where parent_key = ?";
+const DELETE_CHILD = "delete from holdfast_children where parent_key = ? and run_id = ?";
+const DELETE_WATCHES = "delete from holdfast_watches where chain_key = ?";
 
 interface OldRun {
   readonly runKey: number;
@@ -26,6 +34,8 @@ interface OldRun {
   readonly endedAt: number;
   readonly chainKey: number;
   readonly status: number;
+  readonly ties: number | null;
+  readonly delivered: number;
   readonly namespaceKey: number;
   readonly id: string;
 }
@@ -37,18 +47,30 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
   if (namespaceKey === undefined) return { purged: 0, more: false };
   const old = [...new Set(statuses)].flatMap((status) =>
     // One more than the limit, to know whether more are left.
-    call.sql.all<OldRun>(OLD, namespaceKey, statusCode(status), endedBefore, limit + 1),
+    call.sql.all<OldRun>(OLD, namespaceKey, statusCode(status), endedBefore, TIES.owes, limit + 1),
   );
   old.sort((a, b) => a.endedAt - b.endedAt || Buffer.compare(a.runId, b.runId));
   const purged = old.slice(0, limit);
-  for (const { runKey, runId } of purged) {
+  const asChildren = new Map(
+    purged.filter(({ ties }) => hasTie(ties, TIES.lineage)).map((run) => [run, selfAsChild(call, run.runKey)]),
+  );
+  for (const { runKey, runId, delivered, ties } of purged) {
     for (const deletion of DELETIONS) call.sql.run(deletion, runKey);
     call.sql.run(DELETE_TASKS, runId);
     call.sql.run(DELETE_RESULTS, runKey);
+    if (delivered > 0) call.sql.run(DELETE_UPDATES, runKey);
+    if (hasTie(ties, TIES.children)) call.sql.run(DELETE_CHILDREN, runKey);
+    if (hasTie(ties, TIES.lineage)) call.sql.run(DELETE_LINEAGE, runKey);
   }
   for (const run of purged) {
-    if (hasChain(call, run)) call.sql.run(KEEP_MESSAGE_IDS, run.runKey);
-    else call.sql.run(FORGET_CHAIN, run.chainKey);
+    if (hasChain(call, run)) {
+      call.sql.run(KEEP_MESSAGE_IDS, run.runKey);
+      continue;
+    }
+    call.sql.run(FORGET_CHAIN, run.chainKey);
+    const [parentKey, firstRunId] = asChildren.get(run) ?? [];
+    if (parentKey !== undefined && firstRunId) call.sql.run(DELETE_CHILD, parentKey, firstRunId);
+    if (hasTie(run.ties, TIES.watched)) call.sql.run(DELETE_WATCHES, run.chainKey);
   }
   return { purged: purged.length, more: old.length > purged.length };
 }

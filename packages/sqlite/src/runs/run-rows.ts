@@ -1,15 +1,26 @@
-import type { Attributes, CompensationOutcome, ErrorRecord, Payload, Run, RunRow } from "holdfast/adapter";
+import {
+  type Attributes,
+  type CompensationOutcome,
+  type EndedRun,
+  type ErrorRecord,
+  endedRun,
+  type Lineage,
+  type Payload,
+  type Run,
+  type RunRow,
+} from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { statusName } from "../database/codes.ts";
+import { hasTie, statusName, TIES } from "../database/codes.ts";
 import type { Columns } from "../database/driver.ts";
 import { uuidOfHex, uuidText, uuidTextOrNull } from "../database/uuid.ts";
+import { readLineage } from "../debts/debt-state.ts";
 
 // Lanes and workers come from the catalog: every join and every column costs time, and a claim reads hundreds of rows.
 const ROW = `
-  r.run_id as runId, r.lane_id as laneId, r.status, r.epoch, r.commit_no as "commit", r.held_by as heldBy,
+  r.run_key as runKey, r.run_id as runId, r.lane_id as laneId, r.status, r.epoch, r.commit_no as "commit", r.held_by as heldBy,
   r.claim_id as claimId, r.available_at as availableAt, r.event_count as eventCount, r.delivered, r.consumed, r.deaths,
   r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.created_at as createdAt, r.started_at as startedAt,
-  r.ended_at as endedAt, r.deadline_at as deadlineAt, r.waiting_for as waitingFor, r.attributes,
+  r.ended_at as endedAt, r.deadline_at as deadlineAt, r.waiting_for as waitingFor, r.attributes, r.ties,
   s.id, s.seed, s.first_run_id as firstRunId, s.continued_from as continuedFrom, s.timeout_ms as timeoutMs,
   e.continued_as as continuedAs, e.compensation`;
 
@@ -19,9 +30,12 @@ const FROM = `
   where r.run_key = ?`;
 
 const SELECT_ROW = `select ${ROW} ${FROM}`;
+/** Without the input, which may be large. */
+const SELECT_END = `select ${ROW}, e.output, e.error ${FROM}`;
 const SELECT_RUN = `select ${ROW}, s.input, e.output, e.error ${FROM}`;
 
 interface StoredRow {
+  readonly runKey: number;
   readonly runId: Uint8Array;
   readonly laneId: number;
   readonly status: number;
@@ -50,6 +64,7 @@ interface StoredRow {
   readonly continuedAs: Uint8Array | null;
   readonly compensation: CompensationOutcome | null;
   readonly attributes: string | null;
+  readonly ties: number | null;
 }
 
 interface StoredRun extends StoredRow {
@@ -62,7 +77,7 @@ interface StoredRun extends StoredRow {
 const SELECT_HELD = `
   select lower(hex(r.run_id)) as runId, r.lane_id, r.status, r.epoch, r.commit_no, r.event_count, r.delivered, r.consumed,
     r.deaths, r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.deadline_at, r.attributes,
-    s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input
+    s.id, s.seed, s.first_run_id, s.continued_from, s.timeout_ms, s.input, r.ties
   from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
   where r.run_key = ?`;
 
@@ -71,7 +86,7 @@ type HeldColumns = readonly [
   ...[delivered: number, consumed: number, deaths: number, aloneDeaths: number, alone: number, suspect: number],
   ...[createdAt: number, startedAt: number | null, deadlineAt: number | null, attributes: string | null],
   ...[id: string, seed: string, firstRunId: Uint8Array | null, continuedFrom: Uint8Array | null],
-  ...[timeoutMs: number | null, input: Payload],
+  ...[timeoutMs: number | null, input: Payload, ties: number | null],
 ];
 
 /** The row without the payloads. The key must exist. */
@@ -83,7 +98,21 @@ export function readRow(call: Call, runKey: number): RunRow {
 export function readRun(call: Call, runKey: number): Run {
   const stored = call.sql.get<StoredRun>(SELECT_RUN, runKey) as StoredRun;
   const { input, output, error } = stored;
-  return { ...toRow(call, stored), input, output, error: error === null ? null : (JSON.parse(error) as ErrorRecord) };
+  return { ...toRow(call, stored), input, output, error: errorOf(error) };
+}
+
+const NO_INPUT = new Uint8Array(0);
+
+/** How a run that is closed has ended. The key must exist. */
+export function readEnd(call: Call, runKey: number): { readonly end: EndedRun; readonly lineage: Lineage | undefined } {
+  const stored = call.sql.get<Omit<StoredRun, "input">>(SELECT_END, runKey) as Omit<StoredRun, "input">;
+  const row = toRow(call, stored);
+  const end = endedRun({ ...row, input: NO_INPUT, output: stored.output, error: errorOf(stored.error) });
+  return { end, lineage: row.lineage };
+}
+
+function errorOf(text: string | null): ErrorRecord | null {
+  return text === null ? null : (JSON.parse(text) as ErrorRecord);
 }
 
 /** A run that is still held under the claim. */
@@ -112,10 +141,11 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     continuedFrom,
     timeoutMs,
     input,
+    ties,
   ] = columns as HeldColumns;
   const runId = uuidOfHex(hex);
   const lane = call.catalog.lane(laneId);
-  return {
+  const run: Run = {
     namespace: lane.namespace,
     runId,
     id,
@@ -152,12 +182,14 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     output: null,
     error: null,
   };
+  return hasTie(ties, TIES.lineage) ? { ...run, lineage: readLineage(call, runKey) } : run;
 }
 
-function toRow({ catalog }: Call, stored: StoredRow): RunRow {
+function toRow(call: Call, stored: StoredRow): RunRow {
+  const { catalog } = call;
   const runId = uuidText(stored.runId);
   const lane = catalog.lane(stored.laneId);
-  return {
+  const row: RunRow = {
     namespace: lane.namespace,
     runId,
     id: stored.id,
@@ -191,6 +223,7 @@ function toRow({ catalog }: Call, stored: StoredRow): RunRow {
     continuedFrom: uuidTextOrNull(stored.continuedFrom),
     continuedAs: uuidTextOrNull(stored.continuedAs),
   };
+  return hasTie(stored.ties, TIES.lineage) ? { ...row, lineage: readLineage(call, stored.runKey) } : row;
 }
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});

@@ -2,26 +2,17 @@
  * What a call reads about a run before it decides, and the transitions that it then writes. A call reads a StateRow only
  * once: code that changes a run twice in one call must keep its copy up to date.
  */
-import {
-  type CompensationOutcome,
-  dueTime,
-  type ErrorRecord,
-  type Hint,
-  isDue,
-  type Payload,
-  type RunRef,
-  type RunStatus,
-} from "holdfast/adapter";
+import { dueTime, type ErrorRecord, type Hint, isDue, type RunRef, type RunStatus } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
-import { blob, type Columns } from "../database/driver.ts";
+import type { Columns } from "../database/driver.ts";
 import { sharedUuidBytes, uuidText } from "../database/uuid.ts";
 
 const STATE = `
   select r.run_key as runKey, r.run_id as runId, coalesce(r.chain_key, r.run_key) as chainKey, r.lane_id as laneId, r.status, r.epoch,
     r.commit_no as "commit", r.event_count as eventCount, r.delivered, r.consumed, r.held_by as heldBy,
     r.available_at as availableAt, r.created_at as createdAt, r.started_at as startedAt, r.deadline_at as deadlineAt, r.deaths,
-    r.alone_deaths as aloneDeaths, r.alone, r.suspect
+    r.alone_deaths as aloneDeaths, r.alone, r.suspect, r.ties
   from holdfast_runs r`;
 
 export interface StateRow {
@@ -46,6 +37,8 @@ export interface StateRow {
   readonly aloneDeaths: number;
   readonly alone: number;
   readonly suspect: number;
+  /** What it has to do with other runs: bits (TIES). */
+  readonly ties: number | null;
 }
 
 const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
@@ -122,20 +115,11 @@ export interface Counts {
   readonly consumed: number;
 }
 
-const COUNT = "commit_no = commit_no + 1, event_count = ?, consumed = ?";
+export const COUNT = "commit_no = commit_no + 1, event_count = ?, consumed = ?";
 const LEAVE = `
   held_by = null, claim_id = null, alone = 0, status = ?, available_at = ?, waiting_for = ? where run_key = ?`;
 const LET_GO = `update holdfast_runs set ${LEAVE}`;
 const COUNT_AND_LET_GO = `update holdfast_runs set ${COUNT}, ${LEAVE}`;
-const CLOSE = `
-  status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
-  where run_key = ?`;
-const END = `update holdfast_runs set ${CLOSE}`;
-const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
-const INSERT_END = `
-  insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
-  on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
-    error = excluded.error, output = excluded.output`;
 
 /** Stops holding the run and sets what becomes of it; `status` null leaves the status unchanged. */
 export function letGo(
@@ -169,39 +153,6 @@ export function giveBack(call: Call, row: StateRow): void {
     ...[call.now, row.runKey],
   );
   announceIfDue(call, row.laneId, call.now);
-}
-
-export interface RunEnding {
-  readonly status: RunStatus;
-  readonly output: Payload | null;
-  readonly error: ErrorRecord | null;
-  readonly compensation?: CompensationOutcome | null;
-  readonly continuedAs?: Uint8Array;
-  /** The time of the last event, or 0: the clock may have been set back since. */
-  readonly lastEventAt: number;
-}
-
-export function endRun(
-  call: Call,
-  row: Pick<StateRow, "runKey" | "laneId"> & { readonly runId: Uint8Array | string },
-  end: RunEnding,
-  counts?: Counts,
-): void {
-  const { sql, now } = call;
-  const status = statusCode(end.status);
-  const endedAt = Math.max(now, end.lastEventAt);
-  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, endedAt, row.runKey);
-  else sql.execute(END, status, endedAt, row.runKey);
-  const { continuedAs = null, compensation = null, error, output } = end;
-  sql.execute(
-    INSERT_END,
-    row.runKey,
-    continuedAs,
-    compensation,
-    errorText(error),
-    output === null ? null : blob(output),
-  );
-  announceEnd(call, row);
 }
 
 /** Also when a run is parked: callers that wait for its result should look. */
@@ -240,6 +191,6 @@ export function announceTaken(call: Call, row: StateRow): void {
 }
 
 // JSON text never contains a NUL or half a surrogate pair: both are escaped.
-function errorText(error: ErrorRecord | null): string | null {
+export function errorText(error: ErrorRecord | null): string | null {
   return error === null ? null : JSON.stringify(error);
 }

@@ -4,11 +4,14 @@ import {
   deadlineFrom,
   firstDueTime,
   isDue,
+  judgeParent,
   judgeStart,
   type NewRun,
   type NewRunDecisions,
   newRunRow,
+  type RefusedStart,
   type StartOutcome,
+  type StartParent,
   type StartRun,
   type StartRunsParams,
   type StartRunsResult,
@@ -16,20 +19,23 @@ import {
   takenRunId,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { isClosedCode, statusCode } from "../database/codes.ts";
+import { hasTie, isClosedCode, statusCode, TIES } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts";
+import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
+import { deliverWithStart, hasHad } from "../inbox.ts";
+import { isAllowed } from "../namespaces.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
 import { terminate } from "./interventions.ts";
 import { readRow } from "./run-rows.ts";
-import { announceDue, keyOf, newestKey, type StateRow, stateByKey } from "./run-state.ts";
+import { announceDue, keyOf, newestKey, type StateRow, stateByKey, stateOf } from "./run-state.ts";
 
 const INSERT_RUN = `
   insert into holdfast_runs (run_id, chain_key, lane_id, namespace_key, workflow_key, status, epoch, commit_no, event_count,
     delivered, consumed, held_by, claim_id, available_at, created_at, started_at, deadline_at, deaths, alone_deaths, alone,
-    suspect, attributes)
-  values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?)
+    suspect, attributes, ties)
+  values (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)
   on conflict (run_id) do nothing`;
 const INSERT_START = `
   insert into holdfast_run_starts (run_key, namespace_key, id, seed, first_run_id, continued_from, timeout_ms, input)
@@ -49,7 +55,8 @@ export interface Holding {
 
 export function startRuns(call: Call, params: StartRunsParams): StartRunsResult {
   const holding = params.holdBy ? holdingOf(call, params.holdBy) : null;
-  const shared: Shared = { holding, replaceError: params.replaceError, versions: new VersionChoice(call) };
+  const { replaceError, inboxMax = Number.POSITIVE_INFINITY } = params;
+  const shared: Shared = { holding, replaceError, inboxMax, versions: new VersionChoice(call) };
   return { outcomes: params.starts.map((start) => startRun(call, start, shared)), now: call.now };
 }
 
@@ -69,34 +76,89 @@ function holdingOf(call: Call, holdBy: NonNullable<StartRunsParams["holdBy"]>): 
 
 /** What the starts of one call have in common. */
 interface Shared extends Pick<StartRunsParams, "replaceError"> {
+  readonly inboxMax: number;
   readonly holding: Holding | null;
   readonly versions: VersionChoice;
 }
 
-function startRun(call: Call, start: StartRun, { holding, replaceError, versions }: Shared): StartOutcome {
-  const { run } = start;
+function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | RefusedStart {
+  const { run, parent } = start;
   const otherKey = newestKey(call, run.namespace, run.id);
   // If an earlier copy of this start created a run, that run has the id: if no run has the id, there is nothing to look for.
-  const mine = otherKey === null ? null : keyOf(call, run);
-  if (mine !== null) return { outcome: "created", run: readRow(call, mine) };
+  const mine = otherKey === null && !parent ? null : keyOf(call, run);
+  if (mine !== null) return found(call, "created", mine, start, shared);
+  const parentRow = parent && stateOf(call, parent.parent.namespace, parent.parent.runId);
+  const refused = parent && refusal(call, start, parent, parentRow);
+  if (refused) return refused;
   const other = otherKey === null ? null : stateByKey(call, otherKey);
+  let owes = false;
   if (other) {
-    const judged = judgeStart({ closed: isClosedCode(other.status) }, start);
-    if (judged === "returned" || judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
-    if (judged === "replace") terminate(call, other, replaceError);
+    const [first] = start.messages ?? [];
+    const isKnown = (): boolean => first !== undefined && hasHad(call, other, first.messageId);
+    const judged = judgeStart({ closed: isClosedCode(other.status) }, start, isKnown);
+    if (judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
+    if (judged === "returned") return found(call, judged, other.runKey, start, shared);
+    if (judged === "replace") owes = hasTie(terminate(call, other, shared.replaceError), TIES.owes);
   }
-  const version = versions.of(start);
-  const inserted = insertRun(call, run, version, other, { holding: start.hold ? holding : null });
-  if (inserted) return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted)) };
-  // The run id belongs to a run with another id, or even in another namespace.
-  const taken = keyOf(call, run);
-  if (taken === null) throw takenRunId(run.runId);
-  return { outcome: "created", run: readRow(call, taken) };
+  const created = create(call, start, other, parentRow, shared);
+  return owes && other ? { ...created, owes: { runId: uuidText(other.runId) } } : created;
 }
 
-function decisions({ now }: Call, version: string, inserted: Inserted): NewRunDecisions {
+function create(
+  call: Call,
+  start: StartRun,
+  previous: StateRow | null,
+  parentRow: StateRow | undefined,
+  shared: Shared,
+): StartOutcome {
+  const { run, parent } = start;
+  const version = shared.versions.of(start);
+  const holding = start.hold ? shared.holding : null;
+  const inserted = insertRun(call, run, version, previous, { holding, ties: parent ? TIES.lineage : null });
+  // The run id belongs to a run with another id, or even in another namespace.
+  const runKey = inserted?.runKey ?? keyOf(call, run);
+  if (runKey === null) throw takenRunId(run.runId);
+  if (inserted && parent && parentRow)
+    addChild(call, parentRow, { runKey, createdAt: inserted.createdAt, ...run }, parent);
+  if (!inserted || start.messages) return found(call, "created", runKey, start, shared);
+  return { outcome: "created", run: newRunRow(run, decisions(call, version, inserted, parent)) };
+}
+
+/** The answer about a run that is there, with what becomes of the messages of the start. */
+function found(
+  call: Call,
+  outcome: StartOutcome["outcome"],
+  runKey: number,
+  { messages }: StartRun,
+  { inboxMax }: Shared,
+): StartOutcome {
+  if (messages === undefined) return { outcome, run: readRow(call, runKey) };
+  const delivered = deliverWithStart(call, runKey, messages, inboxMax);
+  return { outcome, run: readRow(call, runKey), messages: delivered };
+}
+
+function refusal(
+  call: Call,
+  { run }: StartRun,
+  { parent }: StartParent,
+  row: StateRow | undefined,
+): RefusedStart | undefined {
+  const allowed = isAllowed(call, run.namespace, parent.namespace);
+  const givenUp = row !== undefined && isGivenUp(call, row, run.runId);
+  const judged = judgeParent(row && { closed: isClosedCode(row.status) }, givenUp, allowed);
+  return judged === "go_on" ? undefined : { outcome: judged, run: null };
+}
+
+function decisions(
+  { now }: Call,
+  version: string,
+  inserted: Inserted,
+  parent: StartParent | undefined,
+): NewRunDecisions {
   const { createdAt, deadlineAt, dueAt, holding } = inserted;
-  return { version, createdAt, deadlineAt, availableAt: holding ? null : dueAt, holder: holding?.texts ?? null, now };
+  const availableAt = holding ? null : dueAt;
+  const lineage = parent && lineageOf(parent);
+  return { version, createdAt, deadlineAt, availableAt, holder: holding?.texts ?? null, now, lineage };
 }
 
 interface InsertOptions {
@@ -104,6 +166,8 @@ interface InsertOptions {
   readonly holding?: Holding | null;
   /** The run that continues as this one. */
   readonly from?: StateRow;
+  /** What the new run has to do with others; a continuation has inherited that. */
+  readonly ties?: number | null;
 }
 
 interface Inserted {
@@ -138,6 +202,7 @@ export function insertRun(
     ...[statusCode(holding ? "running" : "pending"), holding ? 1 : 0, holding?.workerKey ?? null],
     ...[holding?.claimId ?? null, holding ? null : dueAt],
     ...[createdAt, holding ? startTime(now, createdAt) : null, deadlineAt, attributesText(run.attributes)],
+    from ? inheritedTies(from) : (options.ties ?? null),
   );
   if (runKey === null) return null;
   const firstRunId = from ? firstRunIdOf(call, from) : null;
@@ -155,6 +220,7 @@ export function insertRun(
     ],
   );
   indexAttributes(call, runKey, run.attributes);
+  if (from) inheritLineage(call, from, { runKey, createdAt });
   if (!holding) announceDue(call, laneId, dueAt);
   return { runKey, createdAt, deadlineAt, dueAt, holding };
 }

@@ -1,0 +1,119 @@
+import {
+  type ChildToClose,
+  DEBT_OVERDUE_MS,
+  DEBT_PAGE,
+  type Debt,
+  type Lineage,
+  type PaidDebt,
+  type PayDebtsParams,
+  type ReadDebtsParams,
+  type ResultReceiver,
+} from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { debtKindName, hasTie, isClosedCode, policyName, TIES, TO_CLOSE } from "../database/codes.ts";
+import { uuidBytes, uuidText } from "../database/uuid.ts";
+import { readEnd } from "../runs/run-rows.ts";
+import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
+import { closeNoMore, deleteDebt } from "./debt-state.ts";
+
+const DEBT = "select debt_no as debtNo, run_key as runKey, kind from holdfast_debts";
+/** From the first number on: a walk along the table that stops at the limit. */
+const OLDEST = `${DEBT} where debt_no > 0 order by debt_no limit ?`;
+const OF_RUN = `${DEBT} where run_key = ? order by debt_no`;
+const BY_NUMBER = `${DEBT} where debt_no = ?`;
+const ID = "select id from holdfast_run_starts where run_key = ?";
+const CHILDREN = `
+  select child_key as childKey, namespace, run_id as runId, policy from holdfast_children
+  where parent_key = ? and to_close = ? order by child_key limit ?`;
+const WATCHERS = `
+  select namespace, run_id as runId, op from holdfast_watches indexed by holdfast_watches_chain
+  where chain_key = ? order by watch_key limit ?`;
+const FORGET_WATCHER = "delete from holdfast_watches where chain_key = ? and run_id = ? and op = ?";
+const OVERDUE = "select 1 from holdfast_debts where at <= ? limit 1";
+
+interface StoredDebt {
+  readonly debtNo: number;
+  readonly runKey: number;
+  readonly kind: number;
+}
+
+interface StoredChild {
+  readonly childKey: number;
+  readonly namespace: string;
+  readonly runId: Uint8Array;
+  readonly policy: number;
+}
+
+export function readDebts(call: Call, { runs, limit }: ReadDebtsParams): Debt[] {
+  if (!runs) return call.sql.all<StoredDebt>(OLDEST, limit).map((debt) => debtOf(call, debt));
+  const owed = runs.flatMap((run) => {
+    const runKey = keyOf(call, run);
+    return runKey === null ? [] : call.sql.all<StoredDebt>(OF_RUN, runKey);
+  });
+  return owed
+    .sort((a, b) => a.debtNo - b.debtNo)
+    .slice(0, limit)
+    .map((debt) => debtOf(call, debt));
+}
+
+/** Whether somebody has owed something for so long that whoever should have paid must have died. */
+export function isOwedLong({ sql, now }: Call): boolean {
+  return sql.columns(OVERDUE, now - DEBT_OVERDUE_MS) !== undefined;
+}
+
+function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {
+  const row = stateByKey(call, runKey);
+  const { namespace } = call.catalog.lane(row.laneId);
+  const about = { debtNo, namespace, runId: uuidText(row.runId) };
+  if (debtKindName(kind) === "close") {
+    const [id] = call.sql.columns(ID, runKey) as readonly [string];
+    return { ...about, id, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
+  }
+  const { end, lineage } = readEnd(call, runKey);
+  const watchers = watchersOf(call, row, DEBT_PAGE);
+  return { ...about, id: end.id, kind: "result", end, parent: receiverIn(lineage), watchers };
+}
+
+function receiverIn(lineage: Lineage | undefined): ResultReceiver | null {
+  if (!lineage || lineage.op === null) return null;
+  const { namespace, runId } = lineage.parent;
+  return { namespace, runId, op: lineage.op };
+}
+
+function watchersOf({ sql }: Call, { chainKey, ties }: StateRow, limit: number): ResultReceiver[] {
+  if (!hasTie(ties, TIES.watched)) return [];
+  const stored = sql.all<Omit<ResultReceiver, "runId"> & { runId: Uint8Array }>(WATCHERS, chainKey, limit);
+  return stored.map(({ namespace, runId, op }) => ({ namespace, runId: uuidText(runId), op }));
+}
+
+/** Those that it has given up; if it is closed, all that are open. In the order of their starts. */
+function childrenToClose({ sql }: Call, { runKey, status }: StateRow, limit: number): ChildToClose[] {
+  const when = isClosedCode(status) ? [TO_CLOSE.now, TO_CLOSE.withParent] : [TO_CLOSE.now];
+  const found = when.flatMap((toClose) => sql.all<StoredChild>(CHILDREN, runKey, toClose, limit));
+  return found
+    .sort((a, b) => a.childKey - b.childKey)
+    .slice(0, limit)
+    .map(({ namespace, runId, policy }) => {
+      return { namespace, runId: uuidText(runId), policy: policyName(policy) as ChildToClose["policy"] };
+    });
+}
+
+export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number } {
+  let paid = 0;
+  for (const debt of debts) if (pay(call, debt)) paid += 1;
+  return { paid };
+}
+
+function pay(call: Call, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+  const { sql } = call;
+  const debt = sql.get<StoredDebt>(BY_NUMBER, debtNo);
+  const row = debt && stateByKey(call, debt.runKey);
+  if (!row || !isOf(call, row.laneId, namespace) || uuidText(row.runId) !== runId.toLowerCase()) return false;
+  for (const child of children) closeNoMore(call, row.runKey, uuidBytes(child));
+  const isResult = debtKindName(debt.kind) === "result";
+  if (isResult)
+    for (const watcher of watchers) sql.run(FORGET_WATCHER, row.chainKey, uuidBytes(watcher.runId), watcher.op);
+  const left = isResult ? watchersOf(call, row, 1) : childrenToClose(call, row, 1);
+  if (left.length === 0) deleteDebt(call, debtNo, row.runKey);
+  return true;
+}

@@ -1,0 +1,51 @@
+import type { CompensationOutcome, ErrorRecord, Payload, RunStatus } from "holdfast/adapter";
+import type { Call } from "../database/call.ts";
+import { statusCode } from "../database/codes.ts";
+import { blob } from "../database/driver.ts";
+import { oweAfterEnd, type TiedRun } from "../debts/debt-state.ts";
+import { announceEnd, COUNT, type Counts, errorText, type StateRow } from "./run-state.ts";
+
+const CLOSE = `
+  status = ?, ended_at = max(?, coalesce(started_at, created_at)), held_by = null, claim_id = null, alone = 0, available_at = null, waiting_for = null
+  where run_key = ?`;
+const END = `update holdfast_runs set ${CLOSE}`;
+const COUNT_AND_END = `update holdfast_runs set ${COUNT}, ${CLOSE}`;
+const INSERT_END = `
+  insert into holdfast_run_ends (run_key, continued_as, compensation, error, output) values (?, ?, ?, ?, ?)
+  on conflict (run_key) do update set continued_as = excluded.continued_as, compensation = excluded.compensation,
+    error = excluded.error, output = excluded.output`;
+
+export interface RunEnding {
+  readonly status: RunStatus;
+  readonly output: Payload | null;
+  readonly error: ErrorRecord | null;
+  readonly compensation?: CompensationOutcome | null;
+  readonly continuedAs?: Uint8Array;
+  /** The time of the last event, or 0: the clock may have been set back since. */
+  readonly lastEventAt: number;
+}
+
+/** Every end of a run, whoever ends it. Returns its ties afterward: whether it owes something. */
+export function endRun(
+  call: Call,
+  row: TiedRun & Pick<StateRow, "laneId"> & { readonly runId: Uint8Array | string },
+  end: RunEnding,
+  counts?: Counts,
+): number | null {
+  const { sql, now } = call;
+  const status = statusCode(end.status);
+  const endedAt = Math.max(now, end.lastEventAt);
+  if (counts) sql.execute(COUNT_AND_END, counts.eventCount, counts.consumed, status, endedAt, row.runKey);
+  else sql.execute(END, status, endedAt, row.runKey);
+  const { continuedAs = null, compensation = null, error, output } = end;
+  sql.execute(
+    INSERT_END,
+    row.runKey,
+    continuedAs,
+    compensation,
+    errorText(error),
+    output === null ? null : blob(output),
+  );
+  announceEnd(call, row);
+  return row.ties === null ? null : oweAfterEnd(call, row, end.status);
+}
