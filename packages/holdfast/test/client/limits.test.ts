@@ -200,6 +200,18 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("levels of children", async () => {
+    const dig = workflow("dig", async (ctx, level: number): Promise<number> => ctx.child(dig, level + 1));
+    const t = await testEngine({ workflows: [dig] });
+    const thrown = await failure(t.run(dig, 0));
+    expect(thrown).toMatchObject({ code: "run_failed" });
+    const deepest = (await t.client.list({ workflow: "dig", limit: 1_000 })).runs;
+    expect(Math.max(...deepest.map(({ depth }) => depth))).toBe(100);
+    const last = deepest.find(({ depth }) => depth === 100);
+    expect((await t.client.get(last?.id as string).describe()).error?.code).toBe("child_depth_exceeded");
+    await t.close();
+  });
+
   test("messages that wait for a run", async () => {
     const later = workflow("later", (ctx) => ctx.receive(note));
     const t = await testEngine({ workflows: [], limits: { inboxMax: 2 } });
