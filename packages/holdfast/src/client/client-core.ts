@@ -21,7 +21,7 @@ import type {
   Store,
   TerminateOutcome,
 } from "../ports/store.ts";
-import type { LocalQueries } from "./queries.ts";
+import type { LocalQueries } from "./local-queries.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 import type { UpdateWaiter } from "./update-waiter.ts";
 
