@@ -11,7 +11,7 @@ import { newRunId, uuidV7 } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
-import type { LocalQueries } from "./queries.ts";
+import type { LocalQueries } from "./local-queries.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 import type { UpdateWaiter } from "./update-waiter.ts";
 

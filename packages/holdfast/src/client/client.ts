@@ -21,10 +21,10 @@ import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-t
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
 import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
+import type { LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
-import type { LocalQueries } from "./queries.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";

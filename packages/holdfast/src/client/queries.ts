@@ -15,14 +15,6 @@ const QUERY_TIMEOUT_MS = 10_000;
 const ASK_LOOK_MS = 500;
 const ASK_AGAIN_MS = 2_500;
 
-/** The workers of this process, as far as they answer queries. */
-export interface LocalQueries {
-  /** Undefined if no worker here holds the run; a promise of it if the run leaves before it has answered. */
-  live(runId: string, name: string, argument: Payload): Promise<Payload | undefined> | undefined;
-  /** Undefined if the code of the run is not here. */
-  replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined;
-}
-
 /** Where the run of a query is found. */
 export interface QueriedRun {
   readonly knownRunId: string | undefined;

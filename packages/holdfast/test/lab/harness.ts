@@ -390,7 +390,7 @@ export function faultsInStore(store: MemoryStore): string[] {
     const moved = consumed.filter(({ messageId }) => messages.has(messageId));
     if (moved.length !== messages.size) fault(`${messages.size} messages in history, ${moved.length} of them consumed`);
     for (const message of consumed)
-      if (!messages.has(message.messageId) && !isTooLate(message, run, events))
+      if (!messages.has(message.messageId) && !isTooLate(message, run, events) && !wasRefused(store, run, message))
         fault(`message ${message.number} was consumed, but is not in history`);
   }
   return faults;
@@ -403,4 +403,9 @@ function isTooLate({ kind, name, messageId }: Message, run: RunRecord, events: r
   // A retry of the run may reach the same step again, and gets the same result message.
   const retried = events.some(({ type }) => type === "run_retried");
   return retried || !events.some(({ op, type }) => op === name && /^step_(completed|failed)$/.test(type));
+}
+
+/** An update that was refused leaves an answer, and not always an event. */
+function wasRefused(store: MemoryStore, { firstRunId }: RunRecord, { kind, messageId }: Message): boolean {
+  return kind === "update" && store.state.updates.get(firstRunId)?.get(messageId)?.reply?.error !== undefined;
 }

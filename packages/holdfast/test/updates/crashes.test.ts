@@ -131,12 +131,14 @@ test("updates are answered although every hint is lost", async () => {
 test("no answer leaves before the commit that has it", async () => {
   const cluster = new Cluster();
   let answered = false;
+  let checked = 0;
   const early: string[] = [];
   const process = cluster.process("p", async (method, params, next) => {
     const { commits = [] } = params as { commits?: readonly { events: readonly { type: string }[] }[] };
     const completes = commits.some(({ events }) => events.some(({ type }) => type === "update_completed"));
     if (method !== "runs.commit" || !completes) return next();
     await cluster.wait(1_000);
+    checked += 1;
     if (answered) early.push("before the call");
     const answer = await next();
     if (answered) early.push("before the answer");
@@ -145,7 +147,8 @@ test("no answer leaves before the commit that has it", async () => {
   await process.worker({ workflows: [ledger] });
   const run = await cluster.until(process.client.start(ledger, undefined, { id: "l" }));
   await cluster.until(run.update(stop).then(() => (answered = true)));
-  expect({ answered, early }).toEqual({ answered: true, early: [] });
+  await cluster.until(cluster.wait(5_000));
+  expect({ answered, early, checked }).toEqual({ answered: true, early: [], checked: 1 });
 });
 
 test("a workflow with updates survives the death of its worker at every commit", async () => {

@@ -22,6 +22,7 @@ export class DeliveryQueue {
   #results: readonly number[] = NONE;
   /** Answers to updates that were refused: they go with the next commit. */
   #refused: readonly RefusedUpdate[] = NONE;
+  #deferred = false;
   /** Looks that are not durable yet. */
   #looks: readonly Look[] = NONE;
   /** What came since the first of them for ops that the code no longer waited for. */
@@ -50,6 +51,7 @@ export class DeliveryQueue {
 
   /** Takes in the next messages; returns whether there were any. */
   take(messages: readonly Message[]): boolean {
+    if (this.#deferred) return false;
     const before = this.#queuedMessages;
     for (const message of messages) {
       if (message.number !== this.#queuedMessages + 1) continue;
@@ -63,6 +65,7 @@ export class DeliveryQueue {
   next(machine: Machine): QueuedDraft | undefined {
     // Anything that arrives for a run that continues as new is for its successor: the store hands on what is not consumed.
     if (machine.outcome?.type === "continued") this.#drafts = [];
+    if (machine.outcome?.type === "retried" && this.#drafts[0]?.type === "update_accepted") this.#defer();
     const draft = this.#drafts.shift();
     if (!draft) return undefined;
     if (draft.number !== undefined) {
@@ -73,6 +76,18 @@ export class DeliveryQueue {
     } else if (!machine.outcome && draft.type !== "deadline_reached" && eventRole(draft.type) !== "note")
       this.#looks = withLook(this.#looks, machine, this.#consumed);
     return draft;
+  }
+
+  /** Whether messages are left in the inbox for the next try of the run. */
+  get deferred(): boolean {
+    return this.#deferred;
+  }
+
+  /** Only code that runs can decide about an update: it is left for the next try, and so is every message behind it. */
+  #defer(): void {
+    this.#deferred = true;
+    this.#drafts = this.#drafts.filter(({ number }) => number === undefined);
+    this.#queuedMessages = this.#consumed;
   }
 
   /** What ends the run without calling its code: a cancel, or a deadline that passed before the code could begin. */

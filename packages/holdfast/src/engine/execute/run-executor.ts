@@ -296,7 +296,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   ending(outcome: Outcome): Transition {
     this.#end ??= new RunEnd(this.#code, this.#host);
-    return this.#end.transition(this.#machine, outcome, this.#run.attributes, this.#queue.hasLooks);
+    const end = this.#end.transition(this.#machine, outcome, this.#run.attributes, this.#queue.hasLooks);
+    return this.#queue.deferred ? { type: "release" } : end;
   }
 
   /** No new attempt may start here. */

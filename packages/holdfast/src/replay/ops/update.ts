@@ -42,11 +42,10 @@ export function judgeUpdate(machine: Judging, handlers: Handlers, draft: EventDr
   const name = draft.op as string;
   const { id, runId } = run;
   const about = { data: { id, runId, name } };
-  if (outcome && outcome.type !== "retried")
-    return new HoldfastError("run_closed", `Run "${id}" has ended; it accepts no more updates.`, about);
-  if (outcome || cancelCause !== undefined || compensating) {
-    const why = outcome ? "has failed and is about to be retried" : "is being wound up";
-    return new HoldfastError("update_rejected", `Run "${id}" ${why}; it rejects update "${name}".`, about);
+  if (outcome) return new HoldfastError("run_closed", `Run "${id}" has ended; it accepts no more updates.`, about);
+  if (cancelCause !== undefined || compensating) {
+    const message = `Run "${id}" is being wound up; it rejects update "${name}".`;
+    return new HoldfastError("update_rejected", message, about);
   }
   if (!handlers.update(name)) return handlerNotFound(run, "update", name, handlers.updateNames);
   const refusal = refusalOf(handlers, name, draft.payload, machine.codec);

@@ -1,0 +1,10 @@
+import type { Payload } from "../model/payload.ts";
+import type { Run } from "../model/run.ts";
+
+/** The workers of this process, as far as they answer queries. */
+export interface LocalQueries {
+  /** Undefined if no worker here holds the run; a promise of it if the run leaves before it has answered. */
+  live(runId: string, name: string, argument: Payload): Promise<Payload | undefined> | undefined;
+  /** Undefined if the code of the run is not here. */
+  replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined;
+}
