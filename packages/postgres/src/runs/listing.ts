@@ -3,6 +3,7 @@
  * millions of finished runs to find three parked ones.
  */
 import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
+import { isUuid } from "../database/binary-array.ts";
 import type { Statement } from "../database/pool.ts";
 import type { Server } from "../database/server.ts";
 import { queryOf } from "../database/server-call.ts";
@@ -104,13 +105,27 @@ class FilterQuery {
 
   /** Matching run ids with their creation times, from the narrowest source. `limit`: how many are wanted. */
   candidates(limit: string | null): string {
-    const { statuses, id, attributes } = this.#filter;
+    const { statuses, id, attributes, parent } = this.#filter;
+    if (parent !== undefined) return this.#ofParent(parent);
     if (id !== undefined)
       return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
     if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
     if (statuses?.every((status) => ODD.includes(status))) return this.#byOddStatus(statuses, limit);
     if (statuses?.every((status) => OPEN.includes(status))) return this.#from("o", "open_ids s", "s");
     return this.#byLane(limit);
+  }
+
+  /** The children of a run and their continuations. */
+  #ofParent(parent: string): string {
+    const conditions = [
+      `s.parent_run_id = ${this.value(isUuid(parent) ? parent : null)}::uuid`,
+      "s.created_at is not null",
+    ];
+    if (this.#filter.id !== undefined) {
+      this.#shape.push("i");
+      conditions.push(`s.id = ${this.value(this.#filter.id)}`);
+    }
+    return this.#from("p", "children s", "s", [...conditions, this.#hasAttributes()]);
   }
 
   /** Walks one table that has the namespace and the creation time. */
