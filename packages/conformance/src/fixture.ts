@@ -20,6 +20,7 @@ import {
   type TransactParams,
   type TransactResult,
 } from "holdfast/adapter";
+import { ConversationCalls } from "./conversation-calls.ts";
 import { Holder } from "./holder.ts";
 import { bytes, errorRecord, LEASE_MS, newRun, START_MS } from "./sample-data.ts";
 import type { OpenStore, StoreUnderTest } from "./store-under-test.ts";
@@ -48,6 +49,7 @@ export class Fixture {
   readonly notifier: Notifier;
   readonly underTest: StoreUnderTest;
   readonly tasks: TaskCalls;
+  readonly talks: ConversationCalls;
   #now = START_MS;
   #ids = 0;
 
@@ -56,6 +58,7 @@ export class Fixture {
     this.store = underTest.store;
     this.notifier = underTest.notifier;
     this.tasks = new TaskCalls(this);
+    this.talks = new ConversationCalls(this);
   }
 
   static async open(open: OpenStore): Promise<Fixture> {
@@ -104,7 +107,8 @@ export class Fixture {
   /** Starts runs without a holder, in one call. */
   async startMany(runs: readonly NewRun[]): Promise<readonly StartOutcome[]> {
     const starts = runs.map((run) => aStart(run));
-    return (await this.store.runs.start({ starts, holdBy: null, replaceError: REPLACED })).outcomes;
+    const { outcomes } = await this.store.runs.start({ starts, holdBy: null, replaceError: REPLACED });
+    return outcomes as readonly StartOutcome[];
   }
 
   /** Registers a worker. */

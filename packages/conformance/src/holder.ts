@@ -13,7 +13,8 @@ import type {
 import { HOLD, someEvents } from "./sample-data.ts";
 import { newTask, taskEvent } from "./sample-tasks.ts";
 
-export interface CommitFields extends Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results"> {
+export interface CommitFields
+  extends Pick<RunCommit, "tasks" | "settled" | "dropTasks" | "results" | "closes" | "replies"> {
   /** The number of sample events, or the events themselves. */
   readonly events?: number | readonly HistoryEvent[];
   readonly consumed?: number;
@@ -45,7 +46,7 @@ export class Holder {
 
   /** The next commit, not sent yet. */
   draft(transition: Transition, fields: CommitFields = {}): RunCommit {
-    const { events = 0, tasks, settled, dropTasks, results } = fields;
+    const { events = 0, tasks, settled, dropTasks, results, closes, replies } = fields;
     return {
       namespace: this.namespace,
       runId: this.runId,
@@ -60,6 +61,8 @@ export class Holder {
       ...(settled && { settled }),
       ...(dropTasks !== undefined && { dropTasks }),
       ...(results && { results }),
+      ...(closes && { closes }),
+      ...(replies && { replies }),
       transition,
     };
   }

@@ -49,7 +49,7 @@ export const concurrency: Suite = {
         const outcomes = await startAtOnce(t, stores, ifRunning, { ifRunning });
         const created = outcomes.filter(({ outcome }) => outcome === "created");
         expect(created).toHaveLength(1);
-        expect(new Set(outcomes.map(({ run }) => run.runId)).size).toBe(1);
+        expect(new Set(outcomes.map(({ run }) => run?.runId)).size).toBe(1);
         expect(await t.store.runs.count({ namespace: "default", id: ifRunning, atMost: null })).toBe(1);
       }
     },

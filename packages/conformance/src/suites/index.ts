@@ -3,6 +3,18 @@ import { claims } from "./claims.ts";
 import { commits } from "./commits.ts";
 import { concurrency } from "./concurrency.ts";
 import { continuations } from "./continuations.ts";
+import { asks } from "./conversations/asks.ts";
+import { children } from "./conversations/children.ts";
+import { closing } from "./conversations/closing.ts";
+import { debts } from "./conversations/debts.ts";
+import { ends } from "./conversations/ends.ts";
+import { conversationHints } from "./conversations/hints.ts";
+import { lineage } from "./conversations/lineage.ts";
+import { permissions } from "./conversations/permissions.ts";
+import { conversationRaces } from "./conversations/races.ts";
+import { replies } from "./conversations/replies.ts";
+import { startMessages } from "./conversations/start-messages.ts";
+import { watches } from "./conversations/watches.ts";
 import { hints } from "./hints.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
@@ -69,4 +81,16 @@ export const SUITES: readonly Suite[] = [
   taskTexts,
   taskHints,
   taskRaces,
+  children,
+  lineage,
+  debts,
+  closing,
+  watches,
+  ends,
+  permissions,
+  startMessages,
+  replies,
+  asks,
+  conversationHints,
+  conversationRaces,
 ];

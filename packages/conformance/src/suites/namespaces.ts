@@ -117,7 +117,7 @@ export const namespaces: Suite = {
       const starts = ["default", "other"].map((namespace) => aStart(t.newRun({ namespace }), { hold: true }));
       const holdBy = { workerId, claimId: t.newId() };
       const { outcomes } = await t.store.runs.start({ starts, holdBy, replaceError: REPLACED });
-      expect(outcomes.map(({ run }) => run.heldBy)).toEqual([workerId, null]);
+      expect(outcomes.map(({ run }) => run?.heldBy)).toEqual([workerId, null]);
     },
 
     "a worker of another namespace is not there: no heartbeat, no list of what it holds, no end": async (t) => {

@@ -261,9 +261,9 @@ export const starts: Suite = {
       const holdBy = { workerId, claimId: t.newId() };
       const { outcomes } = await t.store.runs.start({ starts, holdBy, replaceError: REPLACED });
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(["created", "returned", "created", "exists", "created"]);
-      expect(outcomes.map(({ run }) => run.id)).toEqual(["new", "open", "held", "closed", "later"]);
-      expect(outcomes[1]?.run.runId).toBe(open.run.runId);
-      expect(outcomes.map(({ run }) => run.heldBy)).toEqual([null, null, workerId, null, null]);
+      expect(outcomes.map(({ run }) => run?.id)).toEqual(["new", "open", "held", "closed", "later"]);
+      expect(outcomes[1]?.run?.runId).toBe(open.run.runId);
+      expect(outcomes.map(({ run }) => run?.heldBy)).toEqual([null, null, workerId, null, null]);
       expect((await t.run({ namespace: "default", id: "later" })).input).toEqual(bytes('"later"'));
     },
 

@@ -140,8 +140,8 @@ export const versions: Suite = {
       await update(t, "2", { share: 0.5 });
       const starts = [null, 0.2, 0.7].map((pick) => aStart(t.newRun({ version: "7" }), { pick }));
       const { outcomes } = await t.store.runs.start({ starts, holdBy: null, replaceError: REPLACED });
-      expect(outcomes.map(({ run }) => run.version)).toEqual(["7", "2", "1"]);
-      const runs = outcomes.map(({ run }) => t.ref(run.runId));
+      expect(outcomes.map(({ run }) => run?.version)).toEqual(["7", "2", "1"]);
+      const runs = outcomes.map(({ run }) => t.ref(run?.runId as string));
       expect((await t.store.runs.read({ runs })).map((run) => run?.version)).toEqual(["7", "2", "1"]);
     },
 

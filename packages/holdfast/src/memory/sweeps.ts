@@ -41,6 +41,7 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
       result.tasksReturned += 1;
     }
   }
+  let owes = isOwedLong(state, now);
   for (const runId of state.deadlines) {
     const row = state.runs.get(runId) as RunRecord;
     if (!isOverdueUnbegun(row, params.timeoutGraceMs, now)) continue;
@@ -48,16 +49,15 @@ export function sweepWorkers(state: MemoryState, params: SweepParams, now: numbe
     dropTasks(state, row.runId);
     endRun(state, row, { status: "timed_out", output: null, error: params.timeoutError }, now);
     result.timedOut += 1;
+    owes ||= state.debtsOf.has(row.runId);
   }
-  const owes = oweLong(state, now) || result.timedOut > 0 ? state.debts.size > 0 : false;
   for (const { expiresAt } of state.tasks.values())
     if (expiresAt !== null) result.nextTaskExpiryAt = Math.min(result.nextTaskExpiryAt ?? expiresAt, expiresAt);
   return owes ? { ...result, owes } : result;
 }
 
-/** Debts are kept in the order of their creation. */
-function oweLong(state: MemoryState, now: number): boolean {
-  for (const { at } of state.debts.values()) return at + DEBT_OVERDUE_MS <= now;
+function isOwedLong(state: MemoryState, now: number): boolean {
+  for (const { at } of state.debts.values()) if (at + DEBT_OVERDUE_MS <= now) return true;
   return false;
 }
 
