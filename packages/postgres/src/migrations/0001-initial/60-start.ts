@@ -30,6 +30,7 @@ declare
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken text[];
   v_refused text[];      -- per start: why its parent may not start it; null: it may, or there is none
   v_known int[];         -- starts that are repetitions: their first message is known
+  v_receivers uuid[];    -- open runs that may get messages: locked, so that they stay open
   v_awaited uuid[]; v_parents uuid[]; v_replaced_i int[] := '{}'; v_replaced uuid[] := '{}';
 begin
   if p_hold_by is not null then
@@ -58,7 +59,9 @@ begin
          where p_if_running[k.i] = 'replace' for no key update of r, o skip locked);
     end if;
     if cardinality(p_depth) > 0 then v_refused := refuse_children(v_open, p_run, p_namespace, p_parent_namespace, p_parent, p_depth); end if;
-    if m_i is not null then v_known := starts_known(v_open, p_namespace, p_id, m_i, m_message); end if;
+    if m_i is not null then
+      select s.o_known, s.o_locked into v_known, v_receivers from starts_with_messages(v_open, p_namespace, p_id, m_i, m_message) s;
+    end if;
     -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one. An id that no run has
     --    ever had needs one lookup: the other lookups get a null, which matches nothing without a search.
     select array_agg(case when own.namespace <> p_namespace[k.i] then 'foreign'
@@ -68,7 +71,8 @@ begin
                when k.i = any (v_known) then 'returned'
                when op.run_id is null then case p_if_closed[k.i] when 'return' then 'returned' when 'fail' then 'exists'
                                                                  else 'create' end
-               when p_if_running[k.i] = 'return' then 'returned'
+               when p_if_running[k.i] = 'return' then case when k.i = any (m_i) and op.run_id <> all (v_receivers) then 'busy'
+                                                           else 'returned' end
                when p_if_running[k.i] = 'fail' then 'exists'
                when op.run_id = any (v_locked) then 'replace' else 'busy' end order by k.n),
            array_agg(coalesce(own.run_id, op.run_id, last.run_id) order by k.n)

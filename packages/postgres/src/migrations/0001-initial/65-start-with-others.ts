@@ -37,12 +37,18 @@ begin
      order by k.i);
 end $$;
 
--- The starts whose first message was delivered to the newest run of their id, or to one that it continues.
-create function starts_known(p_open int[], p_namespace text[], p_id text[], m_i int[], m_message text[])
-returns int[] language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+-- Before starts with messages are judged: locks the open runs of their ids, and finds the starts whose first message was
+-- delivered to the newest run of the id, or to one that it continues.
+create function starts_with_messages(
+  p_open int[], p_namespace text[], p_id text[], m_i int[], m_message text[], out o_known int[], out o_locked uuid[])
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
 begin
-  return array(
+  o_locked := array(
+    select r.run_id from (select distinct p_namespace[m.i] as namespace, p_id[m.i] as id from unnest(m_i) m(i) where m.i = any (p_open)) k
+      join open_ids o on o.namespace = k.namespace and o.id = k.id
+      join runs r on r.run_id = o.run_id for no key update of r skip locked);
+  o_known := array(
     select f.i from (select distinct on (m.i) m.i, m.message from unnest(m_i, m_message) with ordinality as m(i, message, n)
                       where m.i = any (p_open) order by m.i, m.n) f
      cross join lateral (select s.chain_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
