@@ -27,6 +27,6 @@ function stateOf(row: Row): ReplyState {
     status: row.status as RunStatus,
     stage: updateStage(row.number as number, row.consumed as number, row.answered as boolean),
     event: row.seq === null ? null : eventOf(row),
-    error: jsonOf(row.answer_error),
+    error: jsonOf(row.error),
   };
 }

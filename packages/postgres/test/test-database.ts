@@ -20,7 +20,17 @@ export function serverUrl(change: (url: URL) => void = () => {}): string {
 let count = 0;
 
 const RUN_TABLES = ["runs", "run_starts", "run_attributes", "open_ids", "events", "inbox", "lanes", "versions"];
-const OTHER_TABLES = ["tasks", "task_lanes", "workers", "children", "debts", "watches", "namespaces", "asks"];
+const OTHER_TABLES = [
+  "tasks",
+  "task_lanes",
+  "workers",
+  "children",
+  "debts",
+  "watches",
+  "replies",
+  "namespaces",
+  "asks",
+];
 const TABLES = [...RUN_TABLES, ...OTHER_TABLES];
 
 export class TestDatabase {

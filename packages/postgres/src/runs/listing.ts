@@ -106,7 +106,7 @@ class FilterQuery {
   /** Matching run ids with their creation times, from the narrowest source. `limit`: how many are wanted. */
   candidates(limit: string | null): string {
     const { statuses, id, attributes, parent } = this.#filter;
-    if (parent !== undefined) return this.#ofParent(parent);
+    if (parent !== undefined) return this.#ofParent(parent, limit);
     if (id !== undefined)
       return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
     if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
@@ -115,17 +115,26 @@ class FilterQuery {
     return this.#byLane(limit);
   }
 
-  /** The children of a run and their continuations. */
-  #ofParent(parent: string): string {
-    const conditions = [
-      `s.parent_run_id = ${this.value(isUuid(parent) ? parent : null)}::uuid`,
-      "s.created_at is not null",
+  /** The children of a run and their continuations: a page of them, unless more must be read to find those that match. */
+  #ofParent(parent: string, limit: string | null): string {
+    const { statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore } = this.#filter;
+    const others = [statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore];
+    const page = others.every((filter) => filter === undefined) ? limit : null;
+    this.#shape.push(page === null ? "*" : "");
+    const before = (this.#filter as Partial<ListRunsParams>).before;
+    const from = [
+      isUuid(parent) ? parent : null,
+      this.#filter.namespace,
+      before?.createdAt ?? null,
+      before?.runId ?? null,
     ];
-    if (this.#filter.id !== undefined) {
+    const places = from.map((value) => this.value(value)).join(", ");
+    const conditions = [this.#hasAttributes()];
+    if (id !== undefined) {
       this.#shape.push("i");
-      conditions.push(`s.id = ${this.value(this.#filter.id)}`);
+      conditions.push(`s.id = ${this.value(id)}`);
     }
-    return this.#from("p", "children s", "s", [...conditions, this.#hasAttributes()]);
+    return this.#from("p", `children_page(${places}, ${page}) s`, "s", conditions);
   }
 
   /** Walks one table that has the namespace and the creation time. */

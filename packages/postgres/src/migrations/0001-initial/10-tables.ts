@@ -130,7 +130,7 @@ create table events (
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 
 -- Rows stay after they are consumed: they serve deduplication across all runs of a chain. Those without a chain do not: they
--- tell of the ends of other runs, and are deleted when they are consumed.
+-- tell of the ends of other runs, and are deleted when they are consumed. A ninth column would make every row longer.
 create table inbox (
   run_id     uuid not null,
   chain_id   uuid,
@@ -140,10 +140,6 @@ create table inbox (
   name       text not null,
   message_id text collate "C" not null,
   payload    bytea not null,
-  -- Of an update: which op of which run gets its answer, as JSON; and the answer, in an event of this run or as an error.
-  reply_to     text,
-  answer_seq   int,
-  answer_error bytea,
   primary key (run_id, number)
 ) with (vacuum_truncate = false);
 create unique index inbox_once on inbox (chain_id, message_id, run_id);

@@ -41,6 +41,17 @@ create table watches (
   primary key (chain_id, run_id, op)
 ) with (vacuum_truncate = false);
 
+-- What updates have besides their message: which op of which run gets the answer, as JSON; and the answer, in an event of the run
+-- that has the update, or as an error. An update without either has no row.
+create table replies (
+  run_id   uuid not null,
+  number   int not null,
+  seq      int,
+  reply_to text,
+  error    bytea,
+  primary key (run_id, number)
+) with (vacuum_truncate = false);
+
 -- Namespaces that have let in runs of others.
 create table namespaces (
   name   text collate "C",

@@ -270,9 +270,9 @@ begin
   select b.parent_run_id, b.run_id, b.created_at, b.namespace, b.id, 'abandon', true from born b
    where b.parent_run_id is not null
      and (select 1 from children c where c.parent_run_id = b.parent_run_id and c.run_id = b.chain_id limit 1) is not null;
-  insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at, reply_to)
-  select n.run_id, s.chain_id, row_number() over (partition by n.run_id order by m.part, m.number),
-         m.kind, m.name, m.message_id, m.payload, p_now, m.reply_to
+  with handed as materialized (
+    select n.run_id, s.chain_id, row_number() over (partition by n.run_id order by m.part, m.number)::int as number,
+           m.kind, m.name, m.message_id, m.payload, m.reply_to
     from unnest(n_i, n_run) as n(i, run_id)
     join run_starts s on s.run_id = n.run_id
    cross join lateral (
@@ -280,9 +280,15 @@ begin
         from unnest(c_i, c_kind, c_name, c_message, c_payload) with ordinality
              as c(i, kind, name, message_id, payload, number) where c.i = n.i
       union all
-      select 1, x.number, x.kind, x.name, x.message_id, x.payload, x.reply_to
+      select 1, x.number, x.kind, x.name, x.message_id, x.payload,
+             case when x.kind = 'update' then (select p.reply_to from replies p where p.run_id = x.run_id and p.number = x.number) end
         from inbox x where x.run_id = p_run[n.i] and x.number > p_consumed[n.i] and not is_result(x.kind)) m
-   where v_moved[n.i];
+   where v_moved[n.i]
+  ), copied as (
+    insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
+    select h.run_id, h.chain_id, h.number, h.kind, h.name, h.message_id, h.payload, p_now from handed h
+  )
+  insert into replies (run_id, number, reply_to) select h.run_id, h.number, h.reply_to from handed h where h.reply_to is not null;
   insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered, awaited)
   select n.run_id, n.lane_id, 'pending', 0,
          least(greatest(coalesce(n.start_at, p_now), p_now + coalesce(n.delay, 0)), s.created_at + n.timeout),

@@ -9,6 +9,21 @@ language sql stable as $$
              and (o.run_id = c.run_id or (select s.chain_id from run_starts s where s.run_id = o.run_id) = c.run_id)
            limit 1) is not null $$;
 
+-- Children of a run that are to be listed, the newest first. Null: from the beginning, and all.
+create function children_page(p_parent uuid, p_namespace text, p_created_at bigint, p_run uuid, p_limit int)
+returns table (namespace text, id text, run_id uuid, created_at bigint)
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+  return query
+    select c.namespace, c.id, c.run_id, c.created_at from children c
+     where c.parent_run_id = p_parent and c.created_at is not null and c.namespace = p_namespace
+       and (c.created_at, c.run_id) < (coalesce(p_created_at, 9223372036854775807),
+                                       coalesce(p_run, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+     order by c.created_at desc, c.run_id desc limit p_limit;
+end $$;
+
 -- The rows of the runs are locked.
 create function owe(p_run uuid[], p_kind text, p_now bigint) returns void
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$

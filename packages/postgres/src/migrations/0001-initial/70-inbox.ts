@@ -93,9 +93,12 @@ begin
               from numbered d group by d.place) c
      where r.ctid = c.place returning r.lane_id, r.available_at
   ), inserted as (
-    insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at, reply_to)
+    insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
     select d.run_id, case when not d.run_end then d.chain_id end, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i],
-           v_now, p_reply_to[d.i] from numbered d
+           v_now from numbered d
+  ), addressed as (
+    insert into replies (run_id, number, reply_to)
+    select d.run_id, d.number, p_reply_to[d.i] from numbered d where p_reply_to[d.i] is not null and p_kind[d.i] = 'update'
   )
   select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from

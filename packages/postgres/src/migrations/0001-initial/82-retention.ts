@@ -51,7 +51,7 @@ begin
      where (select 1 from run_starts x
              where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id limit 1) is not null);
   if cardinality(v_kept) > 0 then
-    update inbox m set run_id = gen_random_uuid(), name = '', payload = '', reply_to = null, answer_seq = null, answer_error = null
+    update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
      where m.run_id = any (v_ids) and m.chain_id = any (v_kept) and not is_result(m.kind);
     -- Results of tasks: nobody sends them twice.
     delete from inbox m where m.run_id = any (v_ids) and m.chain_id = any (v_kept);
@@ -59,6 +59,7 @@ begin
   v_chains := array(select c from unnest(v_chains) c where c <> all (v_kept));
   delete from inbox m where m.chain_id = any (v_chains);
   delete from inbox m where m.run_id = any (v_ids) and m.chain_id is null;
+  delete from replies p where p.run_id = any (v_ids);
   -- 5. What they have to do with others.
   delete from children c where c.parent_run_id = any (v_ids);
   delete from watches w where w.chain_id = any (v_chains);

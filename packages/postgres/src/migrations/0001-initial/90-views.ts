@@ -69,9 +69,10 @@ select c.namespace, c.id, c.run_id, c.op as timer, at_time(json_field(c.meta, 'f
 
 create view readable_messages as
 select s.namespace, s.id, m.run_id, m.number, m.kind, m.name, m.message_id, at_time(m.at) as delivered_at,
-       m.number <= r.consumed as consumed, payload_json(m.payload) as payload, m.reply_to, m.answer_seq,
-       payload_json(m.answer_error) as answer_error
-  from inbox m join run_starts s using (run_id) join runs r using (run_id);
+       m.number <= r.consumed as consumed, payload_json(m.payload) as payload, p.reply_to, p.seq as answered_by,
+       payload_json(p.error) as error
+  from inbox m join run_starts s using (run_id) join runs r using (run_id)
+  left join replies p on p.run_id = m.run_id and p.number = m.number;
 
 create view readable_tasks as
 select v.namespace, s.id, v.run_id, v.seq, v.op as task, v.name, v.queue, v.requires, v.priority, v.status,
