@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import { Dice } from "./differential/dice.ts";
-import { randomOperations } from "./differential/operations.ts";
+import { randomOperations, type Subject } from "./differential/operations.ts";
 import { shrink } from "./differential/shrink.ts";
 import { Transcript } from "./differential/transcript.ts";
 import { type Parting, tryOperations } from "./differential/trial.ts";
@@ -11,6 +11,9 @@ export interface DifferentialOptions {
   readonly seeds?: readonly number[];
   /** Calls per sequence. */
   readonly steps?: number;
+  /** The same for sequences about conversations, which read more after every call. */
+  readonly conversationSeeds?: readonly number[];
+  readonly conversationSteps?: number;
 }
 
 /** Shrinking a failure on a database takes a while. */
@@ -27,10 +30,17 @@ export function differential(
 ): void {
   const seeds = options.seeds ?? Array.from({ length: 20 }, (_, i) => i + 1);
   const steps = options.steps ?? 150;
+  const talkSeeds = options.conversationSeeds ?? Array.from({ length: 8 }, (_, i) => i + 1);
+  const talkSteps = options.conversationSteps ?? 120;
   for (const { name, open } of stores) {
     describe(`${name} does what the memory store does`, () => {
       test.for(seeds)(`in ${steps} random calls, seed %i`, { timeout: TIMEOUT_MS }, async (seed) => {
         const parting = await findParting(open, seed, steps);
+        if (parting) throw new Error(report(name, seed, parting));
+      });
+      const title = `in ${talkSteps} random calls about conversations, seed %i`;
+      test.for(talkSeeds)(title, { timeout: TIMEOUT_MS }, async (seed) => {
+        const parting = await findParting(open, seed, talkSteps, "conversations");
         if (parting) throw new Error(report(name, seed, parting));
       });
     });
@@ -45,9 +55,9 @@ export async function findParting(
   open: OpenStore,
   seed: number,
   steps: number,
-  about: "runs" | "tasks" = seed % 2 === 0 ? "tasks" : "runs",
+  about: Subject = seed % 2 === 0 ? "tasks" : "runs",
 ): Promise<Parting | undefined> {
-  const parting = await tryOperations(open, randomOperations(new Dice(seed), steps, about));
+  const parting = await tryOperations(open, randomOperations(new Dice(seed), steps, about), about);
   return parting && shrink(open, parting, SHRINK_TRIES_MAX);
 }
 

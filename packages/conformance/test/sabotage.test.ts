@@ -1,7 +1,7 @@
 import { hookedStore } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { Dice } from "../src/differential/dice.ts";
-import { randomOperations } from "../src/differential/operations.ts";
+import { randomOperations, type Subject } from "../src/differential/operations.ts";
 import { type Parting, tryOperations } from "../src/differential/trial.ts";
 import { findParting, report } from "../src/differential.ts";
 import { memoryUnderTest, type StoreUnderTest } from "../src/index.ts";
@@ -14,6 +14,25 @@ import { type Sabotage, Saboteur } from "./sabotages/saboteur.ts";
 async function brokenMemory(breaks: Sabotage["breaks"] = () => ({})): Promise<StoreUnderTest> {
   const { store, ...rest } = await memoryUnderTest(Saboteur);
   return { ...rest, store: hookedStore(store, breaks(store as Saboteur)) };
+}
+
+const CONVERSATIONS = [
+  "children",
+  "lineage",
+  "debts",
+  "closing",
+  "watches",
+  "ends of others",
+  "permissions",
+  "start messages",
+  "replies",
+  "asks",
+];
+
+/** Which calls show what that suite is about. */
+function subjectOf(noun: string): Subject {
+  if (CONVERSATIONS.includes(noun)) return "conversations";
+  return noun.startsWith("task ") ? "tasks" : "runs";
 }
 
 describe("the conformance suite notices a store that", () => {
@@ -44,15 +63,17 @@ describe("the differential test notices a store that", () => {
     "task hints",
     "task races",
     "task texts",
+    "conversation hints",
+    "conversation races",
   ];
   const visible = SABOTAGES.filter(({ noun, rare }) => !rare && !blindTo.includes(noun));
 
   test.for(visible)("$it", { timeout: 120_000 }, async ({ noun, breaks }) => {
-    const about = noun.startsWith("task ") ? "tasks" : "runs";
+    const about = subjectOf(noun);
     const open = () => brokenMemory(breaks);
     let parting: Parting | undefined;
     for (let seed = 1; seed <= 150 && !parting; seed++)
-      parting = await tryOperations(open, randomOperations(new Dice(seed), 150, about));
+      parting = await tryOperations(open, randomOperations(new Dice(seed), 150, about), about);
     expect(parting).toMatchObject({ oracleFault: false });
   });
 });

@@ -4,6 +4,7 @@ import type {
   ClaimTasksResult,
   CommitOutcome,
   CommitRunsResult,
+  Debt,
   ExpiredTasksResult,
   FinishTasksResult,
   HeartbeatResult,
@@ -12,10 +13,12 @@ import type {
   Message,
   RegisterWorkerResult,
   RunRow,
+  TakeAsksResult,
   VersionRow,
 } from "holdfast/adapter";
 import type { Answer, Call } from "./call.ts";
 import { sortBy } from "./contents.ts";
+import { comparableDebts } from "./talks/contents.ts";
 import { comparableExpired, comparableFinishes, comparableTaskClaim, orderKey } from "./tasks/answer.ts";
 import type { World } from "./world.ts";
 
@@ -44,6 +47,10 @@ export function comparableAnswer(call: Call, answer: Answer, world: World): unkn
       return comparableFinishes(call.params, value as FinishTasksResult, world);
     case "tasks.expired":
       return comparableExpired(value as ExpiredTasksResult);
+    case "debts.read":
+      return comparableDebts(value as readonly Debt[]);
+    case "asks.take":
+      return { ...(value as TakeAsksResult), asks: sortBy((value as TakeAsksResult).asks, ({ askId }) => askId) };
     case "inbox.read":
       return comparableInbox(value as readonly Message[], world);
     case "versions.list":

@@ -1,7 +1,7 @@
 import type { NewRun, Run, RunRef, WorkerRef, WorkerRow } from "holdfast/adapter";
 import { bytes } from "../sample-data.ts";
 import type { Dice } from "./dice.ts";
-import { IDS, NAMESPACES, type World } from "./world.ts";
+import { NAMESPACES, type World } from "./world.ts";
 
 /** Usually one of the workers, sometimes one that never existed. */
 export function someWorkerId(world: World, dice: Dice): string {
@@ -37,7 +37,7 @@ export function someRun(world: World, dice: Dice): RunRef {
   const run = dice.pick(dice.chance(0.7) && open.length > 0 ? open : world.contents.runs);
   if (run && dice.chance(0.6)) return { namespace: someNamespace(run.namespace, dice), runId: run.runId };
   if (dice.chance(0.05)) return { namespace: "default", runId: world.strangeId() };
-  return { namespace: dice.pick(NAMESPACES) as string, id: dice.pick(IDS) as string };
+  return { namespace: dice.pick(NAMESPACES) as string, id: dice.pick(world.ids) as string };
 }
 
 export function randomRun(world: World, dice: Dice, namespace: string, id: string): NewRun {

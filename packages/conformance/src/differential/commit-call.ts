@@ -1,7 +1,7 @@
 import {
   type CarriedMessage,
   type HistoryEvent,
-  isTaskResult,
+  isResult,
   type Run,
   type RunCommit,
   type Transition,
@@ -12,21 +12,24 @@ import { taskEvent } from "../sample-tasks.ts";
 import type { Call } from "./call.ts";
 import { randomRun, someNamespace } from "./choices.ts";
 import type { Dice } from "./dice.ts";
+import type { Subject } from "./operations.ts";
+import { changesByTalks } from "./talks/changes.ts";
 import { randomTask } from "./tasks/choices.ts";
 import type { World } from "./world.ts";
 
-/** `withTasks`: it may schedule some. */
-export function commitCall(world: World, dice: Dice, withTasks: boolean): Call | undefined {
+/** `about`: it may schedule tasks, or give up children and answer updates. */
+export function commitCall(world: World, dice: Dice, about: Subject): Call | undefined {
   const target = dice.chance(0.9) ? dice.pick(world.heldRuns) : dice.pick(world.contents.runs);
   if (!target) return undefined;
   const others = world.heldRuns.filter((run) => run !== target);
   const runs = [target, ...(dice.chance(0.5) ? dice.some(others, 2) : [])];
-  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run, withTasks)) } };
+  return { method: "runs.commit", params: { commits: runs.map((run) => randomCommit(world, dice, run, about)) } };
 }
 
-function randomCommit(world: World, dice: Dice, run: Run, withTasks: boolean): RunCommit {
+function randomCommit(world: World, dice: Dice, run: Run, about: Subject): RunCommit {
   const some = run.consumed + dice.int(run.delivered - run.consumed + 1);
   const consumed = dice.chance(0.6) ? run.delivered : some;
+  const withTasks = about === "tasks";
   const scheduled = withTasks ? dice.of(0, 1, 1, 2, 3) : 0;
   const transition =
     scheduled > 0 && dice.chance(0.6)
@@ -52,6 +55,7 @@ function randomCommit(world: World, dice: Dice, run: Run, withTasks: boolean): R
     clearDeadline: dice.chance(0.1),
     ...(tasks.length > 0 ? { tasks } : {}),
     ...(withTasks ? changesOfTasks(world, dice, run, consumed, transition) : {}),
+    ...(about === "conversations" ? changesByTalks(world, dice, run, consumed, run.eventCount + count) : {}),
     transition,
   };
 }
@@ -68,7 +72,7 @@ function changesOfTasks(
   const settled = dice.chance(0.25) ? [...dice.some(own, 2), ...dice.of([], [77])] : [];
   const ends = transition.type === "end" || transition.type === "continue";
   const inbox = world.contents.inboxes[run.runId] ?? [];
-  const results = inbox.filter(({ kind, number }) => isTaskResult(kind) && number <= consumed);
+  const results = inbox.filter(({ kind, number }) => isResult(kind) && number <= consumed);
   const deleted = dice.chance(0.8) ? results : dice.some(results, 1);
   return {
     ...(settled.length > 0 ? { settled } : {}),
@@ -119,7 +123,7 @@ function randomEnd(dice: Dice): Transition {
 /** Some of the messages that are in history with this commit. */
 function carry(world: World, dice: Dice, run: Run, consumed: number): CarriedMessage[] {
   const known = (world.contents.inboxes[run.runId] ?? []).filter(
-    ({ number, kind }) => number <= consumed && !isTaskResult(kind),
+    ({ number, kind }) => number <= consumed && !isResult(kind) && kind !== "update",
   );
   if (known.length === 0 || dice.chance(0.5)) return [];
   return dice

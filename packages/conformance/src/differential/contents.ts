@@ -9,9 +9,10 @@ import type {
   VersionRow,
   WorkerRow,
 } from "holdfast/adapter";
+import { comparableTalks, readTalks, type Talks } from "./talks/contents.ts";
 
 /** Everything that can be read from a store. */
-export interface Contents {
+export interface Contents extends Talks {
   readonly runs: readonly Run[];
   readonly histories: Readonly<Record<string, readonly HistoryEvent[]>>;
   readonly inboxes: Readonly<Record<string, readonly Message[]>>;
@@ -29,13 +30,19 @@ export interface KnownIds {
   readonly runIds: readonly string[];
   readonly ids: readonly { readonly namespace: string; readonly id: string }[];
   readonly workerIds: readonly string[];
+  /** Null: nothing of that was ever used. */
+  readonly talks: {
+    readonly parents: readonly string[];
+    readonly updateIds: readonly string[];
+    readonly askIds: readonly string[];
+  } | null;
 }
 
 export async function readContents(store: Store, known: KnownIds): Promise<Contents> {
   const { runIds, ids, workerIds, namespaces } = known;
   const everywhere = runIds.flatMap((runId) => namespaces.map((namespace) => ({ namespace, runId })));
   const workersEverywhere = workerIds.flatMap((workerId) => namespaces.map((namespace) => ({ namespace, workerId })));
-  const [rows, newest, histories, messages, workers, held, heldTasks, tasks, versions] = await Promise.all([
+  const [rows, newest, histories, messages, workers, held, heldTasks, tasks, versions, talks] = await Promise.all([
     store.runs.read({ runs: everywhere }),
     store.runs.read({ runs: ids }),
     store.histories.read({ runs: everywhere.map((run) => ({ ...run, afterSeq: 0 })), limitPerRun: 1_000_000 }),
@@ -45,6 +52,7 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     Promise.all(workersEverywhere.map((worker) => store.workers.readHeldTasks(worker))),
     Promise.all(namespaces.map((namespace) => store.tasks.list({ namespace, limit: 100_000 }))),
     Promise.all(namespaces.map((namespace) => store.versions.list({ namespace }))),
+    readTalks(store, known),
   ]);
   const heldBy = (workerId: string): HeldRun[] =>
     sortBy(held.filter((_, i) => workersEverywhere[i]?.workerId === workerId).flat(), ({ runId }) => runId);
@@ -66,18 +74,21 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     heldTasks: Object.fromEntries(workerIds.map((workerId) => [workerId, tasksHeldBy(workerId)])),
     tasks: tasks.flat(),
     versions: sortBy(versions.flat(), (row) => `${row.namespace}/${row.workflow}/${row.registeredAt}/${row.version}`),
+    ...talks,
   };
 }
 
 /** Removes what the contract leaves to the store, so that equal contents compare as equal. */
-export function comparable(contents: Contents): Contents {
+export function comparable(contents: Contents, isPurged: (idKey: string) => boolean): unknown {
   const inboxes = contents.runs.map((run) => {
     const messages = (contents.inboxes[run.runId] ?? []).flatMap((message) => comparableMessage(run, message));
     return [run.runId, messages] as const;
   });
   // A worker that named no tasks may be listed with none.
   const workers = contents.workers.map((worker) => ({ ...worker, tasks: worker.tasks ?? [] }));
-  return { ...contents, workers, inboxes: Object.fromEntries(inboxes) as Contents["inboxes"] };
+  const { debts, replies, children, allows, answers } = contents;
+  const talks = comparableTalks({ debts, replies, children, allows, answers }, isPurged) as object;
+  return { ...contents, ...talks, workers, inboxes: Object.fromEntries(inboxes) };
 }
 
 function comparableMessage(run: Run, message: Message): unknown[] {

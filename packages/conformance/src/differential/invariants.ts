@@ -1,5 +1,6 @@
 import { isClosed, type Message, type Run } from "holdfast/adapter";
 import type { Contents } from "./contents.ts";
+import { brokenByTalks } from "./talks/invariants.ts";
 import { brokenByTasks } from "./tasks/invariants.ts";
 
 /** What must always hold in every store, however it got there. */
@@ -8,6 +9,7 @@ export function brokenInvariants(contents: Contents): string[] {
     ...contents.runs.flatMap((run) => brokenByRun(run, contents)),
     ...brokenById(contents),
     ...brokenByTasks(contents),
+    ...brokenByTalks(contents),
   ];
 }
 

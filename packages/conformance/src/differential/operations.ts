@@ -7,6 +7,16 @@ import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
 import {
+  askCall,
+  deliverTalksCall,
+  lookAtTalksCall,
+  payCall,
+  permitCall,
+  startTalksCall,
+  tellCall,
+  watchCall,
+} from "./talks/calls.ts";
+import {
   beatTasksCall,
   cancelTasksCall,
   claimTasksCall,
@@ -74,14 +84,53 @@ const TASK_WEIGHTS = {
   lookAtTasks: 6,
 };
 
+/** The same for sequences about children, watchers, updates and questions. */
+const TALK_WEIGHTS = {
+  ...WEIGHTS,
+  start: 2,
+  claim: 12,
+  commit: 0,
+  deliver: 2,
+  register: 2,
+  heartbeat: 1,
+  crash: 2,
+  sweep: 4,
+  release: 1,
+  resume: 2,
+  takeUp: 1,
+  terminate: 6,
+  reopen: 8,
+  purge: 4,
+  list: 0,
+  read: 1,
+  version: 0,
+  commitTalks: 36,
+  startTalks: 30,
+  deliverTalks: 9,
+  tell: 6,
+  pay: 10,
+  watch: 8,
+  permit: 3,
+  ask: 6,
+  lookAtTalks: 5,
+};
+
+/** What a sequence is to test. */
+export type Subject = "runs" | "tasks" | "conversations";
+
+const WEIGHTS_OF: Readonly<Record<Subject, Readonly<Record<string, number>>>> = {
+  runs: WEIGHTS,
+  tasks: TASK_WEIGHTS,
+  conversations: TALK_WEIGHTS,
+};
+
 /** Parks at the first death, so that it happens often. */
 const SWEEP_SOON = { ...SWEEP, parkAfter: 1 };
 
-export type OperationKind = keyof typeof TASK_WEIGHTS;
+export type OperationKind = keyof typeof TASK_WEIGHTS | keyof typeof TALK_WEIGHTS;
 
-/** `about`: what they are to test. */
-export function randomOperations(dice: Dice, count: number, about: "runs" | "tasks"): Operation[] {
-  const kinds = Object.entries(about === "runs" ? WEIGHTS : TASK_WEIGHTS).flatMap(([kind, weight]) =>
+export function randomOperations(dice: Dice, count: number, about: Subject): Operation[] {
+  const kinds = Object.entries(WEIGHTS_OF[about]).flatMap(([kind, weight]) =>
     Array.from({ length: weight }, () => kind),
   );
   return Array.from({ length: count }, () => ({
@@ -98,11 +147,11 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   },
 
   commit(world, dice) {
-    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, false);
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, "runs");
   },
 
   commitTasks(world, dice) {
-    if (world.heldRuns.length > 0) return commitCall(world, dice, true);
+    if (world.heldRuns.length > 0) return commitCall(world, dice, "tasks");
     return dice.chance(0.5) ? MAKERS.claim(world, dice) : MAKERS.start(world, dice);
   },
 
@@ -116,6 +165,19 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return inProgress ? finishTasksCall(world, dice) : MAKERS.claimTasks(world, dice);
   },
 
+  commitTalks(world, dice) {
+    return world.heldRuns.length === 0 ? MAKERS.claim(world, dice) : commitCall(world, dice, "conversations");
+  },
+
+  pay: (world, dice) => (world.contents.debts.length > 0 ? payCall(world, dice) : MAKERS.commitTalks(world, dice)),
+
+  startTalks: startTalksCall,
+  deliverTalks: deliverTalksCall,
+  tell: tellCall,
+  watch: watchCall,
+  permit: permitCall,
+  ask: askCall,
+  lookAtTalks: lookAtTalksCall,
   expireTask: expireTaskCall,
   beatTasks: beatTasksCall,
   cancelTasks: cancelTasksCall,

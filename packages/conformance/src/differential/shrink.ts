@@ -50,6 +50,10 @@ function smallerCalls(call: Call): Call[] {
       return ones(call.params.messages).map((messages) => ({ ...call, params: { ...call.params, messages } }));
     case "runs.releaseIfHeld":
       return ones(call.params.runs).map((runs) => ({ ...call, params: { ...call.params, runs } }));
+    case "runs.watch":
+      return ones(call.params.watches).map((watches) => ({ ...call, params: { watches } }));
+    case "debts.pay":
+      return ones(call.params.debts).map((debts) => ({ ...call, params: { debts } }));
     case "tasks.finish":
       return ones(call.params.finishes).map((finishes) => ({ ...call, params: { ...call.params, finishes } }));
     case "tasks.beat":

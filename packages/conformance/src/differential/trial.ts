@@ -1,4 +1,4 @@
-import type { ClaimRunsResult, ClaimTasksResult } from "holdfast/adapter";
+import type { ClaimRunsResult, ClaimTasksResult, Debt } from "holdfast/adapter";
 import { memoryUnderTest } from "../memory-under-test.ts";
 import type { OpenStore, StoreUnderTest } from "../store-under-test.ts";
 import { comparableAnswer, wrongClaimOrder } from "./answer.ts";
@@ -8,7 +8,8 @@ import { comparable, readContents } from "./contents.ts";
 import { Dice } from "./dice.ts";
 import { differenceOf, type ValueDifference } from "./difference.ts";
 import { brokenInvariants } from "./invariants.ts";
-import { MAKERS, type Operation } from "./operations.ts";
+import { MAKERS, type Operation, type Subject } from "./operations.ts";
+import { debtKey } from "./talks/contents.ts";
 import { wrongTaskOrder } from "./tasks/answer.ts";
 import { brokenTaskSteps } from "./tasks/invariants.ts";
 import { Transcript } from "./transcript.ts";
@@ -31,12 +32,16 @@ export interface Parting {
 }
 
 /** Makes random calls to the memory store and to another one until they differ; undefined if they never do. */
-export function tryOperations(open: OpenStore, operations: readonly Operation[]): Promise<Parting | undefined> {
+export function tryOperations(
+  open: OpenStore,
+  operations: readonly Operation[],
+  about: Subject,
+): Promise<Parting | undefined> {
   const steps = operations.map(({ kind, seed, passMs }) => (world: World): Call | undefined => {
     world.now += passMs;
     return MAKERS[kind](world, new Dice(seed));
   });
-  return compareStores(open, new World(), steps);
+  return compareStores(open, new World(about === "conversations"), steps);
 }
 
 /** Repeats calls that were made before, or some of them. */
@@ -84,7 +89,10 @@ async function compareCall(
   world: World,
 ): Promise<Pick<Parting, "what" | "oracleFault"> | undefined> {
   const transcript = new Transcript(world.names);
-  const [expected, found] = await Promise.all([send(oracle.store, call), send(tried.store, call)]);
+  const [expected, found] = await Promise.all([
+    send(oracle.store, call),
+    send(tried.store, withOwnNumbers(call, world)),
+  ]);
   if ("error" in expected) return { what: `the memory store refuses it: ${expected.error}`, oracleFault: true };
   const order = [expected, found].map((answer) => orderFault(call, answer, world)).find((fault) => fault !== undefined);
   const before = world.contents;
@@ -92,12 +100,30 @@ async function compareCall(
   const broken = [...brokenInvariants(world.contents), ...brokenTaskSteps(before, world.contents, call)].join("; ");
   if (broken !== "") return { what: transcript.text(`the memory store itself broke: ${broken}`), oracleFault: true };
   const contents = await readContents(tried.store, world.known);
+  noteDebtNumbers(contents.debts, world);
+  const isPurged = (idKey: string): boolean => world.isPurged(idKey);
   const difference =
     differenceOf(comparableAnswer(call, expected, world), comparableAnswer(call, found, world), "the answer") ??
-    differenceOf(comparable(world.contents), comparable(contents), "the contents");
+    differenceOf(comparable(world.contents, isPurged), comparable(contents, isPurged), "the contents");
   const failure = "error" in found ? `this store fails: ${found.error}` : undefined;
   const what = failure ?? order ?? (difference && describe(difference, transcript));
   return what === undefined ? undefined : { what: transcript.text(what), oracleFault: false };
+}
+
+/** Stores number debts as they like: the same call, with the numbers of the other store. */
+function withOwnNumbers(call: Call, world: World): Call {
+  if (call.method !== "debts.pay") return call;
+  const debts = call.params.debts.map((debt) => ({ ...debt, debtNo: world.debtNumbers.get(debt.debtNo) ?? 999_999 }));
+  return { ...call, params: { debts } };
+}
+
+function noteDebtNumbers(debts: readonly Debt[], world: World): void {
+  if (debts.length === 0) return;
+  const numbers = new Map(debts.map((debt) => [debtKey(debt), debt.debtNo]));
+  for (const debt of world.contents.debts) {
+    const number = numbers.get(debtKey(debt));
+    if (number !== undefined && !world.debtNumbers.has(debt.debtNo)) world.debtNumbers.set(debt.debtNo, number);
+  }
 }
 
 function orderFault(call: Call, answer: Answer, world: World): string | undefined {
@@ -126,7 +152,7 @@ function startsPurged(call: Call, world: World): boolean {
  * A read changes nothing, and a commit with a future number would be accepted later, when its contents no longer fit.
  */
 function isRepeatable(call: Call, world: World): boolean {
-  if (/\b(?:read|list|count|expired|position)/.test(call.method)) return false;
+  if (/\b(?:read|list|count|expired|position|replies)/.test(call.method)) return false;
   if (call.method !== "runs.commit") return true;
   const rows = new Map(world.contents.runs.map((run) => [run.runId, run]));
   return call.params.commits.every(({ runId, epoch, commit }) => {

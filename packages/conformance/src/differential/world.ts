@@ -3,9 +3,14 @@ import { uuidOf } from "../fixture.ts";
 import { START_MS } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import type { Contents, KnownIds } from "./contents.ts";
+import { NO_TALKS } from "./talks/contents.ts";
 
 export const NAMESPACES = ["default", "other"];
+/** How many updates and parents are looked at after every call: the last of them. */
+const UPDATES_MAX = 5;
+const PARENTS_MAX = 4;
 export const IDS = ["a", "b", "c", "d"];
+const MORE_IDS = [...IDS, "e", "f", "g"];
 
 const EMPTY: Contents = {
   runs: [],
@@ -17,6 +22,7 @@ const EMPTY: Contents = {
   heldTasks: {},
   tasks: [],
   versions: [],
+  ...NO_TALKS,
 };
 
 /**
@@ -32,15 +38,35 @@ export class World {
   readonly purged = new Set<string>();
   readonly workerIds: string[] = [];
   readonly messageIds: string[] = [];
+  /** Of updates; the newest of them. */
+  readonly updateIds: string[] = [];
+  readonly askIds: string[] = [];
+  /** Runs that were named as a parent; the newest of them. */
+  readonly parents: string[] = [];
+  /** Children that a run may start, or has given up already. */
+  readonly unborn: { readonly runId: string; readonly parent: Run }[] = [];
+  /** The other store's numbers of the memory store's debts. */
+  readonly debtNumbers = new Map<number, number>();
+  /** Chains of which a run was purged. */
+  readonly #purgedChains = new Set<string>();
+  /** Whether conversations are looked at. */
+  readonly talkative: boolean;
   /** Short names for printed ids. */
   readonly names = new Map<string, string>();
   #ids = 0;
 
+  constructor(talkative: boolean) {
+    this.talkative = talkative;
+  }
+
   /** A new world without any calls, in which the same ids are known. */
   again(): World {
-    const world = new World();
+    const world = new World(this.talkative);
     world.runIds.push(...this.runIds);
     world.workerIds.push(...this.workerIds);
+    world.parents.push(...this.parents);
+    world.updateIds.push(...this.updateIds);
+    world.askIds.push(...this.askIds);
     for (const [id, name] of this.names) world.names.set(id, name);
     return world;
   }
@@ -48,13 +74,49 @@ export class World {
   /** The present contents of the memory store. */
   note(contents: Contents): void {
     const left = new Set(contents.runs.map(({ runId }) => runId));
-    for (const { runId } of this.contents.runs) if (!left.has(runId)) this.purged.add(runId);
+    for (const { runId, firstRunId } of this.contents.runs) {
+      if (left.has(runId)) continue;
+      this.purged.add(runId);
+      this.#purgedChains.add(firstRunId);
+    }
     this.contents = contents;
   }
 
+  /** The ids of runs. Families need more of them. */
+  get ids(): readonly string[] {
+    return this.talkative ? MORE_IDS : IDS;
+  }
+
   get known(): KnownIds {
-    const ids = NAMESPACES.flatMap((namespace) => IDS.map((id) => ({ namespace, id })));
-    return { namespaces: NAMESPACES, ids, runIds: this.runIds, workerIds: this.workerIds };
+    const ids = NAMESPACES.flatMap((namespace) => this.ids.map((id) => ({ namespace, id })));
+    return {
+      namespaces: NAMESPACES,
+      ids,
+      runIds: this.runIds,
+      workerIds: this.workerIds,
+      talks: this.talkative ? this : null,
+    };
+  }
+
+  /** Whether the newest run of that id belongs to a chain of which a run was purged. */
+  isPurged(idKey: string): boolean {
+    const newest = this.contents.newest[idKey];
+    const run = this.contents.runs.find(({ runId }) => runId === newest);
+    return run !== undefined && this.#purgedChains.has(run.firstRunId);
+  }
+
+  noteUpdate(messageId: string): void {
+    keepNewest(this.updateIds, messageId, UPDATES_MAX);
+  }
+
+  noteParent(runId: string): void {
+    keepNewest(this.parents, runId, PARENTS_MAX);
+  }
+
+  newAskId(): string {
+    const askId = this.#newId(`ask#${this.askIds.length + 1}`);
+    this.askIds.push(askId);
+    return askId;
   }
 
   newRunId(): string {
@@ -106,4 +168,10 @@ export class World {
     this.names.set(id, name);
     return id;
   }
+}
+
+function keepNewest(items: string[], item: string, countMax: number): void {
+  if (items.includes(item)) return;
+  items.push(item);
+  if (items.length > countMax) items.shift();
 }

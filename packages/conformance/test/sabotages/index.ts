@@ -1,7 +1,10 @@
 /** Memory stores that are broken in one way each: the suites must notice every one of them. */
+import { CHILDREN_OF_RUNS } from "./children-of-runs.ts";
+import { DEBTS_OF_RUNS } from "./debts-of-runs.ts";
 import { DUE_RUNS } from "./due-runs.ts";
 import { FOREIGN_RUNS } from "./foreign-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
+import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
@@ -24,4 +27,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...TASKS_OF_RUNS,
   ...TASK_ATTEMPTS,
   ...TASK_TIMES,
+  ...CHILDREN_OF_RUNS,
+  ...DEBTS_OF_RUNS,
+  ...MESSAGES_BETWEEN_RUNS,
 ];

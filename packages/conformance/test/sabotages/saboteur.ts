@@ -1,4 +1,4 @@
-import type { StoreHooks, TaskKey } from "holdfast/adapter";
+import type { DebtKind, StoreHooks, TaskKey } from "holdfast/adapter";
 import { MemoryStore } from "holdfast/testing";
 
 export interface Sabotage {
@@ -40,5 +40,25 @@ export class Saboteur extends MemoryStore {
     if (this.state.tasks.has(key)) return;
     this.state.tasks.set(key, task);
     this.state.tasksOf.set(task.runId, (this.state.tasksOf.get(task.runId) ?? new Set()).add(key));
+  }
+
+  /** Forgets debts of a run. */
+  forgive(runId: string, kind?: DebtKind): void {
+    const owed = this.state.debtsOf.get(runId) ?? new Set();
+    for (const debtNo of [...owed]) {
+      if (kind !== undefined && this.state.debts.get(debtNo)?.kind !== kind) continue;
+      this.state.debts.delete(debtNo);
+      owed.delete(debtNo);
+    }
+    if (owed.size === 0) this.state.debtsOf.delete(runId);
+  }
+
+  /** Has a run owe something once more. */
+  charge(runId: string, kind: DebtKind): void {
+    this.state.newestDebt += 1;
+    const debtNo = this.state.newestDebt;
+    const { namespace } = this.row(runId);
+    this.state.debts.set(debtNo, { debtNo, kind, namespace, runId, at: 0 });
+    this.state.debtsOf.set(runId, (this.state.debtsOf.get(runId) ?? new Set()).add(debtNo));
   }
 }
