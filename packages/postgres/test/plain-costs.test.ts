@@ -40,9 +40,10 @@ async function walOf<T>(call: ServerCall<T>, about: T): Promise<number> {
   );
   expect([call.name, await touched()]).toEqual([call.name, 0]);
   await database.sql("commit");
-  const [{ Plan }] = row?.["QUERY PLAN"] as [{ Plan: Record<string, number> }];
+  const plans = row?.["QUERY PLAN"] as readonly { readonly Plan: Readonly<Record<string, number>> }[];
+  const wal = plans[0]?.Plan ?? {};
   // Images of whole pages come after a checkpoint, whatever the call does.
-  return ((Plan["WAL Bytes"] as number) - (Plan["WAL FPI"] as number) * PAGE_BYTES) / RUNS;
+  return ((wal["WAL Bytes"] as number) - (wal["WAL FPI"] as number) * PAGE_BYTES) / RUNS;
 }
 
 /** How often the tables of conversations were searched in this transaction, by index or from end to end, and written to. */

@@ -111,7 +111,9 @@ begin
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
       continued_as = j.continued_as,
       parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
-                          when j.events = 0 and j.kind <> 'p' then r.parked_by end
+                          when j.events = 0 and j.kind <> 'p' then r.parked_by end,
+      -- Nearly always right, and then it needs no second update; if not, owe_ends takes it back.
+      owes         = case when r.awaited and j.kind in ('e', 'u') then true else r.owes end
     from (select a.*, a.kind = 's' as stays
             from unnest(p_run, p_by, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality

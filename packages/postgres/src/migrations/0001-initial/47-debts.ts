@@ -37,12 +37,18 @@ end $$;
 -- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them.
 create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns void
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_told uuid[];
 begin
   if cardinality(p_awaited) > 0 then
-    perform owe(array(
+    v_told := array(
       select s.run_id from unnest(p_awaited) a(run_id) join run_starts s using (run_id)
-       where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null),
-      'result', p_now);
+       where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null);
+    perform owe(v_told, 'result', p_now);
+    if cardinality(v_told) < cardinality(p_awaited) then
+      -- Their watchers were told of an earlier end.
+      update runs r set owes = null
+       where r.run_id = any (p_awaited) and r.owes and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
+    end if;
   end if;
   if cardinality(p_parents) > 0 then
     perform owe(array(
