@@ -163,6 +163,7 @@ export class WorkerTasks {
     this.#sweeper.start();
     if (this.names.length === 0) return;
     this.#runner.start();
+    this.#reconciler.start();
     this.#claimer.start();
   }
 
@@ -178,6 +179,7 @@ export class WorkerTasks {
 
   /** What has ended is reported before the rest is returned to the store. */
   async stop(waitMs: number): Promise<void> {
+    this.#reconciler.stop();
     this.#runner.dropAll();
     await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
     this.#runner.stop();
