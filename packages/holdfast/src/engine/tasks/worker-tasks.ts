@@ -90,6 +90,7 @@ export class WorkerTasks {
       freeSlots: () => (lease.active() ? this.#runner.free : 0),
       mayTakeSuspect: () => solo.wants("task") && lease.active() && this.#runner.allFree && params.noRuns(),
       onSuspectDue: () => solo.want("task"),
+      onSoloAsked: () => solo.asked(),
       onSoloAnswered: (task) => solo.claimed(task && soloKey(task)),
       onClaimed: (task) => this.#runner.hold(task),
       onDead: () => params.onDead(),
