@@ -105,9 +105,9 @@ export class Compensations implements Undoing {
     await this.#windUp(begun);
     let failures = 0;
     // By now it is known that some of them never began.
-    const undone = begun.filter(hasBegun);
+    const undone = begun.filter(hasBegun).sort((a, b) => beganSeq(a) - beganSeq(b));
     if (undone.length === 0) return null;
-    for (const entry of undone.sort((a, b) => beganSeq(a) - beganSeq(b)).reverse()) {
+    for (const entry of undone.reverse()) {
       await this.#undo(entry, entry.outcome ?? "unknown", shield).catch(() => {
         failures += 1;
       });
