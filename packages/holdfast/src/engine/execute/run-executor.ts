@@ -251,7 +251,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
       this.#host.committer.request(this);
     this.#wake?.cancel();
-    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#delivery()) : undefined;
   }
 
   push(draft: QueuedDraft): void {
@@ -301,7 +301,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#tasks.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
-    return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
+    return suspension(machine, nextDueAt(machine, this.#run, this.#delivery(), 0));
   }
 
   /** No new attempt may start here. */
