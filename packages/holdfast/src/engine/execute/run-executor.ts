@@ -181,8 +181,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   // Turns -------------------------------------------------------------------------------------------------------------
 
   openTurn(): boolean {
-    // While a commit that gives the run up is in flight, nothing may be added: the store decides whether the run stays.
-    if (!this.#phase.held) return false;
+    // Nothing may be added while a commit is in flight that gives the run up, or behind the record that it is tried again.
+    if (!this.#phase.held || this.#end?.retry) return false;
     try {
       return this.#openNext();
     } catch (error) {
@@ -251,7 +251,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.fresh.length > 0 || machine.freshAttributes || transition.type !== "hold")
       this.#host.committer.request(this);
     this.#wake?.cancel();
-    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#delivery()) : undefined;
   }
 
   push(draft: QueuedDraft): void {
@@ -289,6 +289,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const { outcome } = machine;
     const error = this.#phase.parkedWith;
     if (error) return this.#parking.transition(error);
+    if (this.#end?.retry) return this.#end.retry;
     const hold = holding(machine);
     const undelivered = this.#queue.length > 0 && !wasNeverCalled(outcome);
     if (machine.inTurn || machine.replaying || !machine.started || this.#phase.inTrouble || undelivered) return hold;
@@ -300,7 +301,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (this.#steps.running > 0 || this.#steps.hasClosing() || this.#tasks.holding()) return hold;
     // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
     if (this.#steps.hasStartable()) return this.yielding() && !this.#steps.hasPrepared() ? { type: "release" } : hold;
-    return suspension(machine, nextDueAt(machine, this.#run, this.#steps.idle, 0));
+    return suspension(machine, nextDueAt(machine, this.#run, this.#delivery(), 0));
   }
 
   /** No new attempt may start here. */
@@ -328,10 +329,11 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+      this.#end?.kept();
     }
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
-    if (this.#phase.parkedWith) this.#host.committer.request(this);
+    if (this.#phase.parkedWith || this.#end?.retry) this.#host.committer.request(this);
     else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
     else this.#settle();
   }
@@ -378,8 +380,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.
-      const broken = !this.#machine.violation && this.#phase.parkedWith;
-      if (broken || this.#end?.retried) this.#phase.leave();
+      if (this.#end?.retry || (!this.#machine.violation && this.#phase.parkedWith)) this.#phase.leave();
       else this.#phase.suspend();
       this.#queue.restart(this.#queue.consumed);
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

@@ -13,7 +13,7 @@ export function applyRetry(ops: OpTable, event: HistoryEvent): void {
   if (event.meta?.attempt === undefined) for (const { task } of ops.pending()) task?.lose();
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
-    op?.task?.lose();
+    op?.task?.lose(event.meta?.retryAt);
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;
