@@ -361,7 +361,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     // Not the worker's current id: a worker that was declared dead registers under a new one.
     const by = { type: "holder", workerId: task.heldBy as string } as const;
     const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
-    this.#noteLimits(task, result);
+    this.#noteLimits(held, result);
     try {
       await this.#finisher.finish(finish);
       // The store may have decided that this death fails the task: it has expired by now.
@@ -376,7 +376,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   /** Limits that this worker no longer watches over. */
-  #noteLimits({ spec }: Task, result: TaskResult): void {
+  #noteLimits({ task: { spec }, attempt }: HeldTask, result: TaskResult): void {
     const { storeTime, noteLimit } = this.#params;
     const now = storeTime.now();
     const later = (ms: number | undefined): void => {
@@ -384,7 +384,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     };
     if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
     if (result.type !== "external") return;
-    later(spec?.timeoutMs);
+    later(spec?.timeoutMs === undefined ? undefined : spec.timeoutMs - attempt.ms);
     later(spec?.heartbeatMs);
   }
 
