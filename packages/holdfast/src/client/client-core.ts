@@ -2,7 +2,15 @@ import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { backoff, type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
+import {
+  type GiveUp,
+  isLasting,
+  lockedMs,
+  pause,
+  rowLocked,
+  type StorePatience,
+  untilAnswered,
+} from "../calls/store-retry.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
@@ -29,7 +37,6 @@ import type { ResultWaiter } from "./result-waiter.ts";
  */
 const CALL_PATIENCE_MS = 15_000;
 const BATCH_SIZE_MAX = 500;
-const BUSY_TRIES_MAX = 10;
 
 const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
@@ -76,11 +83,13 @@ export class ClientCore {
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
     this.starts = new Batcher({
       ...batching,
-      send: (items) => this.#untilNotBusy(items, (some) => this.#sendStarts(some)),
+      send: (items) => this.#sendStarts(items),
+      rows: { of: ({ start }) => start.run.id, isBusy },
     });
     this.messages = new Batcher({
       ...batching,
-      send: (items) => this.#untilNotBusy(items, (some) => this.#sendMessages(some)),
+      send: (items) => this.#sendMessages(items),
+      rows: { of: ({ to }) => ("runId" in to ? to.runId : to.id), isBusy },
     });
   }
 
@@ -121,27 +130,6 @@ export class ClientCore {
       (message) =>
         (now.includes(message) ? outcomes[now.indexOf(message)] : told[later.indexOf(message)]) as DeliverOutcome,
     );
-  }
-
-  /** Sends items whose row another transaction has locked again, unchanged, until each has an answer. */
-  async #untilNotBusy<T, R extends { readonly outcome: string }>(
-    items: readonly T[],
-    send: (items: readonly T[]) => Promise<readonly R[]>,
-  ): Promise<readonly R[]> {
-    const answers = await send(items);
-    if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
-    const results = [...answers];
-    for (let sends = 1; ; sends++) {
-      const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
-      if (busy.length === 0) return results;
-      if (this.life.over || sends > BUSY_TRIES_MAX)
-        throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-      await backoff(this.#patience, sends);
-      const again = await send(busy.map((i) => items[i] as T));
-      busy.forEach((i, k) => {
-        results[i] = again[k] as R;
-      });
-    }
   }
 
   /** Ends a run, whichever worker holds it. If the run has continued as new, ends the current run of the chain. */
@@ -193,8 +181,15 @@ export class ClientCore {
 
   /** The same for a call about one run whose row another transaction may have locked. */
   async untilNotBusy<R extends { readonly outcome: string }>(send: (store: Store) => Promise<R>): Promise<R> {
-    const [result] = await this.#untilNotBusy([send], async ([call]) => [await this.call(call as typeof send)]);
-    return result as R;
+    const { clock, random } = this.ports;
+    const began = clock.monotonic();
+    for (let sends = 1; ; sends++) {
+      const result = await this.call(send);
+      if (!isBusy(result)) return result;
+      const error = rowLocked();
+      if (this.#giveUp(sends, error, clock.monotonic() - began)) throw error;
+      await pause(this.#patience, lockedMs(random, sends));
+    }
   }
 
   get #patience(): StorePatience {
@@ -204,6 +199,10 @@ export class ClientCore {
   // One failure is never the last word: only a repeat tells whether a call without an answer has taken effect.
   readonly #giveUp: GiveUp = (failures, error, waitedMs) =>
     this.life.over || (failures > 1 && waitedMs >= CALL_PATIENCE_MS) || isLasting(error);
+}
+
+function isBusy({ outcome }: { readonly outcome: string }): boolean {
+  return outcome === "busy";
 }
 
 function canTake({ ids, holdBy }: StartGroup, { start, holdBy: wanted }: StartItem): boolean {

@@ -1,73 +1,96 @@
-import { HoldfastError, task, workflow } from "holdfast";
-import type { StoreHooks } from "holdfast/adapter";
+import { task, workflow } from "holdfast";
 import { expect, test } from "vitest";
-import { openWorld } from "../lab/world.ts";
+import { openFleet } from "../lab/fleet.ts";
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
 
 const NEVER = new Promise<never>(() => {});
 
-/** Several heartbeats pass while reports cannot be sent, and less than `drainTimeout`. */
-const OUTAGE = "20s";
-const TIMES = { lease: "6s", drainTimeout: "60s", tuning: {} } as const;
-
-/** A connection on which results do not arrive while it is down. */
-class Reports {
-  down = false;
-  readonly hooks: StoreHooks = {
-    "tasks.finish": async ({ finishes }, call) => {
-      if (this.down && finishes.some(({ result }) => result.type === "completed"))
-        throw new HoldfastError("store_unavailable", "not now");
-      return call();
-    },
-  };
-}
-
-test("a worker that stops reports a result that is on its way, and does not give the task back meanwhile", async () => {
-  const world = openWorld();
+test("a worker that stops says itself that a task with onCrash fail has failed", async () => {
+  const fleet = openFleet();
   let calls = 0;
-  const once = task({ name: "once", onCrash: "fail" }, () => {
+  const pay = task({ name: "pay", onCrash: "fail" }, () => {
     calls += 1;
-    return "done";
+    return NEVER;
   });
-  const main = workflow("main", async (ctx) => ctx.task(once).catch((error: { code: string }) => error.code));
-  await world.worker(world.client(), { workflows: [main], ...TIMES });
-  const reports = new Reports();
-  reports.down = true;
-  const worker = await world.worker(world.client({ hooks: reports.hooks }), { tasks: [once], ...TIMES });
-  const run = await world.client().start(main);
-  await world.clock.settle();
-  const stopped = worker.stop();
-  await world.clock.advance(OUTAGE);
-  reports.down = false;
-  await world.clock.until(stopped);
-  await world.worker(world.client(), { tasks: [once], ...TIMES });
-  expect(await world.result(run)).toBe("done");
+  const main = workflow("main", async (ctx) => ctx.task(pay).catch(({ code, message }: Failure) => [code, message]));
+  await fleet.worker({ workflows: [main] });
+  const worker = await fleet.worker({ tasks: [pay], name: "till" });
+  const run = await fleet.client().start(main);
+  await fleet.clock.settle();
+  await fleet.clock.until(worker.stop());
+  await fleet.worker({ tasks: [pay] });
+  await fleet.clock.settle();
+  expect(await run.status()).toBe("completed");
+  expect(await run.result()).toEqual([
+    "task_crashed",
+    'Worker "till" was stopped during attempt 1 of task "pay"; whether it took effect is unknown.',
+  ]);
   expect(calls).toBe(1);
 });
 
-test("a worker that stops while a report is on its way does not give back what may be executed only once", async () => {
-  const world = openWorld();
-  let calls = 0;
-  const job = task("job", () => "done");
-  const once = task({ name: "once", onCrash: "fail" }, () => {
-    calls += 1;
-    return calls === 1 ? NEVER : "again";
-  });
-  const quick = workflow("quick", async (ctx) => ctx.task(job));
-  const main = workflow("main", async (ctx) => ctx.task(once).catch((error: { code: string }) => error.code));
-  await world.worker(world.client(), { workflows: [quick, main], ...TIMES });
-  const reports = new Reports();
-  const worker = await world.worker(world.client({ hooks: reports.hooks }), { tasks: [job, once], ...TIMES });
-  const run = await world.client().start(main);
-  await world.clock.settle();
-  reports.down = true;
-  const other = await world.client().start(quick);
-  await world.clock.settle();
-  const stopped = worker.stop();
-  await world.clock.advance(OUTAGE);
-  reports.down = false;
-  await world.clock.until(stopped);
-  await world.worker(world.client(), { tasks: [job, once], ...TIMES });
-  expect(await world.result(run)).toBe("task_crashed");
-  expect(await world.result(other)).toBe("done");
-  expect(calls).toBe(1);
+test("a worker that stops returns its other tasks, which another one begins again", async () => {
+  const fleet = openFleet();
+  const slow = task("slow", () => NEVER);
+  const quick = task("slow", (_: undefined, t) => t.attempt);
+  const main = workflow("main", async (ctx) => ctx.task(slow));
+  await fleet.worker({ workflows: [main] });
+  const worker = await fleet.worker({ tasks: [slow] });
+  const run = await fleet.client().start(main);
+  await fleet.clock.settle();
+  await fleet.clock.until(worker.stop());
+  await fleet.worker({ tasks: [quick] });
+  expect(await fleet.clock.until(run.result())).toBe(1);
 });
+
+test("a run that waits for a task that it has given up learns at once that the worker has stopped", async () => {
+  const fleet = openFleet();
+  const undone: string[] = [];
+  const deaf = task("deaf", () => NEVER);
+  const main = workflow("main", async (ctx) => {
+    await ctx.task(deaf, undefined, { compensate: (_result, { outcome }) => void undone.push(outcome) });
+  });
+  await fleet.worker({ workflows: [main] });
+  const worker = await fleet.worker({ tasks: [deaf] });
+  const run = await fleet.client().start(main);
+  await fleet.clock.settle();
+  await run.cancel();
+  await fleet.clock.settle();
+  await fleet.clock.until(worker.stop());
+  await fleet.clock.settle();
+  expect(await run.status()).toBe("canceled");
+  expect(undone).toEqual(["unknown"]);
+});
+
+/** Why the signal of a task was aborted, and the task's worker is in this process or in another. */
+const WAYS = {
+  "the run is canceled": ["task_canceled", "cancel"],
+  "the run is terminated": ["task_canceled", "terminate"],
+  "its total time is over": ["task_total_timeout", "wait"],
+  "its worker stops": ["lease_lost", "stop"],
+} as const;
+
+for (const together of [true, false])
+  for (const [title, [code, way]] of Object.entries(WAYS))
+    test(`when ${title}, its signal says ${code}, also if its worker is in ${together ? "the process of the run" : "another process"}`, async () => {
+      const fleet = openFleet();
+      const reasons: string[] = [];
+      const job = task({ name: "job", totalTimeout: "1m" }, (_: undefined, t) => {
+        t.signal.addEventListener("abort", () => reasons.push((t.signal.reason as Failure).code));
+        return NEVER;
+      });
+      const main = workflow("main", async (ctx) => ctx.task(job));
+      const one = await fleet.worker({ workflows: [main], tasks: together ? [job] : [] });
+      const worker = together ? one : await fleet.worker({ tasks: [job] });
+      const run = await fleet.client().start(main);
+      await fleet.clock.settle();
+      if (way === "cancel") await run.cancel();
+      else if (way === "terminate") await run.terminate();
+      else if (way === "stop") await fleet.clock.until(worker.stop());
+      else await fleet.clock.advance("61s");
+      await fleet.clock.settle();
+      expect(reasons).toEqual([code]);
+    });

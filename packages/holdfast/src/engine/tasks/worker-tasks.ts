@@ -181,7 +181,7 @@ export class WorkerTasks {
   /** What has ended is reported before the rest is returned to the store. */
   async stop(waitMs: number): Promise<void> {
     this.#reconciler.stop();
-    this.#runner.dropAll();
+    this.#runner.leave();
     await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
     this.#runner.stop();
     this.#claimer.abandon();

@@ -204,6 +204,24 @@ export function readSettings(settings: TaskSettings, where: string): Omit<TaskSp
   });
 }
 
+/** Whether `task` has made it, in this copy of the package or in another: a copy of parts of it would fail much later. */
+export function isTask(value: unknown): value is TaskDefinition {
+  const found = value as Partial<TaskDefinition> | null | undefined;
+  try {
+    if (found?.kind !== "task" || typeof found.name !== "string") return false;
+    return found.spec?.name === found.name && (found.external === true || typeof found.fn === "function");
+  } catch {
+    return false; // a getter or a proxy that throws
+  }
+}
+
+/** What is about workers would be ignored. */
+export function refuseForExternal(settings: TaskSettings, where: string): void {
+  for (const option of ["startTimeout", "requires", "onCrash"] as const)
+    if (settings[option] !== undefined)
+      throw invalidOption(where, option, "has no effect on an external task, which no worker executes. Leave it out");
+}
+
 /** What one call schedules. */
 export function resolveTaskSpec(
   { spec }: Pick<TaskDefinition, "spec">,
@@ -212,6 +230,7 @@ export function resolveTaskSpec(
 ): TaskSpec {
   if (options === undefined) return spec;
   checkOptions(options, TASK_CALL_OPTIONS, where);
+  if (spec.external) refuseForExternal(options, where);
   const { requires, ...settings } = readSettings(options, where);
   const { priority, key } = options;
   const labels = requires === undefined ? undefined : labelList([...(spec.requires ?? []), ...requires]);
