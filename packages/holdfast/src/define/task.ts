@@ -15,7 +15,6 @@ import { callSite } from "../replay/code/call-site.ts";
 import {
   isTask,
   readSettings,
-  refuseForExternal,
   TASK_SETTINGS,
   type TaskDefinition,
   type TaskFunction,
@@ -109,7 +108,6 @@ export function task(nameOrOptions: string | TaskOptions, fn?: TaskFunction<neve
   const where = `task(${JSON.stringify(name)})`;
   checkOptions(options, TASK_OPTIONS, where);
   requireFunction(fn, external, where);
-  if (external) refuseForExternal(options, where);
   const queue = options.queue ?? DEFAULT_QUEUE;
   const { queue: _queue, ...settings } = readSettings(options, where);
   const spec: TaskSpec = {

@@ -215,13 +215,6 @@ export function isTask(value: unknown): value is TaskDefinition {
   }
 }
 
-/** What is about workers would be ignored. */
-export function refuseForExternal(settings: TaskSettings, where: string): void {
-  for (const option of ["startTimeout", "requires", "onCrash"] as const)
-    if (settings[option] !== undefined)
-      throw invalidOption(where, option, "has no effect on an external task, which no worker executes. Leave it out");
-}
-
 /** What one call schedules. */
 export function resolveTaskSpec(
   { spec }: Pick<TaskDefinition, "spec">,
@@ -230,7 +223,6 @@ export function resolveTaskSpec(
 ): TaskSpec {
   if (options === undefined) return spec;
   checkOptions(options, TASK_CALL_OPTIONS, where);
-  if (spec.external) refuseForExternal(options, where);
   const { requires, ...settings } = readSettings(options, where);
   const { priority, key } = options;
   const labels = requires === undefined ? undefined : labelList([...(spec.requires ?? []), ...requires]);
