@@ -84,6 +84,8 @@ export interface Execution {
   readonly hold: TaskSnapshot | undefined;
   /** What the earlier attempt reported last, as this one was told. */
   readonly lastDetails: unknown;
+  /** What it may be told: the details in the store since a worker took it under that epoch. */
+  readonly storedDetails: readonly unknown[];
   /** What else its worker had, although it was to have nothing else. */
   readonly company: string | undefined;
   /** Why this worker should not have executed it. */

@@ -1,6 +1,7 @@
 /** What tasks do to the outside world, and what the store knew of them when they began. */
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import { NonRetryableError } from "../packages/holdfast/src/errors/step-errors.ts";
+import type { Payload } from "../packages/holdfast/src/model/payload.ts";
 import { offeredLabels } from "../packages/holdfast/src/model/task.ts";
 import { readToken, type TaskToken } from "../packages/holdfast/src/model/task-token.ts";
 import type { TaskInfo } from "../packages/holdfast/src/replay/ops/task-options.ts";
@@ -97,6 +98,7 @@ export class TaskWorld {
       durable: (this.#store.memory.state.runs.get(runId)?.eventCount ?? 0) >= seq,
       hold,
       lastDetails: info.lastDetails,
+      storedDetails: this.#store.taskWatch.detailsOf(runId, seq, epoch).map(decoded),
       company: hold?.alone ? process.company(0, 1) : undefined,
       trespass: misfit(skills, hold) ?? this.#trespass(workerId, hold),
     };
@@ -147,6 +149,6 @@ function misfit(skills: Skills, hold: TaskSnapshot | undefined): string | undefi
 }
 
 /** Details as an attempt is told them. */
-export function detailsOf({ details }: TaskSnapshot): unknown {
+function decoded(details: Payload | null): unknown {
   return details === null ? undefined : jsonCodec.decode(details);
 }

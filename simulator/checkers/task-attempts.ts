@@ -1,5 +1,4 @@
 import type { Checker, Found } from "../evidence.ts";
-import { detailsOf } from "../task-world.ts";
 
 /**
  * A task is attempted as often as its policy allows, and not more; one that must not be repeated is executed once for each
@@ -12,7 +11,8 @@ export const taskAttempts: Checker = {
     const found: Found[] = [];
     const seen = new Set<string>();
     const beats = new Map<string, Set<unknown>>();
-    for (const { runId, seq, epoch, op, attempt, attemptsMax, once, hold, lastDetails, beats: own } of executions) {
+    for (const { runId, seq, epoch, op, attempt, attemptsMax, once, hold, ...told } of executions) {
+      const { lastDetails, storedDetails, beats: own } = told;
       const fault = (text: string): void => void found.push({ runId, text: `"${op}" (${seq}.${epoch}) ${text}` });
       if (attempt > attemptsMax) fault(`begins attempt ${attempt} of ${attemptsMax}`);
       if (hold && hold.attempt !== attempt)
@@ -20,7 +20,8 @@ export const taskAttempts: Checker = {
       const key = `${runId}/${seq}`;
       if (once && seen.has(`${key}/${attempt}`)) fault(`is executed again as attempt ${attempt}`);
       seen.add(`${key}/${attempt}`);
-      if (hold && detailsOf(hold) !== lastDetails) fault(`was told ${lastDetails}, not ${detailsOf(hold)}`);
+      if (hold && !storedDetails.includes(lastDetails))
+        fault(`was told ${lastDetails}, not ${storedDetails.map(String).join(" or ")}`);
       const reported = beats.get(key) ?? new Set();
       beats.set(key, reported);
       if (lastDetails !== undefined && !reported.has(lastDetails) && !String(lastDetails).startsWith("beat"))

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../packages/holdfast/src/memory/tasks/task-r
 import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import { readTaskMessageId } from "../../packages/holdfast/src/model/ids.ts";
 import { isTaskResult } from "../../packages/holdfast/src/model/message.ts";
+import type { Payload } from "../../packages/holdfast/src/model/payload.ts";
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
 import type {
   ClaimTasksParams,
@@ -24,6 +25,7 @@ export class TaskWatch {
   #known = new Map<string, TaskRecord>();
   /** By run, seq and epoch. */
   readonly #holds = new Map<string, TaskSnapshot>();
+  readonly #details = new Map<string, (Payload | null)[]>();
   readonly #ends = new Map<string, FinishTask>();
   /** Tasks whose result was put into the inbox. */
   readonly #delivered = new Set<string>();
@@ -36,6 +38,11 @@ export class TaskWatch {
   /** The task as it was when a worker took it under that epoch. */
   holdOf(runId: string, seq: number, epoch: number): TaskSnapshot | undefined {
     return this.#holds.get(`${runId}/${seq}/${epoch}`);
+  }
+
+  /** Its details since then: whoever has its token may report before the worker begins. */
+  detailsOf(runId: string, seq: number, epoch: number): readonly (Payload | null)[] {
+    return this.#details.get(`${runId}/${seq}/${epoch}`) ?? [];
   }
 
   /** The report that ended that attempt. */
@@ -98,14 +105,18 @@ export class TaskWatch {
       runClosed: run === undefined || isClosed(run.status),
       scheduledBy: this.#state.events.get(runId)?.[seq - 1]?.type,
     });
-    if (after?.heldBy && (before?.epoch !== after.epoch || before.heldBy === null))
-      this.#holds.set(`${runId}/${seq}/${after.epoch}`, after);
+    if (after?.heldBy) this.#held(`${runId}/${seq}/${after.epoch}`, before, after);
     const [end] = finishes.filter(({ epoch }) => epoch === before?.epoch);
     if (end && before && before.epoch !== after?.epoch) this.#ends.set(`${runId}/${seq}/${before.epoch}`, end);
     const over = after === undefined || after.status === "dead";
     if (over && finishes.length > 0 && this.#unread(runId, seq) > 0) this.#delivered.add(`${runId}/${seq}`);
     const how = end ? ` ${end.result.type} by ${end.by.type}` : "";
     this.#trace.add(at, who, runId, `${method}${how}: ${op} (${seq}) ${describe(before)} -> ${describe(after)}`);
+  }
+
+  #held(key: string, before: TaskSnapshot | undefined, after: TaskSnapshot): void {
+    if (before?.epoch !== after.epoch || before.heldBy === null) this.#holds.set(key, after);
+    this.#details.set(key, [...(this.#details.get(key) ?? []), after.details]);
   }
 
   #hasResult(runId: string, op: string, seq: number): boolean {

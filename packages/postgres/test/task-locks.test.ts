@@ -99,7 +99,7 @@ describe("another transaction that is open and has locked a task", () => {
     expect((await store.tasks.beat({ beats })).outcomes).toEqual([
       { outcome: "heard", canceled: false },
       { outcome: "heard", canceled: true },
-      { outcome: "lost", canceled: false },
+      { outcome: "lost", canceled: true },
     ]);
     const [locked, reported] = await store.tasks.read({ namespace: "default", tasks });
     expect([locked?.details, reported?.details]).toEqual([null, expect.anything()]);

@@ -10,11 +10,15 @@ interface Failure {
 }
 
 /** How a run learns that its task has failed; the task has its worker, if any, on another connection. */
-async function failureOf(t: ClientFixture, job: TaskDefinition<undefined, unknown>): Promise<unknown> {
+async function failureOf(
+  t: ClientFixture,
+  job: TaskDefinition<undefined, unknown>,
+  served = job.fn !== undefined,
+): Promise<unknown> {
   const [here, there] = [await t.connect(), await t.connect()];
   const main = workflow("main", async (ctx) => ctx.task(job).then(String, (error: Failure) => error.code));
   await here.worker({ workflows: [main] }).start();
-  if (job.fn) await there.worker({ tasks: [job] }).start();
+  if (served) await there.worker({ tasks: [job] }).start();
   const code = await here.run(main);
   const [dead] = await tasksUntil(there, "dead", 1);
   expect(dead).toMatchObject({ name: job.name, error: { code } });
@@ -51,7 +55,7 @@ export const taskLimits: ClientSuite = {
         { name: "lonely", queue: "nobody serves it", startTimeout: "40ms" },
         () => 1,
       );
-      expect(await failureOf(t, { ...job, fn: undefined })).toEqual(["task_start_timeout", 1]);
+      expect(await failureOf(t, job, false)).toEqual(["task_start_timeout", 1]);
     },
 
     "gives up a task that takes too long, however often it was tried": async (t) => {

@@ -11,9 +11,6 @@ import type {
   StartRunsParams,
   Store,
 } from "../ports/store.ts";
-import { backoff, type StorePatience } from "./store-retry.ts";
-
-const BUSY_TRIES_MAX = 10;
 
 const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
@@ -93,25 +90,13 @@ export async function sendMessages(
   );
 }
 
-/** Sends items whose row another transaction has locked again, unchanged, until each has an answer. */
-export async function untilNotBusy<T, R extends { readonly outcome: string }>(
-  patience: StorePatience,
-  items: readonly T[],
-  send: (items: readonly T[]) => Promise<readonly R[]>,
-  triesMax = BUSY_TRIES_MAX,
-): Promise<readonly R[]> {
-  const answers = await send(items);
-  if (!answers.some(({ outcome }) => outcome === "busy")) return answers;
-  const results = [...answers];
-  for (let sends = 1; ; sends++) {
-    const busy = results.flatMap((result, i) => (result.outcome === "busy" ? [i] : []));
-    if (busy.length === 0) return results;
-    if (patience.life?.over || sends > triesMax)
-      throw new HoldfastError("store_unavailable", "The row is locked by another transaction.");
-    await backoff(patience, sends);
-    const again = await send(busy.map((i) => items[i] as T));
-    busy.forEach((i, k) => {
-      results[i] = again[k] as R;
-    });
-  }
+export function isBusy({ outcome }: { readonly outcome: string }): boolean {
+  return outcome === "busy";
 }
+
+/** Which row a start is about, and a message: what is about one row stays in order. */
+export const START_ROWS = { of: idOf, isBusy };
+export const MESSAGE_ROWS = {
+  of: ({ to }: DeliverMessage): string => ("runId" in to ? to.runId : to.id),
+  isBusy,
+};

@@ -1,6 +1,6 @@
-import type { Clock } from "../ports/clock.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
 import { cutOff } from "./lifetime.ts";
-import { type GiveUp, isTransient, type StorePatience, untilAnswered } from "./store-retry.ts";
+import { type GiveUp, isTransient, lockedMs, rowLocked, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 export interface BatcherParams<T, R> extends StorePatience {
   readonly clock: Clock;
@@ -10,10 +10,20 @@ export interface BatcherParams<T, R> extends StorePatience {
   readonly giveUp: GiveUp;
   /** How many batches may be in flight at once; one by default. More than one only if their order does not matter. */
   readonly inFlightMax?: number;
+  /** For calls about rows that another transaction may have locked. */
+  readonly rows?: {
+    /** The items of one row stay in order, and are never in two batches at once, which would find it locked by each other. */
+    readonly of: (item: T) => string;
+    /** The row is locked: the item is sent again soon, and delays those of no other row. */
+    readonly isBusy: (result: R) => boolean;
+  };
 }
 
 interface Waiting<T, R> {
   readonly item: T;
+  /** How many times its row was locked, and since when. */
+  busy: number;
+  busySince: number;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -24,6 +34,9 @@ export class Batcher<T, R> {
   #waiting: Waiting<T, R>[] = [];
   /** Batches in flight, in the form in which their items learn of the end of a lifetime. */
   readonly #sent = new Set<readonly Waiting<T, R>[]>();
+  /** Rows whose items must wait: another batch has them, or they were found locked. */
+  readonly #sentRows = new Set<string>();
+  readonly #lockedRows = new Map<string, Timer>();
   #forget: (() => void) | undefined;
   #inFlight = 0;
   #scheduled = false;
@@ -39,52 +52,118 @@ export class Batcher<T, R> {
       // Watched only while there is something to do, so that a long lifetime does not keep the batcher of a short-lived
       // client alive.
       if (life) this.#forget ??= life.watch(() => this.#cutOff());
-      this.#waiting.push({ item, resolve, reject });
+      this.#waiting.push({ item, busy: 0, busySince: 0, resolve, reject });
       this.#schedule();
     });
   }
 
+  get #inFlightMax(): number {
+    return this.#params.inFlightMax ?? 1;
+  }
+
   #schedule(): void {
-    const full = this.#inFlight >= (this.#params.inFlightMax ?? 1);
-    if (full || this.#scheduled || this.#waiting.length === 0) return;
+    if (this.#inFlight >= this.#inFlightMax || this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
     this.#params.clock.immediate(() => void this.#sendNext());
   }
 
   async #sendNext(): Promise<void> {
     this.#scheduled = false;
+    const batch = this.#take();
+    if (batch.length === 0) return;
     this.#inFlight += 1;
-    const batch = this.#waiting.splice(0, this.#params.sizeMax);
     this.#sent.add(batch);
+    const rows = this.#rowsOf(batch);
+    for (const row of rows) this.#sentRows.add(row);
     const sent = this.#send(batch);
     this.#schedule();
-    await sent;
+    const busy = await sent;
     this.#sent.delete(batch);
     this.#inFlight -= 1;
+    for (const row of rows) this.#sentRows.delete(row);
+    if (busy.length > 0) this.#postpone(busy);
     this.#schedule();
     if (this.#inFlight > 0 || this.#waiting.length > 0) return;
     this.#forget?.();
     this.#forget = undefined;
   }
 
+  /** The next batch: whatever waits, but for what must wait on. */
+  #take(): readonly Waiting<T, R>[] {
+    const { rows, sizeMax } = this.#params;
+    if (!rows || (this.#sentRows.size === 0 && this.#lockedRows.size === 0)) return this.#waiting.splice(0, sizeMax);
+    const batch: Waiting<T, R>[] = [];
+    const rest: Waiting<T, R>[] = [];
+    for (const waiting of this.#waiting) {
+      const row = batch.length < sizeMax ? rows.of(waiting.item) : undefined;
+      const free = row !== undefined && !this.#sentRows.has(row) && !this.#lockedRows.has(row);
+      (free ? batch : rest).push(waiting);
+    }
+    this.#waiting = rest;
+    return batch;
+  }
+
+  /** Empty if no other batch can be sent meanwhile. */
+  #rowsOf(batch: readonly Waiting<T, R>[]): ReadonlySet<string> {
+    const { rows } = this.#params;
+    if (!rows || this.#inFlightMax === 1) return NO_ROWS;
+    return new Set(batch.map(({ item }) => rows.of(item)));
+  }
+
+  /** Before those that have come since, once the locks should be gone. */
+  #postpone(busy: readonly Waiting<T, R>[]): void {
+    const { clock, random, giveUp, rows } = this.#params;
+    const now = clock.monotonic();
+    const times = new Map<string, number>();
+    const again = busy.filter((waiting) => {
+      if (waiting.busy === 0) waiting.busySince = now;
+      waiting.busy += 1;
+      const error = rowLocked();
+      if (giveUp(waiting.busy, error, now - waiting.busySince)) {
+        waiting.reject(error);
+        return false;
+      }
+      const row = rows?.of(waiting.item) ?? "";
+      times.set(row, Math.max(times.get(row) ?? 0, waiting.busy));
+      return true;
+    });
+    this.#waiting = [...again, ...this.#waiting];
+    for (const [row, n] of times) {
+      const timer = clock.setTimer(lockedMs(random, n), () => {
+        this.#lockedRows.delete(row);
+        this.#schedule();
+      });
+      this.#lockedRows.set(row, timer);
+    }
+  }
+
   /** The batches in flight may or may not be answered, but no caller waits for them any longer. */
   #cutOff(): void {
+    for (const timer of this.#lockedRows.values()) timer.cancel();
+    this.#lockedRows.clear();
     for (const batch of [...this.#sent, this.#waiting.splice(0)]) for (const waiting of batch) waiting.reject(cutOff());
   }
 
-  async #send(batch: readonly Waiting<T, R>[]): Promise<void> {
-    const { send, giveUp } = this.#params;
+  /** Resolves with those whose rows were locked. */
+  async #send(batch: readonly Waiting<T, R>[]): Promise<readonly Waiting<T, R>[]> {
+    const { send, giveUp, rows } = this.#params;
+    const busy: Waiting<T, R>[] = [];
     try {
       const items = batch.map((waiting) => waiting.item);
       const results = await untilAnswered(this.#params, () => send(items), giveUp);
       batch.forEach((waiting, i) => {
-        waiting.resolve(results[i] as R);
+        const result = results[i] as R;
+        if (rows?.isBusy(result)) busy.push(waiting);
+        else waiting.resolve(result);
       });
     } catch (error) {
       // A refused item must not fail its neighbors.
       if (batch.length > 1 && !isTransient(error) && !this.#params.life?.over)
-        for (const waiting of batch) await this.#send([waiting]);
+        for (const waiting of batch) busy.push(...(await this.#send([waiting])));
       else for (const waiting of batch) waiting.reject(error);
     }
+    return busy;
   }
 }
+
+const NO_ROWS: ReadonlySet<string> = new Set();

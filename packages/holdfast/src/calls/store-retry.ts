@@ -1,10 +1,12 @@
-import { isHoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import type { Lifetime } from "./lifetime.ts";
 
 const BACKOFF_MS_FIRST = 50;
 const BACKOFF_MS_MAX = 5_000;
+const LOCKED_MS_FIRST = 4;
+const LOCKED_MS_MAX = 40;
 
 export interface StorePatience {
   readonly clock: Clock;
@@ -26,8 +28,25 @@ export function isLasting(error: unknown): boolean {
   return isHoldfastError(error, "store_unavailable") && error.data.lasting === true;
 }
 
-export function backoff({ clock, random, life }: StorePatience, failures: number): Promise<void> {
-  const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10)) * (0.75 + random.next() / 2);
+export function backoff(patience: StorePatience, failures: number): Promise<void> {
+  const ms = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** Math.min(failures - 1, 10));
+  return pause(patience, ms * (0.75 + patience.random.next() / 2));
+}
+
+/**
+ * How long to wait before a call is repeated that was `busy` this many times. Most locks are those of one short transaction:
+ * whoever waited as long as for a server that is down would add seconds to every result.
+ */
+export function lockedMs(random: Random, times: number): number {
+  return Math.min(LOCKED_MS_MAX, LOCKED_MS_FIRST * 2 ** Math.min(times - 1, 10)) * (0.5 + random.next());
+}
+
+/** The error of a call that was `busy` for as long as anyone would wait. */
+export function rowLocked(): HoldfastError {
+  return new HoldfastError("store_unavailable", "The row is locked by another transaction.");
+}
+
+export function pause({ clock, life }: StorePatience, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.setTimer(ms, () => {
       forget?.();

@@ -1,10 +1,18 @@
-import { type StartItem, sendMessages, sendStarts, untilNotBusy } from "../calls/batched-calls.ts";
+import { isBusy, MESSAGE_ROWS, START_ROWS, type StartItem, sendMessages, sendStarts } from "../calls/batched-calls.ts";
 import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import { Payer } from "../calls/payer.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
-import { type GiveUp, isLasting, type StorePatience, untilAnswered } from "../calls/store-retry.ts";
+import {
+  type GiveUp,
+  isLasting,
+  lockedMs,
+  pause,
+  rowLocked,
+  type StorePatience,
+  untilAnswered,
+} from "../calls/store-retry.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { newRunId, uuidV7 } from "../model/ids.ts";
@@ -60,13 +68,10 @@ export class ClientCore {
     this.starts = new Batcher({
       ...batching,
       // Only the start of a child can be refused.
-      send: (items) =>
-        untilNotBusy(this.#patience, items, (some) => sendStarts(ports, some)) as Promise<StartOutcome[]>,
+      send: (items) => sendStarts(ports, items) as Promise<StartOutcome[]>,
+      rows: START_ROWS,
     });
-    this.messages = new Batcher({
-      ...batching,
-      send: (items) => untilNotBusy(this.#patience, items, (some) => sendMessages(ports, some)),
-    });
+    this.messages = new Batcher({ ...batching, send: (items) => sendMessages(ports, items), rows: MESSAGE_ROWS });
   }
 
   /** Ends a run, whichever worker holds it. If the run has continued as new, ends the current run of the chain. */
@@ -119,10 +124,15 @@ export class ClientCore {
 
   /** The same for a call about one run whose row another transaction may have locked. */
   async untilNotBusy<R extends { readonly outcome: string }>(send: (store: Store) => Promise<R>): Promise<R> {
-    const [result] = await untilNotBusy(this.#patience, [send], async ([call]) => [
-      await this.call(call as typeof send),
-    ]);
-    return result as R;
+    const { clock, random } = this.ports;
+    const began = clock.monotonic();
+    for (let sends = 1; ; sends++) {
+      const result = await this.call(send);
+      if (!isBusy(result)) return result;
+      const error = rowLocked();
+      if (this.#giveUp(sends, error, clock.monotonic() - began)) throw error;
+      await pause(this.#patience, lockedMs(random, sends));
+    }
   }
 
   get #patience(): StorePatience {

@@ -59,6 +59,8 @@ export function taskText({ task, before }: AwaitedTask, workers: readonly Worker
     return `Task "${op}"${which} is being executed by worker ${worker}.`;
   }
   if (status === "external") return `Task "${op}"${which} waits for someone to complete it with its token.`;
+  if (status === "due" && task.expires === "crash")
+    return `Task "${op}"${which} is about to fail: its worker is gone, and it must not begin again.`;
   if (status === "dead" || before === undefined) return "";
   const line = before >= POSITION_MAX ? `behind at least ${POSITION_MAX} others` : `${ordinal(before + 1)} in line`;
   return `Task "${op}"${which} waits on queue "${queue}", ${line}${unservedText(task, workers, now)}.`;
@@ -71,10 +73,9 @@ function unservedText(task: Task, workers: readonly WorkerRow[], now: number): s
   if (able.some((worker) => fitsTask(task, worker))) return "";
   const executing = able.filter((worker) => fitsTask({ ...task, requires: [] }, worker));
   if (executing.length === 0) return `; no live worker executes "${task.name}" on that queue`;
-  const nowhere = task.requires.find((label) => !executing.some(({ labels }) => labels.includes(label)));
-  return nowhere === undefined
-    ? `; no live worker has all of the labels ${task.requires.join(", ")}`
-    : `; no live worker has label ${nowhere}`;
+  const nowhere = task.requires.filter((label) => !executing.some(({ labels }) => labels.includes(label)));
+  if (nowhere.length === 0) return `; no live worker has all of the labels ${task.requires.join(", ")}`;
+  return `; no live worker has ${nowhere.length === 1 ? "label" : "the labels"} ${nowhere.join(", ")}`;
 }
 
 function ordinal(n: number): string {

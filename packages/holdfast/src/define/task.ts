@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
   checkOptions,
@@ -14,6 +14,7 @@ import type { Stored } from "../model/stored.ts";
 import type { TaskSpec } from "../model/task.ts";
 import { callSite } from "../replay/code/call-site.ts";
 import {
+  isTask,
   readSettings,
   TASK_SETTINGS,
   type TaskDefinition,
@@ -155,12 +156,7 @@ function checked(schema: StandardSchemaV1, value: unknown, name: string): unknow
 
 /** Plain JavaScript, or modules that import each other in a circle, may pass something else. */
 export function requireTask(value: unknown, where: string): void {
-  const found = value as { readonly kind?: unknown } | null | undefined;
-  try {
-    if (found?.kind === "task") return;
-  } catch (error) {
-    if (isHoldfastError(error)) throw error; // a getter or a proxy that throws
-  }
+  if (isTask(value)) return;
   const message = `${where} is ${value === null ? "null" : typeof value}, not a task. Make one with task(name, fn); undefined may mean that two modules import each other.`;
   throw new HoldfastError("invalid_option", message);
 }

@@ -43,7 +43,7 @@ export const TASK_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary:
-      'The worker, or a process of its task pool, died during a task with onCrash "fail", or three times while it executed only this task. Whether the task took effect is unknown.',
+      'The worker, or a process of its task pool, died during a task with onCrash "fail", or three times while it executed only this task; or the worker was stopped during a task with onCrash "fail". Whether the task took effect is unknown.',
     advice: "Find out with the task's idempotency key; find out what kills the process.",
   },
   task_canceled: {

@@ -48,6 +48,8 @@ export function readWrapped<T>(message: unknown): T | undefined {
 }
 
 export interface ParentChannel {
+  /** Keeps this process alive. Until then, one with nothing left to do ends: its module waits for what never comes. */
+  stay(): void;
   /** Throws if something in the report cannot be sent. */
   send(report: PoolReport): void;
   /** Ends this process when the report is sent. */
@@ -64,9 +66,11 @@ export function openParent(onOrder: (order: PoolOrder) => void): ParentChannel {
   process.on("disconnect", () => process.exit());
   // A terminal sends them to all processes at once, a service manager too: the parent decides what becomes of tasks.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+  process.channel?.unref();
   const options = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 };
   new Worker(WATCHER, { eval: true, execArgv: [], env: {}, resourceLimits: options }).unref();
   return {
+    stay: () => process.channel?.ref(),
     send: (report) => void process.send?.(wrapped(report), undefined, {}, () => {}),
     last: (report) => void process.send?.(wrapped(report), undefined, {}, () => process.exit(1)),
   };

@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { connect, silentLogger, task, workflow } from "holdfast";
 import { testEngine } from "holdfast/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { EXEC_ARGV, isAlive, linesOf, MODULE, makeFile, openFolder, openPool, until } from "../lab/pool.ts";
 import { about, block, deaf, echo, hold } from "./tasks.ts";
 
@@ -72,6 +72,49 @@ test("a worker does not start if its module does not export all of its tasks", a
 test("a worker does not start if its module cannot be loaded", async () => {
   const module = new URL("./nowhere.ts", import.meta.url);
   await expect(openPool([echo], { module })).rejects.toThrow(/Cannot find module .*nowhere/);
+});
+
+/** The text of a module that says so and never finishes loading, with or without its event loop. */
+function endless(says: string, how: "waits" | "blocks"): URL {
+  const file = path.join(path.dirname(says), `${how}.mjs`);
+  const never = how === "waits" ? "await new Promise((resolve) => setTimeout(resolve, 1e9));" : "for (;;);";
+  const text = `require("node:fs").appendFileSync(${JSON.stringify(says)}, process.pid + "\\n");`;
+  writeFileSync(
+    file,
+    `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);\n${text}\n${never}\n`,
+  );
+  return pathToFileURL(file);
+}
+
+describe.each(["waits", "blocks"] as const)("a module that %s for ever", (how) => {
+  test("does not keep a client from closing, and its process goes", async () => {
+    const says = openFolder().file("pids");
+    const hf = await connect("memory:", { logger: silentLogger });
+    const pool = { module: endless(says, how), execArgv: EXEC_ARGV, processes: 1 };
+    const started = hf.worker({ tasks: [echo], pool }).start();
+    const [pid] = (await linesOf(says, 1)).map(Number);
+    await hf.close();
+    await started;
+    expect(isAlive(pid as number)).toBe(false);
+  });
+
+  test("does not let its process outlive the worker's", async () => {
+    const says = openFolder().file("pids");
+    const program = fileURLToPath(new URL("loading-program.ts", import.meta.url));
+    const args = [...EXEC_ARGV, program, endless(says, how).href];
+    const parent = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+    onTestFinished(() => void parent.kill("SIGKILL"));
+    const [pid] = (await linesOf(says, 1)).map(Number);
+    parent.kill("SIGKILL");
+    await until(() => !isAlive(pid as number));
+  });
+});
+
+test("a module with two tasks of one name is refused", async () => {
+  const module = new URL("two-tasks.ts", import.meta.url);
+  await expect(openPool([echo], { module })).rejects.toThrow(
+    'The module of the pool has two tasks with the name "echo"',
+  );
 });
 
 test("a module that starts a worker is refused: its processes would be workers", async () => {

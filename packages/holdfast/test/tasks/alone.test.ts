@@ -1,4 +1,4 @@
-import { task, workflow } from "holdfast";
+import { HoldfastError, task, workflow } from "holdfast";
 import { expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
 import { type Fleet, openFleet } from "../lab/fleet.ts";
@@ -41,4 +41,67 @@ test("once it has reported something new, its worker takes other tasks and runs 
   const runs = [await client.start(other), await client.start(plain)];
   expect(await fleet.clock.until(Promise.all(runs.map((run) => run.result())))).toEqual(["short", "plain"]);
   expect(worker.activeTasks).toBe(1);
+});
+
+/** The answers to claims of suspects are lost until `answered` is set. */
+function slowSoloClaims(fleet: Fleet, claim: "tasks.claim" | "runs.claim") {
+  const state = { asked: false, answered: false };
+  fleet.store.fault = (moment, method, params) => {
+    if (method !== claim || !(params as { solo: boolean }).solo || moment === "before" || state.answered)
+      return undefined;
+    state.asked = true;
+    return new HoldfastError("store_outcome_unknown", "not now");
+  };
+  return state;
+}
+
+test("its worker takes no run while the answer to the claim of a suspect task is awaited, however long", async () => {
+  const fleet = openFleet();
+  const happened: string[] = [];
+  const job = task("job", async () => {
+    happened.push("task begins");
+    await new Promise<void>((resolve) => void fleet.clock.setTimer(60_000, resolve));
+    happened.push("task ends");
+  });
+  const owner = workflow("owner", async (ctx) => void (await ctx.task(job)));
+  const beside = workflow("beside", async (ctx) => ctx.step("beside", () => void happened.push("step")));
+  await fleet.worker({ workflows: [owner] });
+  const run = await fleet.client().start(owner);
+  await fleet.clock.settle();
+  for (const row of fleet.store.state.tasks.values()) row.suspect = true;
+  const claims = slowSoloClaims(fleet, "tasks.claim");
+  await fleet.worker({ workflows: [beside], tasks: [job], tuning: {} });
+  await fleet.clock.advance("1s");
+  expect(claims.asked).toBe(true);
+  const other = await fleet.client().start(beside);
+  await fleet.clock.advance("1m");
+  claims.answered = true;
+  await fleet.clock.until(Promise.all([run.result(), other.result()]));
+  expect(happened).toEqual(["task begins", "task ends", "step"]);
+});
+
+test("its worker takes no task while the answer to the claim of a suspect run is awaited, however long", async () => {
+  const fleet = openFleet();
+  const happened: string[] = [];
+  const job = task("job", () => void happened.push("task"));
+  const owner = workflow("owner", async (ctx) => void (await ctx.task(job)));
+  const deadly = workflow("deadly", async (ctx) =>
+    ctx.step("deadly", async () => {
+      happened.push("step begins");
+      await new Promise<void>((resolve) => void fleet.clock.setTimer(100, resolve));
+      happened.push("step ends");
+    }),
+  );
+  const run = await fleet.client().start(deadly);
+  for (const row of fleet.store.state.runs.values()) row.suspect = true;
+  const claims = slowSoloClaims(fleet, "runs.claim");
+  await fleet.worker({ workflows: [deadly], tasks: [job], tuning: {} });
+  await fleet.clock.advance("1s");
+  expect(claims.asked).toBe(true);
+  await fleet.worker({ workflows: [owner] });
+  const other = await fleet.client().start(owner);
+  await fleet.clock.advance("1m");
+  claims.answered = true;
+  await fleet.clock.until(Promise.all([run.result(), other.result()]));
+  expect(happened).toEqual(["step begins", "step ends", "task"]);
 });

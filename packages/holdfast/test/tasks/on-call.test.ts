@@ -23,6 +23,18 @@ test("why says what a run waits for, where its task stands in line, and what no 
   expect(why.causes).toMatchObject([{ kind: "task", op: "render", queue: "video", position: 2, requires: ["gpu"] }]);
 });
 
+test("why names every label that no worker has", async () => {
+  const fleet = openFleet();
+  const client = fleet.client();
+  const render = task({ name: "render", requires: ["gpu", "zone=b", "cpu"] }, () => {});
+  const main = workflow("main", async (ctx) => ctx.task(render));
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ tasks: [render], labels: ["cpu"] });
+  await client.start(main, undefined, { id: "a" });
+  await fleet.clock.settle();
+  expect((await client.why("a")).reason).toContain("; no live worker has the labels gpu, zone=b.");
+});
+
 test("why and steps show who has a task, how often it has failed, and who is to complete it", async () => {
   const fleet = openFleet();
   const client = fleet.client();

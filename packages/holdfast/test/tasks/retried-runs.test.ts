@@ -74,13 +74,12 @@ function pair(other: TaskDefinition<undefined, string>, options: { readonly comp
   );
 }
 
-test("a result that comes just before its run is tried again is asked for once more", async () => {
+test("a result that comes while its run is about to be tried again is not lost", async () => {
   const world = openWorld();
   const main = pair(task<undefined, string>({ name: "other", external: true }), {});
   let told = false;
-  const tasks = async () => (await outside.tasks.list({})).tasks;
-  const token = async (name: string) => (await tasks()).find((one) => one.name === name)?.token as string;
   const outside = world.client({});
+  const token = async (name: string) => (await outside.tasks.list({ name })).tasks[0]?.token as string;
   const client = world.client({
     hooks: {
       "runs.commit": async (params, call) => {
@@ -99,9 +98,28 @@ test("a result that comes just before its run is tried again is asked for once m
   await world.clock.settle();
   await outside.tasks.fail(await token("flaky"), new Error("no"));
   await world.clock.advance("2m");
-  expect(await tasks()).toMatchObject([{ name: "flaky" }, { name: "other" }]);
   await outside.tasks.complete(await token("flaky"), "a");
-  await outside.tasks.complete(await token("other"), "b");
+  expect(await world.result(run)).toEqual(["a", "early"]);
+});
+
+test("a result behind the failure that ends an attempt of the run is asked for once more", async () => {
+  const world = openWorld();
+  const main = pair(task<undefined, string>({ name: "other", external: true }), {});
+  const client = world.client({});
+  const open = async () => (await client.tasks.list({ status: "external" })).tasks;
+  const token = async (name: string) => (await open()).find((one) => one.name === name)?.token as string;
+  const first = await world.worker(client, { workflows: [main], cacheSize: 0 });
+  const run = await client.start(main);
+  await world.clock.settle();
+  await first.stop();
+  // The next claim finds both.
+  await client.tasks.fail(await token("flaky"), new Error("no"));
+  await client.tasks.complete(await token("other"), "early");
+  await world.worker(client, { workflows: [main], cacheSize: 0 });
+  await world.clock.advance("2m");
+  expect((await open()).map(({ name }) => name).sort()).toEqual(["flaky", "other"]);
+  await client.tasks.complete(await token("flaky"), "a");
+  await client.tasks.complete(await token("other"), "b");
   expect(await world.result(run)).toEqual(["a", "b"]);
 });
 

@@ -24,6 +24,19 @@ test("a person completes an external task with its token, once", async () => {
   await expect(client.tasks.complete(token, { by: "eve" })).rejects.toMatchObject({ code: "task_closed" });
 });
 
+test("what is about workers has no effect on an external task", async () => {
+  const fleet = openFleet();
+  const options = { startTimeout: "1m", requires: ["gpu"], onCrash: "fail" } as const;
+  const asks = workflow("asks", async (ctx) => ctx.task(approval, { order: "o-1" }, options));
+  await fleet.worker({ workflows: [asks] });
+  const client = fleet.client();
+  const run = await client.start(asks);
+  await fleet.clock.advance("1h");
+  const [open] = (await client.tasks.list({ status: "external" })).tasks;
+  await client.tasks.complete(open?.token as string, { by: "ann" });
+  expect(await fleet.clock.until(run.result())).toEqual({ by: "ann" });
+});
+
 test("a token that belongs to no task is told from one that is over", async () => {
   const fleet = openFleet();
   const client = fleet.client();

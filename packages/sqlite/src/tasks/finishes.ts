@@ -1,5 +1,6 @@
 import {
   afterTaskProcess,
+  expiryWhenHeld,
   type FinishOutcome,
   type FinishTask,
   type FinishTasksParams,
@@ -26,6 +27,7 @@ import {
   setExpiry,
   type TaskState,
   taskIn,
+  timesOf,
 } from "./task-state.ts";
 
 /** Results that the run has not consumed yet; they have no chain. */
@@ -65,6 +67,8 @@ function finishTask(call: Call, finish: FinishTask): FinishOutcome["outcome"] {
       break;
     case "external":
       letGo(task, "external");
+      // Whoever has the token takes over from the worker: no limit waits for a report of that one any more.
+      if (task.canceled === 0) setExpiry(task, expiryWhenHeld(timesOf(task), task.beganAt ?? call.now, call.now));
       break;
   }
   saveTask(call, task);

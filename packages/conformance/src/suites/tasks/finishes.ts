@@ -1,4 +1,4 @@
-import { taskMessageId } from "holdfast/adapter";
+import { TASK_GRACE_MS, taskMessageId } from "holdfast/adapter";
 import { expect } from "vitest";
 import { bytes, end, HOLD, park, suspend } from "../../sample-data.ts";
 import {
@@ -201,7 +201,8 @@ export const taskFinishes: Suite = {
       const { task, key, workerId } = await t.tasks.held({ timeoutMs: 5_000 });
       await t.advance(4);
       expect(await t.tasks.finish(task, MADE_EXTERNAL)).toBe("done");
-      const external = { ...task, status: "external", heldBy: null, claimId: null };
+      const expiresAt = (task.expiresAt as number) - TASK_GRACE_MS;
+      const external = { ...task, status: "external", heldBy: null, claimId: null, expiresAt };
       expect(await t.tasks.read(key)).toEqual(external);
       expect(await t.store.workers.readHeldTasks({ namespace: "default", workerId })).toEqual([]);
       expect(await t.tasks.finish(task, COMPLETED, byHolder(workerId))).toBe("lost");

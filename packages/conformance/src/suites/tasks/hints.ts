@@ -1,4 +1,4 @@
-import type { Hint, TaskKey } from "holdfast/adapter";
+import { type Hint, TASK_GRACE_MS, type TaskKey } from "holdfast/adapter";
 import { expect } from "vitest";
 import { due, expectHints, taskDue } from "../../expected-hints.ts";
 import { errorRecord, HOLD, LEASE_MS, suspend } from "../../sample-data.ts";
@@ -79,7 +79,7 @@ export const taskHints: Suite = {
       const by = byToken(one.task, t.newId());
       await expectHints(t, [lostBy(one.key, one.workerId)], () => t.tasks.finish(one.task, COMPLETED, by));
       const two = await t.tasks.held({ timeoutMs: 10 });
-      await t.advance(5_000);
+      await t.advance(10 + TASK_GRACE_MS);
       const expire = () => t.tasks.finish(two.task, retried(0), BY_EXPIRY);
       await expectHints(t, [lostBy(two.key, two.workerId), taskDue("default")], expire);
     },

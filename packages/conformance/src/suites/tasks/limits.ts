@@ -125,7 +125,7 @@ export const taskLimits: Suite = {
     },
 
     "the earliest limit counts": async (t) => {
-      const limits = { startTimeoutMs: 50, timeoutMs: 400, totalTimeoutMs: 5_000, heartbeatMs: 300 };
+      const limits = { startTimeoutMs: 50, timeoutMs: 400, totalTimeoutMs: 60_000, heartbeatMs: 300 };
       const { key } = await t.tasks.scheduled(limits);
       expect(await t.tasks.read(key)).toMatchObject({ expiresAt: t.now + 50, expires: "start_timeout" });
       const task = await t.tasks.claimOne(await t.worker());
@@ -149,12 +149,12 @@ export const taskLimits: Suite = {
       expect(await t.tasks.read(key)).toMatchObject({ status: "external", epoch: 1, attempt: 2 });
     },
 
-    "the limits of an attempt keep running when it is made external": async (t) => {
+    "the limits of an attempt keep running when it is made external, and then have no grace": async (t) => {
       const { task, key } = await t.tasks.held({ timeoutMs: 1_500, heartbeatMs: 9_000 });
       const began = t.now;
       await t.advance(100);
       await t.tasks.finish(task, MADE_EXTERNAL);
-      expect(await t.tasks.read(key)).toMatchObject({ expiresAt: began + 1_500 + TASK_GRACE_MS, expires: "timeout" });
+      expect(await t.tasks.read(key)).toMatchObject({ expiresAt: began + 1_500, expires: "timeout" });
       await t.advance(100);
       await t.tasks.beat(task, null, byToken(task, t.newId()));
       expect(await t.tasks.read(key)).toMatchObject({ expiresAt: began + 1_500, expires: "timeout" });
@@ -162,6 +162,13 @@ export const taskLimits: Suite = {
       const [expired] = (await t.store.tasks.expired({ limit: 10 })).tasks;
       expect(await t.tasks.finish(expired as typeof task, retried(0), BY_EXPIRY)).toBe("done");
       expect(await t.tasks.read(key)).toMatchObject({ status: "due", epoch: 2, attempt: 2 });
+    },
+
+    "an attempt that is made external is heard from by that": async (t) => {
+      const { task, key } = await t.tasks.held({ timeoutMs: 9_000, heartbeatMs: 200 });
+      await t.advance(150);
+      await t.tasks.finish(task, MADE_EXTERNAL);
+      expect(await t.tasks.read(key)).toMatchObject({ expiresAt: t.now + 200, expires: "heartbeat" });
     },
 
     "a task that is held from the beginning has its limits from then on": async (t) => {

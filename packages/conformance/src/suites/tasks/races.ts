@@ -1,4 +1,4 @@
-import type { ClaimTasksParams, FinishTasksResult, Store, Task } from "holdfast/adapter";
+import { type ClaimTasksParams, type FinishTasksResult, type Store, TASK_GRACE_MS, type Task } from "holdfast/adapter";
 import { expect } from "vitest";
 import { connections, pick, race, twoConnections } from "../../connections.ts";
 import { type Fixture, SWEEP } from "../../fixture.ts";
@@ -66,7 +66,7 @@ export const taskRaces: Suite = {
       const [one, other] = await twoConnections(t);
       for (let round = 0; round < ROUNDS; round++) {
         const { task, holder, key } = await t.tasks.held({ timeoutMs: 10 }, await t.worker({ leaseMs: 1_000_000 }));
-        await t.advance(5_000);
+        await t.advance(10 + TASK_GRACE_MS);
         const expiry = { finishes: [t.tasks.finishParams(task, retried(0), BY_EXPIRY)] };
         const [byHolder, byExpiry] = await race(
           round % 2 === 0,

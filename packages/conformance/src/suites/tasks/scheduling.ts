@@ -1,3 +1,4 @@
+import { TASK_GRACE_MS } from "holdfast/adapter";
 import { expect } from "vitest";
 import { bytes, end, HOLD, park, RELEASE, someEvents, suspend } from "../../sample-data.ts";
 import { byToken, COMPLETED, failed, newTask, secretOf, taskEvent } from "../../sample-tasks.ts";
@@ -171,7 +172,7 @@ export const taskScheduling: Suite = {
         attempt: 1,
         alone: false,
         availableAt: null,
-        expiresAt: t.now + 40 + 1_000,
+        expiresAt: t.now + 40 + TASK_GRACE_MS,
         expires: "timeout",
       });
       expect(await t.store.workers.readHeldTasks({ namespace: "default", workerId })).toEqual([

@@ -2,7 +2,14 @@
  * The calls that the runs of one worker make because of other runs: starts of children, messages, watches. Many runs at once,
  * few calls of the store.
  */
-import { sendMessages, sendStarts, untilNotBusy } from "../../calls/batched-calls.ts";
+import {
+  isBusy,
+  MESSAGE_ROWS,
+  START_ROWS,
+  type StartItem,
+  sendMessages,
+  sendStarts,
+} from "../../calls/batched-calls.ts";
 import { Batcher } from "../../calls/batcher.ts";
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
@@ -39,7 +46,7 @@ export interface RunCallerParams {
 
 export class RunCaller {
   readonly #params: RunCallerParams;
-  readonly #starts: Batcher<{ start: StartRun; holdBy: SlotReservation | undefined }, StartAnswer>;
+  readonly #starts: Batcher<StartItem, StartAnswer>;
   readonly #messages: Batcher<DeliverMessage, DeliverOutcome>;
   readonly #watches: Batcher<Watch, WatchOutcome>;
 
@@ -47,23 +54,13 @@ export class RunCaller {
     this.#params = params;
     const { ports, life } = params;
     const { clock, random, store } = ports;
-    const patience = { clock, random, life };
-    const batching = { ...patience, sizeMax: BATCH_SIZE_MAX, giveUp: () => life.over };
-    const patiently = <T, R extends { readonly outcome: string }>(
-      items: readonly T[],
-      send: (some: readonly T[]) => Promise<readonly R[]>,
-    ): Promise<readonly R[]> => untilNotBusy(patience, items, send, Number.POSITIVE_INFINITY);
-    this.#starts = new Batcher({
-      ...batching,
-      send: (items) => patiently(items, (some) => sendStarts(ports, some)),
-    });
-    this.#messages = new Batcher({
-      ...batching,
-      send: (items) => patiently(items, (some) => sendMessages(ports, some)),
-    });
+    const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: () => life.over };
+    this.#starts = new Batcher({ ...batching, send: (items) => sendStarts(ports, items), rows: START_ROWS });
+    this.#messages = new Batcher({ ...batching, send: (items) => sendMessages(ports, items), rows: MESSAGE_ROWS });
     this.#watches = new Batcher({
       ...batching,
-      send: (items) => patiently(items, (watches) => store.runs.watch({ watches })),
+      send: (watches) => store.runs.watch({ watches }),
+      rows: { of: ({ run }) => ("runId" in run ? run.runId : run.id), isBusy },
     });
   }
 

@@ -36,7 +36,9 @@ export interface ClaimerParams {
   readonly mayTakeSuspect: () => boolean;
   readonly onSuspectDue: () => void;
   readonly onClaimed: (run: Run, messages: readonly Message[]) => void;
-  /** A claim for a suspect was answered; undefined: none was left. */
+  /** A claim for a suspect is sent. */
+  readonly onSoloAsked: () => void;
+  /** It was answered; undefined: none was left, or it has failed. */
   readonly onSoloAnswered: (runId: string | undefined) => void;
   readonly onDead: () => void;
 }
@@ -158,6 +160,7 @@ export class Claimer {
       let sentAt = clock.monotonic();
       this.#wanted = false;
       this.#asking = limit;
+      if (solo) this.#params.onSoloAsked();
       this.#notedAt = Number.POSITIVE_INFINITY;
       try {
         const result = await untilAnswered(
@@ -176,6 +179,7 @@ export class Claimer {
         if (!outdated()) this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming runs failed");
+        if (solo && !outdated()) this.#params.onSoloAnswered(undefined);
         this.#wakeIn(this.#params.fallbackMs, clock);
       }
     }

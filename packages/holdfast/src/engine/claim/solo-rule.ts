@@ -19,6 +19,7 @@ export class SoloRule {
   /** What is held alone. */
   #solo: string | undefined;
   #kind: SoloKind = "run";
+  #asking = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -34,7 +35,7 @@ export class SoloRule {
 
   /** Whether the worker should claim nothing else now. */
   get exclusive(): boolean {
-    if (this.#solo !== undefined) return true;
+    if (this.#solo !== undefined || this.#asking) return true;
     if (this.#wantedAt === undefined) return false;
     if (this.#clock.monotonic() - this.#wantedAt < EMPTY_FOR_MS_MAX) return true;
     this.#rest();
@@ -46,8 +47,14 @@ export class SoloRule {
     return this.#wantedAt !== undefined && this.#solo === undefined && this.#kind === kind;
   }
 
-  /** The solo claim was answered; undefined: none was left. */
+  /** A solo claim is on its way: nothing else may come until it is answered, however long that takes. */
+  asked(): void {
+    this.#asking = true;
+  }
+
+  /** The solo claim was answered; undefined: none was left, or the claim has failed. */
   claimed(key: string | undefined): void {
+    this.#asking = false;
     this.#wantedAt = undefined;
     this.#solo = key;
   }
@@ -60,6 +67,7 @@ export class SoloRule {
   }
 
   reset(): void {
+    this.#asking = false;
     this.#wantedAt = undefined;
     this.#solo = undefined;
   }

@@ -13,6 +13,8 @@
 
 import { backoff, isTransient, type StorePatience } from "../../calls/store-retry.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { describeValue } from "../../errors/safe-read.ts";
 import { type Message, messagesByRun } from "../../model/message.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { CommitOutcome, CommitRunsResult, RunCommit, Store } from "../../ports/store.ts";
@@ -21,7 +23,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 /** A flush full of large payloads must not take longer than the store allows for one call. */
 const BYTES_PER_FLUSH_MAX = 8 * 1024 * 1024;
 const CONTENDED_MS = 20;
-const CONTENDED_MS_MAX = 1_000;
+const CONTENDED_MS_MAX = 100;
 /** A flush of fewer runs than this is not worth dividing. */
 const RUNS_DIVIDED_MIN = 256;
 
@@ -111,7 +113,7 @@ export class Committer {
     for (const target of this.#dirty) {
       if (batch.length >= runsPerFlushMax || events >= eventsPerFlushMax || bytes >= BYTES_PER_FLUSH_MAX) break;
       this.#dirty.delete(target);
-      const commit = target.takeCommit();
+      const commit = commitOf(target);
       if (!commit) continue;
       events += commit.events.length;
       for (const { payload } of commit.events) if (payload) bytes += payload.length;
@@ -191,7 +193,7 @@ export class Committer {
     batch.forEach((entry, i) => {
       const outcome = result.outcomes[i] as CommitOutcome;
       if (outcome.outcome === "busy") this.#sendAgain(entry);
-      else entry.target.committed(outcome, messagesOf(entry.commit.runId));
+      else guarded(entry.target, () => entry.target.committed(outcome, messagesOf(entry.commit.runId)));
     });
   }
 
@@ -236,5 +238,24 @@ export class Committer {
     const waiters = this.#idleWaiters;
     this.#idleWaiters = [];
     for (const resolve of waiters) resolve();
+  }
+}
+
+function commitOf(target: Committable): RunCommit | undefined {
+  let commit: RunCommit | undefined;
+  guarded(target, () => {
+    commit = target.takeCommit();
+  });
+  return commit;
+}
+
+/** What goes wrong in one run must neither end the process nor keep the other runs from being written. */
+function guarded(target: Committable, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    const broken = (): HoldfastError =>
+      new HoldfastError("invariant_broken", `The run could not be written: ${describeValue(error)}`, { cause: error });
+    target.refused(isHoldfastError(error) ? error : broken());
   }
 }

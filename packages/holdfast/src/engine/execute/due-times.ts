@@ -7,6 +7,12 @@ import type { DrivenOp } from "../../replay/op.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { HeldRun } from "./held-run.ts";
 
+/** The ops that wait for their time here: steps, and tasks that must be scheduled again. */
+interface Delayed {
+  readonly steps: { readonly idle: Iterable<DrivenOp> };
+  readonly outside: { readonly lost: Iterable<DrivenOp> };
+}
+
 const NOTHING: readonly EventDraft[] = [];
 
 /** The due timers and the deadline, as events. */
@@ -29,10 +35,11 @@ export function missedDeadline({ startedAt, deadlineAt }: Run): boolean {
 }
 
 /** The earliest time after `after` at which something becomes due. */
-export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, after: number): number | null {
+export function nextDueAt(machine: Machine, run: Run, { steps, outside }: Delayed, after: number): number | null {
   let dueAt = earlier(null, openDeadline(machine, run), after);
   for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
-  for (const op of idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
+  for (const op of steps.idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
+  for (const op of outside.lost) if (op.pending) dueAt = earlier(dueAt, op.task?.retryAt, after);
   return dueAt;
 }
 
@@ -40,12 +47,12 @@ export function nextDueAt(machine: Machine, run: Run, idle: Iterable<DrivenOp>, 
 export function wakeTimer(
   { clock, storeTime }: Pick<ExecutorHost, "clock" | "storeTime">,
   held: Pick<HeldRun, "machine" | "run" | "poke">,
-  idle: Iterable<DrivenOp>,
+  delayed: Delayed,
 ): Timer | undefined {
   const { machine, run } = held;
-  if (nextDueAt(machine, run, idle, 0) === null) return undefined;
+  if (nextDueAt(machine, run, delayed, 0) === null) return undefined;
   const now = storeTime.now();
-  const dueAt = nextDueAt(machine, run, idle, now);
+  const dueAt = nextDueAt(machine, run, delayed, now);
   return dueAt === null ? undefined : clock.setTimer(dueAt - now, () => held.poke());
 }
 

@@ -40,5 +40,5 @@ export function nextTransition(
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
   if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;
-  return suspension(machine, nextDueAt(machine, run, steps.idle, 0));
+  return suspension(machine, nextDueAt(machine, run, { steps, outside }, 0));
 }

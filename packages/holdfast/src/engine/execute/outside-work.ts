@@ -58,6 +58,11 @@ export class OutsideWork {
     return this.#tasks.holding() || (this.#otherRuns?.holding() ?? false);
   }
 
+  /** Tasks that must be scheduled again, but not yet. */
+  get lost(): readonly DrivenOp[] {
+    return this.#tasks.lost;
+  }
+
   /** Whether something must be learned before the run is tried again. */
   get learning(): boolean {
     return this.#tasks.learning;

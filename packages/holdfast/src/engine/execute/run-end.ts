@@ -13,7 +13,6 @@ import type { ExecutorHost } from "./executor-host.ts";
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
 
-type SuspendTransition = Extract<Transition, { readonly type: "suspend" }>;
 type EndHost = Pick<ExecutorHost, "random" | "storeTime" | "record" | "lines">;
 
 /** The end of one run, from when its code has come to it until it is durable; or the next try of the whole run. */
@@ -21,7 +20,7 @@ export class RunEnd {
   readonly #code: WorkflowCode;
   readonly #host: EndHost;
   #end: Transition | undefined;
-  #retry: SuspendTransition | undefined;
+  #retry: Transition | undefined;
   #refused = 0;
 
   constructor(code: WorkflowCode, host: EndHost) {
@@ -29,16 +28,19 @@ export class RunEnd {
     this.#host = host;
   }
 
-  /** Whether the run is tried again as a whole. */
-  get retried(): boolean {
-    return this.#retry !== undefined;
+  /**
+   * How the run is let go of to be tried again as a whole, once that is recorded. From then on its code is given nothing more: what
+   * comes is for the next try, whose turns are recorded behind each event.
+   */
+  get retry(): Transition | undefined {
+    return this.#retry;
   }
 
   /** `looked`: a look in vain can still be taken back. */
   transition(machine: Machine, outcome: Outcome, attributes: Attributes, looked: boolean): Transition {
     if (outcome.type === "retried") {
       this.#retry ??= retryTransition(machine, outcome, this.#code, this.#host);
-      return outcome.canceled ? { ...this.#retry, availableAt: this.#host.storeTime.now() } : this.#retry;
+      return this.#retry;
     }
     this.#end ??= endTransition(machine, outcome, attributes, this.#host);
     // Under a stream of messages that its code does not look for a run must still be able to end.
@@ -49,6 +51,11 @@ export class RunEnd {
   /** Messages have come before it: nothing of it was written. */
   refused(): void {
     this.#refused += 1;
+  }
+
+  /** The run is still here after what was written: if it is to be tried again, messages wait for its next try. */
+  kept(): void {
+    if (this.#retry) this.#retry = { type: "release" };
   }
 
   /** The code goes back behind it, and may come to another. */
@@ -129,12 +136,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
 }
 
 /** The run goes to sleep and starts over from its history, without the failures that it is to forget. Records that. */
-function retryTransition(
-  machine: Machine,
-  outcome: RetriedOutcome,
-  code: WorkflowCode,
-  host: EndHost,
-): SuspendTransition {
+function retryTransition(machine: Machine, outcome: RetriedOutcome, code: WorkflowCode, host: EndHost): Transition {
   const attempt = machine.retries + 1;
   const now = host.storeTime.now();
   const delayMs = code.retryDelayMs(outcome.error, attempt, () => host.random.next());
@@ -144,7 +146,7 @@ function retryTransition(
   writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
   machine.noteRun({ type: "run_retried", op: null, meta }, now);
   // Somebody has to wake up at the deadline, too: the run times out then.
-  const availableAt = Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
+  const availableAt = outcome.canceled ? now : Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
   return { type: "suspend", status: "sleeping", availableAt, waitingFor: outcome.forgets.slice(0, WAITING_FOR_MAX) };
 }
 

@@ -183,8 +183,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   // Turns -------------------------------------------------------------------------------------------------------------
 
   openTurn(): boolean {
-    // While a commit that gives the run up is in flight, nothing may be added: the store decides whether the run stays.
-    if (!this.#phase.held) return false;
+    // Nothing may be added while a commit is in flight that gives the run up, or behind the record that it is tried again.
+    if (!this.#phase.held || this.#end?.retry) return false;
     try {
       return this.#openNext();
     } catch (error) {
@@ -257,7 +257,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const fresh = machine.fresh.length > 0 || machine.freshAttributes || this.#queue.hasRefused;
     if (fresh || transition.type !== "hold") this.#host.committer.request(this);
     this.#wake?.cancel();
-    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#steps.idle) : undefined;
+    this.#wake = transition.type === "hold" ? wakeTimer(this.#host, this, this.#delivery()) : undefined;
   }
 
   push(draft: QueuedDraft): void {
@@ -291,7 +291,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
   }
 
   #transition(): Transition {
-    return nextTransition(this, this.#queue, this.#steps, this.#outside, this.#phase, this.#parking);
+    const retry = this.#phase.parkedWith ? undefined : this.#end?.retry;
+    return retry ?? nextTransition(this, this.#queue, this.#steps, this.#outside, this.#phase, this.#parking);
   }
 
   ending(outcome: Outcome): Transition {
@@ -326,10 +327,11 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
+      this.#end?.kept();
     }
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
-    if (this.#phase.parkedWith) this.#host.committer.request(this);
+    if (this.#phase.parkedWith || this.#end?.retry) this.#host.committer.request(this);
     else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
     else this.#settle();
   }
@@ -376,8 +378,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.
-      const broken = !this.#machine.violation && this.#phase.parkedWith;
-      if (broken || this.#end?.retried) this.#phase.leave();
+      if (this.#end?.retry || (!this.#machine.violation && this.#phase.parkedWith)) this.#phase.leave();
       else this.#phase.suspend();
       this.#queue.restart(this.#queue.consumed);
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

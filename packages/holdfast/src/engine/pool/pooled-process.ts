@@ -229,7 +229,8 @@ export class PooledProcess {
     if (was === "ended") return;
     this.#state = "ended";
     this.#timer?.cancel();
-    const why = this.#killed?.why ?? [how, this.#lastWords].filter(Boolean).join(": ");
+    const words = this.#killed ? ["was killed", this.#killed.why] : [how, this.#lastWords];
+    const why = words.filter(Boolean).join(": ");
     const executions = [...this.#running.values()];
     this.#running.clear();
     for (const execution of executions) {
@@ -243,7 +244,7 @@ export class PooledProcess {
   #deathOf(attempt: TaskAttempt, alone: boolean, why: string): TaskEnd {
     if (attempt.signal.aborted) return { ok: false, error: attempt.signal.reason, unknown: true };
     const culprit = this.#killed?.attempt;
-    const message = `Its process (${this.pid ?? "not started"}) ${culprit ? "was killed: " : ""}${why}`;
+    const message = `Its process (${this.pid ?? "not started"}) ${why}`;
     return { ok: false, died: { alone, innocent: culprit !== undefined, message } };
   }
 }

@@ -3,6 +3,7 @@ import { jsonCodec } from "../../codec/json-codec.ts";
 import { limitPayloads } from "../../codec/limited-codec.ts";
 import { classifyError } from "../../errors/classify.ts";
 import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { shouldRetry } from "../../errors/retry-rule.ts";
 import { describeValue } from "../../errors/safe-read.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -10,7 +11,7 @@ import type { Task } from "../../model/task.ts";
 import type { Codec } from "../../ports/codec.ts";
 import { LOG_LEVELS, type Logger, type LogLevel } from "../../ports/logger.ts";
 import type { FailedThere, PoolOrder, PoolReport } from "../../ports/task-processes.ts";
-import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
+import { type AnyTask, isTask, type TaskFunction } from "../../replay/ops/task-options.ts";
 import { systemClock } from "../../system/clock.ts";
 import { onUncaught, openParent, type ParentChannel, poolProcess, residentBytes } from "../../system/pool-process.ts";
 import { checkedOutput } from "../tasks/checked-output.ts";
@@ -24,14 +25,18 @@ let service: TaskService | undefined;
  */
 export function serveTasks(tasks: Readonly<Record<string, unknown>> | readonly unknown[]): void {
   if (poolProcess() === undefined) return;
+  openService().add(Object.values(tasks).flat());
+}
+
+/** From here on this process ends with the worker. */
+export function openService(): TaskService {
   service ??= new TaskService();
-  service.add(Object.values(tasks).flat());
+  return service;
 }
 
 /** The module cannot be loaded. */
 export function reportUnusable(error: unknown): void {
-  service ??= new TaskService();
-  service.fail(error);
+  openService().fail(error);
 }
 
 class TaskService implements TaskAttemptOwner {
@@ -54,9 +59,15 @@ class TaskService implements TaskAttemptOwner {
   }
 
   add(values: readonly unknown[]): void {
-    for (const value of values) if (isServed(value)) this.#tasks.set(value.name, value);
+    for (const value of values) {
+      if (!isServed(value)) continue;
+      const known = this.#tasks.get(value.name);
+      if (known && known !== value) return this.fail(twoTasks(value.name));
+      this.#tasks.set(value.name, value);
+    }
     if (this.#announced) return;
     this.#announced = true;
+    this.#parent.stay();
     // A module may have more to add.
     systemClock.immediate(() =>
       this.#parent.send({ type: "ready", tasks: [...this.#tasks.keys()], residentBytes: residentBytes() }),
@@ -64,6 +75,8 @@ class TaskService implements TaskAttemptOwner {
   }
 
   fail(error: unknown): void {
+    this.#announced = true;
+    this.#parent.stay();
     this.#parent.last({ type: "unusable", error: toErrorRecord(error) });
   }
 
@@ -129,8 +142,12 @@ class TaskService implements TaskAttemptOwner {
 }
 
 function isServed(value: unknown): value is AnyTask {
-  const found = value as Partial<AnyTask> | null | undefined;
-  return found?.kind === "task" && typeof found.fn === "function";
+  return isTask(value) && !value.external;
+}
+
+/** One of them would never be called. */
+function twoTasks(name: string): HoldfastError {
+  return new HoldfastError("invalid_option", `The module of the pool has two tasks with the name "${name}".`);
 }
 
 function failedThere({ retryIf }: AnyTask, error: unknown, attempt: number, final: boolean): FailedThere {

@@ -15,7 +15,7 @@ import { PooledProcess, type ProcessEnding, poolFailed } from "./pooled-process.
 /** Above this share of the memory limit a process is replaced; above the limit it is killed. */
 const REPLACE_SHARE = 0.8;
 /** A process that has not loaded its module by then never will. */
-const START_MS = 60_000;
+const START_MS = 30_000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 30_000;
 /** What an attempt may take to stop when the worker stops. */
@@ -111,7 +111,10 @@ export class TaskPool {
     this.#started?.reject(poolFailed("The worker was stopped while its processes started."));
     this.#started = undefined;
     for (const { over } of this.#waiting.splice(0)) over();
-    for (const process of this.#all) process.retire();
+    for (const process of this.#all) {
+      if (process.state === "starting") process.kill("the worker stops");
+      else process.retire();
+    }
     if (this.#all.size === 0) return;
     const timer = this.#params.ports.clock.setTimer(STOP_MS, () => {
       for (const process of this.#all) process.kill("the worker stops");
@@ -144,7 +147,9 @@ export class TaskPool {
     const { clock, log, codec, plainCodec = false, limits = DEFAULT_LIMITS } = ports;
     const { module, memoryBytes, execArgv, perProcess, cancelGraceMs } = options;
     const told = { module, limits: plainCodec ? limits : undefined };
-    const late = clock.setTimer(START_MS, () => process.kill("it did not load its module in time"));
+    const late = clock.setTimer(START_MS, () =>
+      process.kill(`it did not load its module within ${START_MS / 1000} seconds`),
+    );
     const process = new PooledProcess({
       ...{ clock, log, codec, perProcess, cancelGraceMs },
       plain: plainCodec,
@@ -205,7 +210,8 @@ export class TaskPool {
   #measured(process: PooledProcess): void {
     const { memoryBytes } = this.#params.options;
     const bytes = process.residentBytes ?? 0;
-    if (memoryBytes === undefined) return;
+    // One that loads its module is judged when it is ready.
+    if (memoryBytes === undefined || process.state === "starting") return;
     if (bytes > memoryBytes) {
       process.kill(`it used ${mib(bytes)}, more than its limit of ${mib(memoryBytes)}`);
     } else if (bytes > memoryBytes * REPLACE_SHARE && process.executed > 0) this.#replace(process, "memory");

@@ -1,5 +1,4 @@
 import { Batcher } from "../../calls/batcher.ts";
-import { backoff } from "../../calls/store-retry.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { FinishOutcome, FinishTask, Store } from "../../ports/store.ts";
@@ -17,14 +16,11 @@ export interface FinisherParams {
 
 /** Reports the ends of attempts, in batches, each until it is answered (T4). */
 export class Finisher {
-  readonly #params: FinisherParams;
   readonly #batcher: Batcher<FinishTask, FinishOutcome>;
   #open = 0;
   #idleWaiters: (() => void)[] = [];
 
-  constructor(params: FinisherParams) {
-    const { clock, random, store, stopped } = params;
-    this.#params = params;
+  constructor({ clock, random, store, stopped }: FinisherParams) {
     this.#batcher = new Batcher({
       clock,
       random,
@@ -32,19 +28,15 @@ export class Finisher {
       inFlightMax: IN_FLIGHT_MAX,
       send: async (finishes) => (await store.tasks.finish({ finishes })).outcomes,
       giveUp: stopped,
+      rows: { of: ({ runId }) => runId, isBusy: ({ outcome }) => outcome === "busy" },
     });
   }
 
-  /** Resolves with `lost` if nobody wants the answer any more. Rejects if the store refuses the data. */
+  /** Rejects if the store refuses the data, and if nobody wants the answer any more. */
   async finish(task: FinishTask): Promise<FinishOutcome["outcome"]> {
     this.#open += 1;
     try {
-      for (let sends = 1; ; sends++) {
-        const { outcome } = await this.#batcher.add(task);
-        if (outcome !== "busy") return outcome;
-        await backoff(this.#params, sends);
-        if (this.#params.stopped()) return "lost";
-      }
+      return (await this.#batcher.add(task)).outcome;
     } finally {
       this.#open -= 1;
       if (this.#open === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();

@@ -1,4 +1,4 @@
-import { untilAnswered } from "../../calls/store-retry.ts";
+import { lockedMs, pause, untilAnswered } from "../../calls/store-retry.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../model/event.ts";
 import { NONE } from "../../model/short-list.ts";
@@ -8,9 +8,6 @@ import type { TaskWork } from "../../replay/ops/task-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
-
-/** The row of a task is locked for moments only. */
-const BUSY_MS = 50;
 
 /** How far a task came that was given up; neither: it failed. */
 interface Known {
@@ -93,11 +90,11 @@ export class GivenUpTasks {
     const gone = (): boolean => !this.#run.here || this.#generation !== generation;
     for (const { task } of ops) this.#asked.add((task as TaskWork).seq);
     this.#asking += 1;
-    for (let open = ops; open.length > 0 && !gone(); ) {
+    for (let open = ops, sends = 1; open.length > 0 && !gone(); sends++) {
       const { outcomes } = await this.#cancel(open, gone);
       for (const [i, op] of gone() ? [] : open.entries()) this.#answered(op, outcomes[i]?.outcome);
       open = open.filter((_, i) => outcomes[i]?.outcome === "busy");
-      if (open.length > 0) await new Promise<void>((resolve) => void this.#host.clock.setTimer(BUSY_MS, resolve));
+      if (open.length > 0) await pause(this.#host, lockedMs(this.#host.random, sends));
     }
     this.#asking -= 1;
     this.#run.poke();

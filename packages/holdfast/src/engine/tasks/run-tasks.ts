@@ -21,6 +21,7 @@ import type { HeldRun } from "../execute/held-run.ts";
 import { attemptMeta, type QueuedDraft } from "../execute/message-draft.ts";
 import { GivenUpTasks, type TaskOwner, type Written } from "./given-up-tasks.ts";
 import type { LocalRun, LocalTask, TaskReservation } from "./local-tasks.ts";
+import { rescheduleDue } from "./lost-tasks.ts";
 
 /** What a commit does about tasks. */
 export type CommitTasks = Required<Pick<RunCommit, "tasks" | "settled" | "dropTasks">>;
@@ -54,6 +55,8 @@ export class RunTasks implements LocalRun {
   #reservedSeq = 0;
   /** Created when first needed. */
   #closing: GivenUpTasks | undefined;
+  /** Must be scheduled again, but not yet. */
+  lost: readonly DrivenOp[] = NONE;
   #holdTimer: Timer | undefined;
   #attended = false;
 
@@ -235,6 +238,7 @@ export class RunTasks implements LocalRun {
     this.#results.clear();
     this.#running.clear();
     this.#closing?.clear();
+    this.lost = NONE;
     this.#attended = false;
   }
 
@@ -279,18 +283,16 @@ export class RunTasks implements LocalRun {
   // What the code has given up ------------------------------------------------------------------------------------------
 
   /**
-   * Once after each claim, and once after turns were taken back: tasks that no longer exist because the run was retried are
-   * scheduled again, and the store is asked about those whose outcome must still be learned.
+   * Tasks that no longer exist because the run was retried are scheduled again when they are due. Once after each claim, and once
+   * after turns were taken back, the store is asked about those whose outcome must still be learned.
    */
   attend(written: Written): void {
     const { machine } = this.#run;
     this.#closing?.born(written);
-    if (this.#attended || !machine.hasTasks) return;
+    if (!machine.hasTasks || (this.#attended && this.lost.length === 0)) return;
+    const ops = this.#attended ? this.lost : machine.pendingOps();
     this.#attended = true;
-    const now = this.#host.storeTime.now();
-    const ops = machine.pendingOps();
-    for (const { id, task } of ops)
-      if (task?.lost && !task.closing) machine.note({ type: "op_rescheduled", op: id }, now);
+    this.lost = rescheduleDue(ops, machine, this.#host.storeTime.now());
     const closing = ops.filter(({ task }) => task?.closing);
     if (closing.length > 0) this.#givenUp().close(closing, written);
   }
@@ -305,6 +307,7 @@ export class RunTasks implements LocalRun {
   /** The code's last turns are taken back. */
   rebase(): void {
     this.#attended = false;
+    this.lost = NONE;
     this.#closing?.clear();
     this.#releaseReserved();
   }

@@ -217,6 +217,12 @@ async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: Task
   attempt.end(end);
 }
 
+/** Nobody may begin it again: the run learns what became of it. */
+export function stoppedError(workerName: string, { op, attempt }: Task): HoldfastError {
+  const message = `Worker "${workerName}" was stopped during attempt ${attempt} of task "${op}"; whether it took effect is unknown.`;
+  return new HoldfastError("task_crashed", message);
+}
+
 export function leftWorker(workerName: string): HoldfastError {
   return new HoldfastError("lease_lost", `Worker "${workerName}" no longer holds this task.`);
 }

@@ -30,7 +30,9 @@ export interface TaskClaimerParams {
   /** Whether the worker is empty, so that it may claim a suspect. */
   readonly mayTakeSuspect: () => boolean;
   readonly onSuspectDue: () => void;
-  /** A claim for a suspect was answered; undefined: none was left. */
+  /** A claim for a suspect is sent. */
+  readonly onSoloAsked: () => void;
+  /** It was answered; undefined: none was left, or it has failed. */
   readonly onSoloAnswered: (task: Task | undefined) => void;
   readonly onClaimed: (task: Task) => void;
   readonly onDead: () => void;
@@ -141,6 +143,7 @@ export class TaskClaimer {
       this.#wanted = false;
       this.#starved = false;
       this.#asking = limit;
+      if (solo) this.#params.onSoloAsked();
       this.#notedAt = Number.POSITIVE_INFINITY;
       try {
         const result = await untilAnswered(
@@ -157,6 +160,7 @@ export class TaskClaimer {
         if (!outdated()) this.#take(result, limit, solo);
       } catch (error) {
         if (!isTransient(error)) log.error({ error: String(error) }, "claiming tasks failed");
+        if (solo && !outdated()) this.#params.onSoloAnswered(undefined);
         if (this.#running) this.#timer.ringIn(this.#params.fallbackMs);
       }
     }

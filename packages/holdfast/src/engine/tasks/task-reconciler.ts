@@ -2,7 +2,8 @@
  * Finds differences between the tasks that a worker holds and those that the store thinks it holds: the safety net under every
  * lost answer. A task that the store lists but this worker does not know is released once no claim, and no commit with tasks for
  * this worker, that was in flight when it was first seen can explain it. One that is held here under an epoch that the store does
- * not list was returned: it is dropped.
+ * not list was returned: it is dropped. A worker that stops drops what it holds without telling the store, task by task, so from
+ * then on it compares nothing: what it does not know may have begun here, and its result may be on its way.
  */
 import type { Task } from "../../model/task.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -26,14 +27,24 @@ export class TaskReconciler {
   readonly #params: TaskReconcilerParams;
   #unknown = new Map<string, HeldTask & { readonly seenAt: number }>();
   #busy = false;
+  #stopped = true;
 
   constructor(params: TaskReconcilerParams) {
     this.#params = params;
   }
 
+  start(): void {
+    this.#stopped = false;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unknown.clear();
+  }
+
   async compare(heldCount: number): Promise<void> {
     const { runner, log, lease } = this.#params;
-    if (this.#busy || (heldCount === runner.count && this.#unknown.size === 0)) return;
+    if (this.#stopped || this.#busy || (heldCount === runner.count && this.#unknown.size === 0)) return;
     this.#busy = true;
     try {
       await this.#compare(lease.workerId);
@@ -47,7 +58,7 @@ export class TaskReconciler {
     const { runner, store, namespace, lease, clock, askingSince } = this.#params;
     const before = runner.all();
     const listed = await store.workers.readHeldTasks({ namespace, workerId });
-    if (lease.workerId !== workerId) return this.#unknown.clear();
+    if (this.#stopped || lease.workerId !== workerId) return this.#unknown.clear();
     const epochs = new Map(listed.map((held) => [keyOf(held), held.epoch]));
     for (const task of before) if (epochs.get(keyOf(task)) !== task.epoch) runner.lostIf(task);
     const seenBefore = this.#unknown;

@@ -10,25 +10,35 @@
  */
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import { expiryError } from "../../calls/task-judgment.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { describeValue } from "../../errors/safe-read.ts";
 import { fitsTask } from "../../model/decisions/task.ts";
 import { uuidV7 } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { NewTask, Task, TaskKey } from "../../model/task.ts";
-import type { FinishTask, TaskResult } from "../../ports/store.ts";
+import type { TaskResult } from "../../ports/store.ts";
 import type { AnyTask, TaskFunction } from "../../replay/ops/task-options.ts";
 import type { Lease } from "../lease/lease.ts";
 import type { TaskPool } from "../pool/task-pool.ts";
 import { AttemptResults } from "./attempt-results.ts";
 import { Beats } from "./beats.ts";
 import { checkedOutput } from "./checked-output.ts";
-import { Finisher } from "./finisher.ts";
 import { HeldTask, type HeldTaskOwner, taskKey } from "./held-task.ts";
 import type { LocalRun, LocalTasks, TaskReservation } from "./local-tasks.ts";
-import { canceledError, leftWorker, type TaskAttempt, type TaskAttemptHost, type TaskEnd } from "./task-attempt.ts";
+import {
+  canceledError,
+  leftWorker,
+  stoppedError,
+  type TaskAttempt,
+  type TaskAttemptHost,
+  type TaskEnd,
+} from "./task-attempt.ts";
 import type { TaskClaimer } from "./task-claimer.ts";
+import { TaskReports } from "./task-reports.ts";
 import { TaskReservations } from "./task-reservations.ts";
+
+/** How far a worker's idea of the store's time may be from it. */
+const CLOCKS_APART_MS = 250;
 
 export interface TaskRunnerParams {
   readonly ports: PortsBundle;
@@ -66,9 +76,9 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   readonly #fit: Parameters<typeof fitsTask>[1];
   readonly #held = new Map<string, HeldTask>();
   readonly #attemptHost: TaskAttemptHost;
-  readonly #finisher: Finisher;
   readonly #beats: Beats;
   readonly #results: AttemptResults;
+  readonly #reports: TaskReports;
   /** Under which tasks are held that runs of this process have scheduled. */
   readonly #claimId: string;
   readonly #reservations = new TaskReservations();
@@ -86,7 +96,6 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
     this.#claimId = uuidV7(clock.now(), random.bytes(16));
     const stopped = (): boolean => this.#stopped;
-    this.#finisher = new Finisher({ clock, random, store, stopped });
     this.#beats = new Beats({
       clock,
       random,
@@ -111,6 +120,17 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
         random: () => random.next(),
       },
       definition: (name) => this.#byName.get(name) as AnyTask,
+    });
+    const { storeTime, noteLimit } = params;
+    this.#reports = new TaskReports({
+      clock,
+      random,
+      store,
+      stopped,
+      log,
+      storeTime,
+      noteLimit,
+      results: this.#results,
     });
   }
 
@@ -152,7 +172,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   untilReported(): Promise<void> {
-    return this.#finisher.untilIdle();
+    return this.#reports.untilIdle();
   }
 
   /** Starts the attempt of a task that the store says we hold. */
@@ -173,11 +193,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   async #giveBack(task: Task): Promise<void> {
-    const { namespace, runId, seq, epoch, heldBy } = task;
-    const by = { type: "holder", workerId: heldBy as string } as const;
-    await this.#finisher
-      .finish({ namespace, runId, seq, epoch, by, result: { type: "release" } })
-      .catch(() => "lost" as const);
+    await this.#reports.giveBack(task);
     // The worker may have made room for this one alone.
     this.#params.onLeft(task);
   }
@@ -236,13 +252,33 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   /** The store says that this worker no longer holds the task. */
   lost(key: TaskKey): void {
     const held = this.#held.get(taskKey(key));
-    if (held) this.#drop(held);
+    if (held) this.#drop(held, this.#isOverdue(held.task) ? expiryError(held.task, "total_timeout") : undefined);
+  }
+
+  /** Its time was over, and not its worker's: only a sweep watches over that limit. */
+  #isOverdue({ spec, createdAt }: Task): boolean {
+    const endsAt = createdAt + (spec?.totalTimeoutMs ?? Number.POSITIVE_INFINITY);
+    return this.#params.storeTime.now() + CLOCKS_APART_MS >= endsAt;
   }
 
   /** A run of this process has taken the task back. */
   takenBack(key: TaskKey): void {
     const held = this.#held.get(taskKey(key));
     if (held) this.#drop(held, canceledError(held.task));
+  }
+
+  /** The worker stops. What must not begin again, or is no longer wanted, ends here; the rest will be returned to the store. */
+  leave(): void {
+    for (const held of [...this.#held.values()]) {
+      if ((held.task.failOnCrash || held.canceled) && !held.result) this.#failStopped(held);
+      this.#drop(held);
+    }
+  }
+
+  #failStopped(held: HeldTask): void {
+    const error = stoppedError(this.#params.workerName, held.task);
+    held.result = this.#results.failed(held, { ok: false, error, unknown: true }, true);
+    void this.#finish(held, held.result);
   }
 
   /** Every held task has been returned to the store. */
@@ -355,43 +391,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   async #finish(held: HeldTask, result: TaskResult): Promise<void> {
-    const { task } = held;
-    const { namespace, runId, seq, epoch } = task;
-    const { log } = this.#params.ports;
-    // Not the worker's current id: a worker that was declared dead registers under a new one.
-    const by = { type: "holder", workerId: task.heldBy as string } as const;
-    const finish: FinishTask = { namespace, runId, seq, epoch, by, result };
-    this.#noteLimits(task, result);
-    try {
-      await this.#finisher.finish(finish);
-      // The store may have decided that this death fails the task: it has expired by now.
-      if (result.type === "died") this.#params.noteLimit(this.#params.storeTime.now());
-    } catch (error) {
-      if (!this.#stopped) {
-        log.error({ runId, op: task.op, error: describeValue(error) }, "the store refuses the result of a task");
-        await this.#refused(held, finish, error);
-      }
-    }
+    await this.#reports.report(held, result);
     this.#leave(held);
-  }
-
-  /** Limits that this worker no longer watches over. */
-  #noteLimits({ spec }: Task, result: TaskResult): void {
-    const { storeTime, noteLimit } = this.#params;
-    const now = storeTime.now();
-    const later = (ms: number | undefined): void => {
-      if (ms !== undefined) noteLimit(now + ms);
-    };
-    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
-    if (result.type !== "external") return;
-    later(spec?.timeoutMs);
-    later(spec?.heartbeatMs);
-  }
-
-  /** The store refuses what the task has returned: the run learns that instead. */
-  async #refused(held: HeldTask, finish: FinishTask, error: unknown): Promise<void> {
-    if (finish.result.type === "failed") return;
-    const result = this.#results.failed(held, { ok: false, error }, true);
-    await this.#finisher.finish({ ...finish, result }).catch(() => "lost");
   }
 }

@@ -90,6 +90,7 @@ export class WorkerTasks {
       freeSlots: () => (lease.active() ? this.#runner.free : 0),
       mayTakeSuspect: () => solo.wants("task") && lease.active() && this.#runner.allFree && params.noRuns(),
       onSuspectDue: () => solo.want("task"),
+      onSoloAsked: () => solo.asked(),
       onSoloAnswered: (task) => solo.claimed(task && soloKey(task)),
       onClaimed: (task) => this.#runner.hold(task),
       onDead: () => params.onDead(),
@@ -163,6 +164,7 @@ export class WorkerTasks {
     this.#sweeper.start();
     if (this.names.length === 0) return;
     this.#runner.start();
+    this.#reconciler.start();
     this.#claimer.start();
   }
 
@@ -178,7 +180,8 @@ export class WorkerTasks {
 
   /** What has ended is reported before the rest is returned to the store. */
   async stop(waitMs: number): Promise<void> {
-    this.#runner.dropAll();
+    this.#reconciler.stop();
+    this.#runner.leave();
     await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
     this.#runner.stop();
     this.#claimer.abandon();

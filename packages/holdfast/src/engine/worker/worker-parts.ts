@@ -206,6 +206,7 @@ export class WorkerParts {
       mayTakeSuspect: () => this.solo.wants("run") && this.slots.allFree && this.tasks.allFree,
       onSuspectDue: () => this.solo.want("run"),
       onClaimed: (run, messages) => this.held.activate(run, messages),
+      onSoloAsked: () => this.solo.asked(),
       onSoloAnswered: (runId) => this.solo.claimed(runId),
       onDead: this.#self.onDead,
     });

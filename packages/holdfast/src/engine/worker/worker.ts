@@ -176,6 +176,8 @@ export class Worker {
   #windDown(waitMs: number): Promise<void> {
     if (this.#state === "stopped") return Promise.resolve();
     if (this.#state === "running") this.#life = this.#drain(waitMs);
+    // Its processes may never be ready.
+    else if (this.#state === "starting") void this.#parts.tasks.closePool();
     this.#state = "draining";
     return this.#life;
   }

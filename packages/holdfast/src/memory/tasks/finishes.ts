@@ -1,5 +1,5 @@
 import { wakes, wakeTime } from "../../model/decisions/delivery.ts";
-import { afterTaskHolder, afterTaskProcess, judgeFinish } from "../../model/decisions/task.ts";
+import { afterTaskHolder, afterTaskProcess, expiryWhenHeld, judgeFinish } from "../../model/decisions/task.ts";
 import { taskMessageId } from "../../model/ids.ts";
 import type { MessageKind } from "../../model/message.ts";
 import type { Payload } from "../../model/payload.ts";
@@ -7,7 +7,7 @@ import type { FinishOutcome, FinishTask, FinishTasksParams, FinishTasksResult } 
 import { appendMessage } from "../inbox.ts";
 import { type MemoryState, openRun, runIn, setAvailable } from "../state.ts";
 import type { TaskRecord } from "./task-record.ts";
-import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey } from "./task-state.ts";
+import { deleteTask, hintHolder, letGo, makeDue, open, setExpiry, taskIn, taskKey, timesOf } from "./task-state.ts";
 
 export function finishTasks(state: MemoryState, params: FinishTasksParams, now: number): FinishTasksResult {
   return { outcomes: params.finishes.map((finish) => ({ outcome: finishTask(state, finish, now) })), now };
@@ -44,6 +44,8 @@ function finishTask(state: MemoryState, finish: FinishTask, now: number): Finish
     case "external":
       letGo(state, task);
       task.status = "external";
+      // Whoever has the token takes over from the worker: no limit waits for a report of that one any more.
+      if (!task.canceled) setExpiry(task, expiryWhenHeld(timesOf(task), task.beganAt ?? now, now));
       return "done";
   }
 }

@@ -1,7 +1,10 @@
 import type { TaskExpiry, TaskLimits } from "../task.ts";
 
-/** A worker reports a limit that has passed itself; only one that does not is expired by a sweep, this much later. */
-export const TASK_GRACE_MS = 1_000;
+/**
+ * A worker reports a limit that has passed itself; only one that does not is expired by a sweep, this much later. The report of
+ * an attempt that has ended in time may be under way for seconds while the store is under load: it must not be overtaken.
+ */
+export const TASK_GRACE_MS = 5_000;
 /** How long the holder of a canceled task may take to stop and to report. */
 export const TASK_CANCEL_MS = 30_000;
 

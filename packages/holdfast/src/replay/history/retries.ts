@@ -17,7 +17,7 @@ export function applyRetry(ops: OpTable, event: HistoryEvent): void {
     }
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
-    op?.task?.lose();
+    op?.task?.lose(event.meta?.retryAt);
     if (op?.message) op.gate = event.seq;
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);

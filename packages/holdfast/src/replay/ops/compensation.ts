@@ -14,6 +14,8 @@ interface Entry {
   readonly idempotencyKey: string;
   /** The step it undoes; none for `ctx.compensate`. */
   readonly op: Op | undefined;
+  /** What the code had seen when it was added. */
+  readonly seenSeq: number;
   outcome: CompensationInfo["outcome"] | undefined;
   /** Its start is recorded, but the step never began. */
   neverBegan?: true;
@@ -32,8 +34,8 @@ export const COMPENSATION: OpModule = {
 };
 
 /**
- * What to undo when the run fails or is canceled: in reverse order, as separate durable steps, shielded from cancel. Only
- * what began is undone; each compensation receives what is known of its step.
+ * What to undo when the run fails or is canceled: what began, last first, as separate durable steps, shielded from cancel.
+ * Each compensation receives what is known of its step.
  */
 export class Compensations implements Undoing {
   readonly #machine: MachineInside;
@@ -53,6 +55,7 @@ export class Compensations implements Undoing {
       undo,
       idempotencyKey: idempotencyKey(this.#machine.run.runId, op.id),
       op,
+      seenSeq: this.#machine.seenSeq,
       outcome: undefined,
       result: undefined,
       onSettled: undefined,
@@ -75,6 +78,7 @@ export class Compensations implements Undoing {
       undo,
       idempotencyKey: idempotencyKey(this.#machine.run.runId, opId(name, occurrence)),
       op: undefined,
+      seenSeq: this.#machine.seenSeq,
       outcome: "completed",
       result: undefined,
       onSettled: undefined,
@@ -101,7 +105,7 @@ export class Compensations implements Undoing {
     await this.#windUp(begun);
     let failures = 0;
     // By now it is known that some of them never began.
-    const undone = begun.filter(hasBegun);
+    const undone = begun.filter(hasBegun).sort((a, b) => beganSeq(a) - beganSeq(b));
     if (undone.length === 0) return null;
     for (const entry of undone.reverse()) {
       await this.#undo(entry, entry.outcome ?? "unknown", shield).catch(() => {
@@ -139,4 +143,12 @@ function hasBegun({ outcome, neverBegan, op }: Entry): boolean {
 /** Whether history says that it may have begun. A task can begin as soon as it is scheduled, a child as soon as it is asked for. */
 function wasBegun({ step, task, child }: Op): boolean {
   return task !== undefined || child !== undefined || step?.everStarted === true;
+}
+
+/**
+ * Where in history it began. Ops that are asked for side by side need not begin in that order: a task can begin as soon as it
+ * is scheduled, when a step may have to wait until its worker starts it.
+ */
+function beganSeq({ op, seenSeq }: Entry): number {
+  return op?.step?.firstStartSeq || op?.task?.inputSeq || seenSeq;
 }

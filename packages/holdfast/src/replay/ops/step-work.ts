@@ -15,6 +15,8 @@ export class StepWork {
   failedAttempts = 0;
   /** Whether the start of any attempt is in history; a retry of the run does not change that. */
   everStarted = false;
+  /** The event that recorded the first start; 0 if none did. */
+  firstStartSeq = 0;
   /** The newest attempt whose start is in history. */
   startedAttempt = 0;
   /** The attempt whose start this process has recorded: if it is not running, it has not begun. */
@@ -40,8 +42,9 @@ export class StepWork {
 
   // What history says
 
-  noteStarted(attempt: number): void {
+  noteStarted(attempt: number, seq: number): void {
     this.startedAttempt = attempt;
+    if (!this.everStarted) this.firstStartSeq = seq;
     this.everStarted = true;
   }
 
@@ -64,7 +67,7 @@ export class StepWork {
 
   /** It began in an earlier run attempt, whose result is no longer awaited. */
   countAsCutOff(): void {
-    this.noteStarted(this.failedAttempts + 1);
+    this.noteStarted(this.failedAttempts + 1, 0);
   }
 
   close(): void {

@@ -46,7 +46,7 @@ export const STEP: OpModule = {
 
   note(op, event) {
     const attempt = event.meta?.attempt ?? 1;
-    if (event.type === "step_started") op.step?.noteStarted(attempt);
+    if (event.type === "step_started") op.step?.noteStarted(attempt, event.seq);
     else op.step?.noteFailed(attempt, event.meta?.retryAt);
     // A later attempt may start only when this is durable: attempt counts survive crashes.
     op.gate = event.seq;

@@ -204,6 +204,17 @@ export function readSettings(settings: TaskSettings, where: string): Omit<TaskSp
   });
 }
 
+/** Whether `task` has made it, in this copy of the package or in another: a copy of parts of it would fail much later. */
+export function isTask(value: unknown): value is TaskDefinition {
+  const found = value as Partial<TaskDefinition> | null | undefined;
+  try {
+    if (found?.kind !== "task" || typeof found.name !== "string") return false;
+    return found.spec?.name === found.name && (found.external === true || typeof found.fn === "function");
+  } catch {
+    return false; // a getter or a proxy that throws
+  }
+}
+
 /** What one call schedules. */
 export function resolveTaskSpec(
   { spec }: Pick<TaskDefinition, "spec">,

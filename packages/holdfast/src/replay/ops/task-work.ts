@@ -17,6 +17,8 @@ export class TaskWork {
   recordedInput: Payload | null = null;
   /** The run was retried, and the task does not exist any more: it must be scheduled again. */
   lost = false;
+  /** Not before then; undefined: at once. */
+  retryAt: number | undefined = undefined;
   /** The run is being wound up: the task is canceled, and its outcome recorded. */
   closing = false;
 
@@ -43,8 +45,9 @@ export class TaskWork {
     this.recordedInput = null;
   }
 
-  lose(): void {
+  lose(retryAt?: number): void {
     this.lost = true;
+    this.retryAt = retryAt;
   }
 
   close(): void {

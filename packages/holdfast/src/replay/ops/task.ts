@@ -12,7 +12,7 @@ import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp } from "../op.ts";
 import { PLAIN_OP } from "./plain-op.ts";
 import type { Compensation } from "./step-options.ts";
-import { resolveTaskSpec, type TaskCallOptions, type TaskDefinition } from "./task-options.ts";
+import { isTask, resolveTaskSpec, type TaskCallOptions, type TaskDefinition } from "./task-options.ts";
 import { TaskWork } from "./task-work.ts";
 
 export const TASK: OpModule = {
@@ -78,7 +78,7 @@ export function askTask(
   options: TaskCallOptions | undefined,
 ): Promise<unknown> {
   machine.assertInTurn("ctx.task", definition?.name);
-  if (definition?.kind !== "task")
+  if (!isTask(definition))
     throw new HoldfastError(
       "invalid_option",
       `ctx.task: the first argument is ${shownValue(definition)}, not a task. Make one with task("send-mail", fn).`,

@@ -7,7 +7,7 @@ export const TASKS_COMMIT = String.raw`
 -- are model/decisions/task.ts in SQL. p_grace: a worker reports a limit that has passed itself; only one that does not is
 -- expired by a sweep, this much later. Nobody watches over an external task but the store: it has no grace.
 create function task_grace(p_external boolean) returns bigint language sql immutable as
-$$ select case when p_external then 0 else 1000 end::bigint $$;
+$$ select case when p_external then 0 else 5000 end::bigint $$;
 
 create function due_expires_at(p_available bigint, p_start bigint, p_created bigint, p_total bigint)
 returns bigint language sql immutable as $$ select least(p_available + p_start, p_created + p_total) $$;

@@ -103,13 +103,15 @@ begin
       deaths = t.deaths + j.died::int, alone_deaths = t.alone_deaths + j.alone_died::int, suspect = t.suspect or j.suspected,
       available_at = case when j.returned and not t.external and not t.canceled and not j.crashed then j.due_at end,
       began_at = case when j.returned and t.external then o_now else t.began_at end,
-      expires_at = case when j.result = 'x' then t.expires_at
+      expires_at = case when j.result = 'x' and t.canceled then t.expires_at
+        when j.result = 'x' then held_expires_at(t.began_at, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when j.result = 'k' then null
         when j.crashed then o_now
         when t.external then held_expires_at(o_now, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when t.canceled then o_now
         else due_expires_at(j.due_at, t.start_timeout_ms, t.created_at, t.total_timeout_ms) end,
-      expires = case when j.result = 'x' then t.expires
+      expires = case when j.result = 'x' and t.canceled then t.expires
+        when j.result = 'x' then held_expires(t.began_at, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
         when j.result = 'k' then null
         when j.crashed then 'crash'
         when t.external then held_expires(o_now, t.timeout_ms, o_now, t.heartbeat_ms, task_grace(true), t.created_at, t.total_timeout_ms)
