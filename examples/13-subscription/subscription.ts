@@ -1,5 +1,5 @@
-// A subscription that goes on for years. Each year is a run of its own, so that no history grows forever; all of them have the
-// same id, and nobody outside notices where one ends and the next begins.
+// A subscription that goes on for years. Each year is a run of its own, so that no history grows forever; all of them have
+// the same id, and nobody outside notices where one ends and the next begins.
 import { query, signal, update, workflow } from "holdfast";
 
 export type Plan = "small" | "large";
