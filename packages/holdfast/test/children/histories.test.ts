@@ -17,7 +17,7 @@ const codeOf = (error: HoldfastError): string => error.code;
 describe("the history of a parent", () => {
   test("says that a child started and how it ended, in every way that it can end", async () => {
     const main = workflow("main", async (ctx) => {
-      const codes = [await ctx.child(done), await ctx.child(broken).catch(codeOf)];
+      const codes: unknown[] = [await ctx.child(done), await ctx.child(broken).catch(codeOf)];
       const canceled = await ctx.startChild(waiting);
       await canceled.cancel("not needed");
       codes.push(await canceled.result().catch(codeOf));
