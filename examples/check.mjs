@@ -21,9 +21,24 @@ const checks = {
   "08-tasks": () => tasksForPeople() ?? tasksForScripts(),
   "09-approval": () => printsExpected("09-approval"),
   "10-heavy-task": heavyTask,
+  "11-shipments": shipments,
+  "12-cart": () => printsExpected("12-cart"),
+  "13-subscription": () => printsExpected("13-subscription"),
   order: () => orderForPeople() ?? orderForScripts(),
   "README.md": readme,
 };
+
+const AFTER_THE_RETRY = `Somebody finds a larger van, and retries the order. The piano is not picked again:
+  piano: delivered at attempt 1
+The order: lamp delivered, chair delivered, piano delivered.
+Its children: chair completed, lamp completed, piano completed.
+All or nothing: the van is away again, and what was delivered is taken back.
+  lamp: picked
+  lamp: delivered at attempt 1
+  piano: picked
+  lamp: taken back
+Failed. no van can carry the piano, 400 kg.
+`;
 
 // The output of an installation must not be mixed with that of the first example.
 ensureInstalled();
@@ -93,6 +108,19 @@ function heavyTask() {
   const [{ rows, by, here }] = jsonLines("10-heavy-task", "--json");
   if (here) return `the process with the workflow computed: ${toText(by)}`;
   if (rows.length !== 24 || !rows[12].includes("@@@@")) return `that is not the picture: ${toText(rows)}`;
+}
+
+/** Shipments run side by side, so that their lines come in any order. */
+function shipments() {
+  const printed = start("11-shipments");
+  const [placed = "", retried = ""] = printed.split("Somebody finds a larger van");
+  const before = lacks(placed, [
+    "piano: picked",
+    "chair: delivered at attempt 2",
+    "The order failed. no van can carry the piano, 400 kg.",
+    "Its children: chair completed, lamp completed, piano failed.",
+  ]);
+  return before ?? differs(`Somebody finds a larger van${retried}`, AFTER_THE_RETRY);
 }
 
 function orderForPeople() {

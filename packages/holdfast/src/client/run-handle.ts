@@ -217,7 +217,10 @@ export class RunHandle<T = unknown> {
       const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
       return { outcome, runId: runId as string };
     });
-    return this.during(sent) as never;
+    const answer = await this.during(sent);
+    if (prepared.wait === "completed") return answer as never;
+    const { id, result } = answer as AcceptedUpdate;
+    return { id, result: () => this.during(result()) } as never;
   }
 
   /**

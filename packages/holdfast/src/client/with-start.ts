@@ -17,6 +17,11 @@ export interface SignalWithStartOptions<S extends string = string> extends Start
    * @defaultValue a new id
    */
   readonly signalId?: string;
+  /**
+   * If the newest run of this id is closed: start another, return its handle, or refuse with `run_already_exists`.
+   * @defaultValue `"start"`
+   */
+  readonly ifClosed?: "return" | "start" | "fail";
 }
 
 /** Options of `hf.updateWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
@@ -33,6 +38,11 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
    * @defaultValue no limit
    */
   readonly updateTimeout?: CheckedDuration<S>;
+  /**
+   * If the newest run of this id is closed: start another, return its handle, or refuse with `run_already_exists`.
+   * @defaultValue `"start"`
+   */
+  readonly ifClosed?: "return" | "start" | "fail";
 }
 
 /** What `hf.updateWithStart` resolves with. */

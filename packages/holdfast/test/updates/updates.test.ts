@@ -126,6 +126,22 @@ describe("an update", () => {
     await t.close();
   });
 
+  test("that is accepted lets the clock of a test go on while its result is awaited", async () => {
+    const slow = update<undefined, string>("slow");
+    const w = workflow("w", async (ctx) => {
+      ctx.on(slow, async () => {
+        await ctx.sleep("wait", "1 day");
+        return "done";
+      });
+      await ctx.receive(stop);
+    });
+    const t = await testEngine({ workflows: [w] });
+    const run = await t.client.start(w);
+    const accepted = await run.update(slow, undefined, { wait: "accepted" });
+    expect(await accepted.result()).toBe("done");
+    await t.close();
+  });
+
   test("that is not answered in time is not withdrawn", async () => {
     const slow = update<undefined, string>("slow");
     const w = workflow("w", async (ctx) => {
