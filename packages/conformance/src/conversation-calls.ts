@@ -152,7 +152,7 @@ export class ConversationCalls {
 
   async close({ children, runId }: CloseDebt, store = this.#store): Promise<void> {
     for (const child of children) {
-      const to = { namespace: child.namespace, runId: child.runId };
+      const to = { namespace: child.namespace, runId: child.openRunId };
       const message = { to, kind: "cancel", name: "", messageId: `${runId} is over`, payload: bytes("") } as const;
       if (child.policy === "cancel")
         await untilAnswered(() => store.inbox.deliver({ messages: [message], inboxMax: 1 }));

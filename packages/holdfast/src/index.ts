@@ -1,9 +1,10 @@
 export type { Cause, CauseKind } from "./client/cause.ts";
-export type { Client, RunPage } from "./client/client.ts";
+export type { Client } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";

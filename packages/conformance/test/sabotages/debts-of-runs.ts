@@ -206,6 +206,11 @@ function withAbandoned(it: Saboteur, debt: Debt): Debt {
   if (debt.kind !== "close") return debt;
   const children = [...(it.state.children.get(debt.runId)?.values() ?? [])];
   const abandoned = children.filter(({ open, policy }) => open && policy === "abandon");
-  const more = abandoned.map(({ namespace, runId }) => ({ namespace, runId, policy: "cancel" as const }));
+  const more = abandoned.map(({ namespace, runId }) => ({
+    namespace,
+    runId,
+    openRunId: runId,
+    policy: "cancel" as const,
+  }));
   return { ...debt, children: [...debt.children, ...more] };
 }

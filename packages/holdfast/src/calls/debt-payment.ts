@@ -83,11 +83,11 @@ async function close(
   const reason = `parent "${id}" does not wait for it any more`;
   const closed = new Map<string, () => boolean>();
   for (const child of children) {
-    const { namespace: of, runId: to, policy } = child;
+    const { namespace: of, runId: to, openRunId, policy } = child;
     if (policy === "cancel") {
       const messageId = closeMessageId(runId, to);
       const cancel = { kind: "cancel" as const, name: reason, messageId, payload: EMPTY_PAYLOAD };
-      closed.set(to, mail.add({ to: { namespace: of, runId: to }, ...cancel }));
+      closed.set(to, mail.add({ to: { namespace: of, runId: openRunId }, ...cancel }));
     } else {
       const done = await terminate(store, child, reason, owing);
       closed.set(to, () => done);
@@ -99,15 +99,15 @@ async function close(
   };
 }
 
-/** Ends the child, or the run that it has continued as. False if another transaction has locked it. */
+/** Ends the child, or the run that it has continued as since. False if another transaction has locked it. */
 async function terminate(
   store: Store,
-  { namespace, runId }: Pick<ChildToClose, "namespace" | "runId">,
+  { namespace, openRunId }: ChildToClose,
   reason: string,
   owing: { namespace: string; runId: string }[],
 ): Promise<boolean> {
   const error = toErrorRecord(new HoldfastError("run_terminated", reason, { data: { reason } }));
-  for (let next: string | null = runId; next !== null; ) {
+  for (let next: string | null = openRunId; next !== null; ) {
     const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
     if (answer?.outcome === "busy") return false;
     if (answer?.owes) owing.push({ namespace, runId: next });

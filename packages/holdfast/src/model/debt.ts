@@ -17,7 +17,10 @@ export interface ResultReceiver {
 /** A child that its parent's close policy has not reached yet. */
 export interface ChildToClose {
   readonly namespace: string;
+  /** The run that the parent has started: the first of its chain. It may have been purged. */
   readonly runId: string;
+  /** The run of that chain that is open: the one to close. */
+  readonly openRunId: string;
   readonly policy: Exclude<ClosePolicy, "abandon">;
 }
 

@@ -10,7 +10,7 @@ export interface DebtStore {
    * Debts with everything that paying them takes, oldest first, at most `limit`; of the watchers and the children of one debt at most `DEBT_PAGE`.
    * `runs`: only what these owe; otherwise those of all namespaces. Read only.
    * A `close` debt lists the children that the run has given up (`closes` of a commit) and, if it is closed, all open ones whose
-   * policy is not `abandon`; a child that has ended is not listed. A debt may have nothing left to be done: paying deletes it.
+   * policy is not `abandon`; a child that has ended is not listed, one that has continued is listed with the run that is open now. A debt may have nothing left to be done: paying deletes it.
    */
   read(params: ReadDebtsParams): Promise<readonly Debt[]>;
 

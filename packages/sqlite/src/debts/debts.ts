@@ -12,6 +12,7 @@ import {
 import type { Call } from "../database/call.ts";
 import { debtKindName, hasTie, isClosedCode, policyName, TIES, TO_CLOSE } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
+import { addressee } from "../inbox.ts";
 import { readEnd } from "../runs/run-rows.ts";
 import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
 import { closeNoMore, deleteDebt } from "./debt-state.ts";
@@ -25,6 +26,11 @@ const ID = "select id from holdfast_run_starts where run_key = ?";
 const CHILDREN = `
   select child_key as childKey, namespace, run_id as runId, policy from holdfast_children
   where parent_key = ? and to_close = ? order by child_key limit ?`;
+/** For a child whose first run was purged: that one is all that the list of children names. */
+const OPEN_OF_CHAIN = `
+  select r.run_id from holdfast_lineages l join holdfast_run_starts s on s.run_key = l.run_key
+  join holdfast_runs r on r.run_key = l.run_key
+  where l.parent_key = ? and s.first_run_id = ? order by l.run_key desc limit 1`;
 const WATCHERS = `
   select namespace, run_id as runId, op from holdfast_watches indexed by holdfast_watches_chain
   where chain_key = ? order by watch_key limit ?`;
@@ -87,15 +93,24 @@ function watchersOf({ sql }: Call, { chainKey, ties }: StateRow, limit: number):
 }
 
 /** Those that it has given up; if it is closed, all that are open. In the order of their starts. */
-function childrenToClose({ sql }: Call, { runKey, status }: StateRow, limit: number): ChildToClose[] {
+function childrenToClose(call: Call, { runKey, status }: StateRow, limit: number): ChildToClose[] {
   const when = isClosedCode(status) ? [TO_CLOSE.now, TO_CLOSE.withParent] : [TO_CLOSE.now];
-  const found = when.flatMap((toClose) => sql.all<StoredChild>(CHILDREN, runKey, toClose, limit));
+  const found = when.flatMap((toClose) => call.sql.all<StoredChild>(CHILDREN, runKey, toClose, limit));
   return found
     .sort((a, b) => a.childKey - b.childKey)
     .slice(0, limit)
     .map(({ namespace, runId, policy }) => {
-      return { namespace, runId: uuidText(runId), policy: policyName(policy) as ChildToClose["policy"] };
+      const openRunId = openRunOf(call, runKey, namespace, runId);
+      return { namespace, runId: uuidText(runId), openRunId, policy: policyName(policy) as ChildToClose["policy"] };
     });
+}
+
+function openRunOf(call: Call, parentKey: number, namespace: string, firstRunId: Uint8Array): string {
+  const first = uuidText(firstRunId);
+  const known = addressee(call, { namespace, runId: first });
+  if (known) return uuidText(known.runId);
+  const [runId = firstRunId] = call.sql.columns(OPEN_OF_CHAIN, parentKey, firstRunId) ?? [];
+  return uuidText(runId as Uint8Array);
 }
 
 export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number } {

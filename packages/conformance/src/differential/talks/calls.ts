@@ -118,7 +118,7 @@ export function tellCall(world: World, dice: Dice): Call | undefined {
   if (debt.kind === "close") {
     const child = dice.pick(debt.children);
     if (!child) return undefined;
-    const to = { namespace: child.namespace, runId: child.runId };
+    const to = { namespace: child.namespace, runId: child.openRunId };
     if (child.policy === "terminate")
       return { method: "runs.terminate", params: { runs: [to], error: errorRecord("its parent is over") } };
     const about = { kind: "cancel", name: "", messageId: `${debt.runId} is over`, payload: bytes("") } as const;

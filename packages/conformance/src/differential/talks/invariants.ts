@@ -27,7 +27,7 @@ function brokenByDebt(debt: Debt, rows: ReadonlyMap<string, Run>, contents: Cont
     rules["only open children of the run are to be closed"] = debt.children.every((child) => {
       const chain = contents.runs.filter(({ firstRunId }) => firstRunId === child.runId);
       const newest = chain.find(({ status }) => !isClosed(status));
-      return newest !== undefined && newest.lineage?.parent.runId === debt.runId;
+      return newest?.runId === child.openRunId && newest.lineage?.parent.runId === debt.runId;
     });
   }
   return violated(rules, debt.runId);

@@ -2,8 +2,9 @@ import { type ChildToClose, DEBT_PAGE, type Debt, type ResultReceiver } from "..
 import { endedRun } from "../../model/ended-run.ts";
 import { isClosed } from "../../model/run.ts";
 import type { PaidDebt, PayDebtsParams, ReadDebtsParams } from "../../ports/store.ts";
+import { addressee } from "../inbox.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
-import type { DebtRecord } from "./debt-record.ts";
+import type { ChildRecord, DebtRecord } from "./debt-record.ts";
 import { childOf, deleteDebt, isToClose } from "./debt-state.ts";
 
 export function readDebts(state: MemoryState, { runs, limit }: ReadDebtsParams): Debt[] {
@@ -36,10 +37,18 @@ function childrenToClose(state: MemoryState, row: RunRecord): ChildToClose[] {
   for (const child of state.children.get(row.runId)?.values() ?? []) {
     if (!isToClose(child, closed)) continue;
     const { namespace, runId, policy } = child;
-    children.push({ namespace, runId, policy: policy as ChildToClose["policy"] });
+    children.push({ namespace, runId, openRunId: openRunOf(state, child), policy: policy as ChildToClose["policy"] });
     if (children.length === DEBT_PAGE) break;
   }
   return children;
+}
+
+/** Of the chain of that child; all that it has continued from may have been purged. */
+function openRunOf(state: MemoryState, { namespace, runId }: ChildRecord): string {
+  const known = addressee(state, { namespace, runId });
+  if (known) return known.runId;
+  for (const row of state.runs.values()) if (row.firstRunId === runId && !isClosed(row.status)) return row.runId;
+  return runId;
 }
 
 export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid: number } {
