@@ -12,7 +12,7 @@ export type { StartManyOutcome } from "./client/start-many.ts";
 export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
-export type { AcceptedUpdate, Answer, QueryArguments, UpdateArguments, UpdateOptions } from "./client/updates.ts";
+export type { AcceptedUpdate, UpdateArguments, UpdateOptions } from "./client/updates.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
 export type { RequestedCancel } from "./client/why-causes.ts";
@@ -106,6 +106,8 @@ export type {
   TaskArguments,
 } from "./replay/context/context.ts";
 export type {
+  Answer,
+  QueryArguments,
   QueryDefinition,
   QueryHandler,
   UpdateDefinition,

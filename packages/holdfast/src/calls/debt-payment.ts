@@ -7,6 +7,7 @@ import { closeMessageId } from "../model/ids.ts";
 import type { MessageKind } from "../model/message.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
+import { replyMessage } from "./update-answer.ts";
 
 /** Messages in one call. */
 const MESSAGES_MAX = 500;
@@ -25,6 +26,7 @@ export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: n
   const payments: (() => PaidDebt | undefined)[] = [];
   for (const debt of debts) {
     if (debt.kind === "result") payments.push(tell(debt, mail));
+    else if (debt.kind === "reply") payments.push(answer(debt, mail));
     else payments.push(await close(debt, mail, store, owing));
   }
   await mail.send(store, inboxMax);
@@ -72,6 +74,15 @@ function tell(debt: Extract<Debt, { kind: "result" }>, mail: Mail): () => PaidDe
 function endMessage(kind: MessageKind, end: EndedRun, receiver: ResultReceiver): DeliverMessage {
   const { namespace, runId, op: name } = receiver;
   return { to: { namespace, runId }, kind, name, messageId: endMessageId(end, receiver), payload: endPayload(end) };
+}
+
+function answer(debt: Extract<Debt, { kind: "reply" }>, mail: Mail): () => PaidDebt | undefined {
+  const { debtNo, namespace, runId, replies } = debt;
+  const told = replies.map((reply) => mail.add(replyMessage(debt, reply)));
+  return () => {
+    const reached = replies.filter((_, i) => told[i]?.()).map(({ messageId }) => messageId);
+    return replies.length > 0 && reached.length === 0 ? undefined : { debtNo, namespace, runId, replies: reached };
+  };
 }
 
 async function close(

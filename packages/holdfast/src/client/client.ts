@@ -14,7 +14,7 @@ import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { CarriedMessage, StartOutcome, Store } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
-import type { UpdateDefinition } from "../replay/context/conversations.ts";
+import type { Answer, UpdateDefinition } from "../replay/context/conversations.ts";
 import { wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
@@ -34,7 +34,7 @@ import type { StartArguments, StartedMany, StartRequest } from "./start-request.
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { UpdateWaiter } from "./update-waiter.ts";
-import { type Answer, prepareUpdate, sendUpdate } from "./updates.ts";
+import { prepareUpdate, sendUpdate } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import {

@@ -3,6 +3,7 @@ import {
   DEBT_OVERDUE_MS,
   DEBT_PAGE,
   type Debt,
+  type DebtKind,
   type Lineage,
   type PaidDebt,
   type PayDebtsParams,
@@ -10,12 +11,13 @@ import {
   type ResultReceiver,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { debtKindName, hasTie, isClosedCode, policyName, TIES, TO_CLOSE } from "../database/codes.ts";
+import { debtKindName, hasTie, isClosedCode, policyName, statusName, TIES, TO_CLOSE } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
 import { addressee } from "../inbox.ts";
 import { readEnd } from "../runs/run-rows.ts";
 import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
 import { closeNoMore, deleteDebt } from "./debt-state.ts";
+import { forgetSenders, repliesToTell } from "./replies-to-tell.ts";
 
 const DEBT = "select debt_no as debtNo, run_key as runKey, kind from holdfast_debts";
 /** From the first number on: a walk along the table that stops at the limit. */
@@ -75,6 +77,11 @@ function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {
     const [id] = call.sql.columns(ID, runKey) as readonly [string];
     return { ...about, id, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
   }
+  if (debtKindName(kind) === "reply") {
+    const [id] = call.sql.columns(ID, runKey) as readonly [string];
+    const replies = repliesToTell(call, row, DEBT_PAGE);
+    return { ...about, id, kind: "reply", status: statusName(row.status), replies };
+  }
   const { end, lineage } = readEnd(call, runKey);
   const watchers = watchersOf(call, row, DEBT_PAGE);
   return { ...about, id: end.id, kind: "result", end, parent: receiverIn(lineage), watchers };
@@ -119,16 +126,22 @@ export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number 
   return { paid };
 }
 
-function pay(call: Call, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+function pay(call: Call, paid: PaidDebt): boolean {
+  const { debtNo, namespace, runId, watchers = [], children = [], replies = [] } = paid;
   const { sql } = call;
   const debt = sql.get<StoredDebt>(BY_NUMBER, debtNo);
   const row = debt && stateByKey(call, debt.runKey);
   if (!row || !isOf(call, row.laneId, namespace) || uuidText(row.runId) !== runId.toLowerCase()) return false;
   for (const child of children) closeNoMore(call, row.runKey, uuidBytes(child));
-  const isResult = debtKindName(debt.kind) === "result";
-  if (isResult)
+  forgetSenders(call, row, replies);
+  const kind = debtKindName(debt.kind);
+  if (kind === "result")
     for (const watcher of watchers) sql.run(FORGET_WATCHER, row.chainKey, uuidBytes(watcher.runId), watcher.op);
-  const left = isResult ? watchersOf(call, row, 1) : childrenToClose(call, row, 1);
-  if (left.length === 0) deleteDebt(call, debtNo, row.runKey);
+  if (leftOf(call, row, kind).length === 0) deleteDebt(call, debtNo, row.runKey);
   return true;
+}
+
+function leftOf(call: Call, row: StateRow, kind: DebtKind): readonly unknown[] {
+  if (kind === "result") return watchersOf(call, row, 1);
+  return kind === "close" ? childrenToClose(call, row, 1) : repliesToTell(call, row, 1);
 }

@@ -203,7 +203,7 @@ export class OtherRuns {
   refuses({ op: id, endOf, end, type }: QueuedDraft): boolean {
     if (endOf === undefined) return false;
     const op = this.#run.machine.op(id);
-    if (!op || type.startsWith("message_")) return op?.message?.content.type !== "result";
+    if (!op || type.startsWith("message_")) return !op?.message || !isAwaited(op.message);
     const { child } = op;
     if (!child || child.identity.runId !== endOf || child.isForgotten(end)) return true;
     if (!child.lost) return false;
@@ -256,6 +256,11 @@ export class OtherRuns {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
+}
+
+/** Whether the answer comes as a message. */
+function isAwaited({ content: { type } }: MessageWork): boolean {
+  return type === "result" || type === "update";
 }
 
 function canceledRunId({ type, meta }: HistoryEvent): string | undefined {

@@ -6,6 +6,7 @@ import { addressee } from "../inbox.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
 import type { ChildRecord, DebtRecord } from "./debt-record.ts";
 import { childOf, deleteDebt, isToClose } from "./debt-state.ts";
+import { forgetSenders, repliesToTell } from "./replies-to-tell.ts";
 
 export function readDebts(state: MemoryState, { runs, limit }: ReadDebtsParams): Debt[] {
   const numbers = runs ? runs.flatMap(({ runId }) => [...(state.debtsOf.get(runId) ?? [])]) : [...state.debts.keys()];
@@ -22,6 +23,8 @@ function debtOf(state: MemoryState, { debtNo, kind, namespace, runId }: DebtReco
   const row = state.runs.get(runId) as RunRecord;
   const about = { debtNo, namespace, runId, id: row.id };
   if (kind === "close") return { ...about, kind, children: childrenToClose(state, row) };
+  if (kind === "reply")
+    return { ...about, kind, status: row.status, replies: repliesToTell(state, row).slice(0, DEBT_PAGE) };
   const { lineage } = row;
   const parent =
     lineage && lineage.op !== null
@@ -57,7 +60,8 @@ export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid:
   return { paid };
 }
 
-function pay(state: MemoryState, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+function pay(state: MemoryState, paid: PaidDebt): boolean {
+  const { debtNo, namespace, runId, watchers = [], children = [], replies = [] } = paid;
   const debt = state.debts.get(debtNo);
   if (debt?.runId !== runId || debt.namespace !== namespace) return false;
   const row = state.runs.get(runId) as RunRecord;
@@ -65,10 +69,15 @@ function pay(state: MemoryState, { debtNo, namespace, runId, watchers = [], chil
     const child = childOf(state, runId, childRunId);
     if (child) child.open = false;
   }
-  const left = debt.kind === "result" ? forgetWatchers(state, row, watchers) : childrenToClose(state, row).length;
+  forgetSenders(state, row, replies);
+  const left = debt.kind === "result" ? forgetWatchers(state, row, watchers) : leftOf(state, row, debt.kind);
   if (left > 0) return true;
   deleteDebt(state, debtNo);
   return true;
+}
+
+function leftOf(state: MemoryState, row: RunRecord, kind: "close" | "reply"): number {
+  return (kind === "close" ? childrenToClose(state, row) : repliesToTell(state, row)).length;
 }
 
 /** Those that were told; returns how many are left. */
