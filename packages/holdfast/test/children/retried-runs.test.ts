@@ -45,7 +45,7 @@ for (const [how, options] of [
       await client.tasks.complete(await token(), "a");
       await world.clock.settle();
       const newest = (await children()).find(({ status }) => status === "waiting");
-      await client.get(newest?.id as string).signal(go, true);
+      await client.get(newest?.id as string).signal(go);
       expect(await world.result(run)).toEqual(["a", "other"]);
       const statuses = (await children()).map(({ status }) => status);
       expect(statuses).toEqual(how === "with" ? ["completed", "canceled"] : ["completed"]);
@@ -65,7 +65,7 @@ for (const [how, options] of [
       await client.tasks.complete(await token(), "a");
       await world.clock.settle();
       const newest = (await children()).find(({ status }) => status === "waiting");
-      await client.get(newest?.id as string).signal(go, true);
+      await client.get(newest?.id as string).signal(go);
       expect(await world.result(run)).toEqual(["a", "other"]);
     });
 
@@ -83,7 +83,7 @@ for (const [how, options] of [
             if (fails && !told) {
               told = true;
               const [run] = (await outside.list({ workflow: "other" })).runs;
-              await outside.get(run?.id as string).signal(go, true);
+              await outside.get(run?.id as string).signal(go);
               await outside.get(run?.id as string).result();
             }
             return call();
@@ -100,7 +100,7 @@ for (const [how, options] of [
       await outside.tasks.complete(await token(), "a");
       await world.clock.settle();
       const [newest] = (await outside.list({ workflow: "other" })).runs;
-      if (newest?.status !== "completed") await outside.get(newest?.id as string).signal(go, true);
+      if (newest?.status !== "completed") await outside.get(newest?.id as string).signal(go);
       expect(await world.result(run)).toEqual(["a", "other"]);
     });
 
@@ -142,7 +142,12 @@ for (const [how, options] of [
 
     test("comes to an end wherever a worker dies", async () => {
       let failed = false;
-      const effects = { reset: () => void (failed = false), snapshot: () => 0 };
+      const effects = {
+        reset: () => {
+          failed = false;
+        },
+        snapshot: () => 0,
+      };
       const other = workflow("other", async (ctx): Promise<string> => {
         await ctx.sleep("work", "1h");
         return "other";
