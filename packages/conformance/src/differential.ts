@@ -30,7 +30,7 @@ export function differential(
 ): void {
   const seeds = options.seeds ?? Array.from({ length: 20 }, (_, i) => i + 1);
   const steps = options.steps ?? 150;
-  const talkSeeds = options.conversationSeeds ?? Array.from({ length: 8 }, (_, i) => i + 1);
+  const talkSeeds = options.conversationSeeds ?? Array.from({ length: 6 }, (_, i) => i + 1);
   const talkSteps = options.conversationSteps ?? 120;
   for (const { name, open } of stores) {
     describe(`${name} does what the memory store does`, () => {

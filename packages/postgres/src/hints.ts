@@ -1,6 +1,6 @@
 import type { Hint } from "holdfast/adapter";
 
-/** Parses the lines that the functions write: type, what the runs have in common, run ids (or tasks, or a queue and the time it is due). */
+/** Parses the lines that the functions write: type, what the runs have in common, run ids (or tasks, asks, or a queue and the time it is due). */
 export function readHints(lines: unknown): readonly Hint[] {
   return typeof lines !== "string" || lines === "" ? [] : lines.split("\n").flatMap(readLine);
 }
@@ -11,6 +11,7 @@ function readLine(line: string): Hint[] {
     const about = { namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) };
     return [{ type: type === "d" ? "due" : "task_due", ...about }];
   }
+  if (type === "a") return [{ type: "asked", namespace: common }];
   const runIds = rest.split(",");
   switch (type) {
     case "e":
@@ -24,6 +25,10 @@ function readLine(line: string): Hint[] {
         const [runId = "", seq] = task.split("/");
         return { type: "task", runId, seq: Number(seq), workerId: common };
       });
+    case "r":
+      return runIds.map((runId) => ({ type: "replied", runId }));
+    case "n":
+      return runIds.map((askId) => ({ type: "answered", askId }));
     default:
       return []; // written by a newer version
   }

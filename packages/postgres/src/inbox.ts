@@ -4,6 +4,7 @@ import type {
   DeliverOutcome,
   Message,
   ReadInboxParams,
+  ReplyAddress,
 } from "holdfast/adapter";
 import * as binary from "./database/binary-array.ts";
 import type { Row } from "./database/driver.ts";
@@ -24,7 +25,17 @@ export const DELIVER = callOf<Delivery>("deliver_messages", {
   p_payload: ({ messages }) => binary.byteaArray(messages, (message) => message.payload),
   p_inbox_max: ({ inboxMax }) => inboxMax,
   p_notify: ({ notify }) => notify,
+  p_from: ({ messages }) => binary.sparse(binary.textArray, messages, ({ from }) => from ?? null),
+  p_reply_to: ({ messages }) =>
+    binary.sparse(
+      binary.textArray,
+      messages.map(({ replyTo }) => (replyTo ? addressText(replyTo) : null)),
+    ),
 });
+
+function addressText({ namespace, runId, op }: ReplyAddress): string {
+  return JSON.stringify({ namespace, runId, op });
+}
 
 const READ = readingCallOf<ReadInboxParams>("read_inbox", {
   p_namespace: ({ runs }) => binary.textArray(runs, (run) => run.namespace),

@@ -1,9 +1,14 @@
 /** The store on PostgreSQL: every port call is one statement, nearly always one function call (see migrations/). */
 import type * as port from "holdfast/adapter";
+import * as asks from "./asks.ts";
 import type { Server } from "./database/server.ts";
 import { queryOf, type ServerCall } from "./database/server-call.ts";
+import { payDebts, readDebts } from "./debts/debts.ts";
+import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { DELIVER, deliverMessages, deliverResult, deliveryOf, readInbox } from "./inbox.ts";
+import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
 import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
@@ -57,6 +62,7 @@ export class PostgresStore implements port.Store {
     resumeIfParked: this.#call(resumeRunIfParked),
     terminate: this.#call(terminateRuns),
     reopenIfFailed: this.#call(reopenRunIfFailed),
+    watch: this.#call(watchRuns),
     read: this.#call(readRuns),
     list: this.#call(listRuns),
     count: this.#call(countRuns),
@@ -65,7 +71,11 @@ export class PostgresStore implements port.Store {
 
   readonly histories: port.HistoryStore = { read: this.#call(readHistories) };
 
-  readonly inbox: port.InboxStore = { deliver: this.#call(deliverMessages), read: this.#call(readInbox) };
+  readonly inbox: port.InboxStore = {
+    deliver: this.#call(deliverMessages),
+    read: this.#call(readInbox),
+    replies: this.#call(readReplies),
+  };
 
   readonly tasks: port.TaskStore = {
     claim: this.#call(claimTasks),
@@ -92,6 +102,22 @@ export class PostgresStore implements port.Store {
     stop: this.#call(workers.stopWorker),
     sweep: this.#call(sweepWorkers),
     list: this.#call(workers.listWorkers),
+  };
+
+  readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
+
+  readonly namespaces: port.NamespaceStore = {
+    allow: this.#call(allowNamespace),
+    disallow: this.#call(disallowNamespace),
+    read: this.#call(readNamespace),
+  };
+
+  readonly asks: port.AskStore = {
+    ask: this.#call(asks.putAsks),
+    take: this.#call(asks.takeAsks),
+    answer: this.#call(asks.answerAsks),
+    read: this.#call(asks.readAsks),
+    forget: this.#call(asks.forgetAsks),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -27,5 +27,6 @@ export async function sweepWorkers(server: Server, params: SweepParams): Promise
     more: row.o_more as boolean,
     nextExpiryAt: row.o_next_expiry_at as number | null,
     nextTaskExpiryAt: row.o_next_task_expiry_at as number | null,
+    ...(row.o_owes === true && { owes: true }),
   };
 }

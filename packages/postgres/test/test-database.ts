@@ -19,6 +19,20 @@ export function serverUrl(change: (url: URL) => void = () => {}): string {
 
 let count = 0;
 
+const RUN_TABLES = ["runs", "run_starts", "run_attributes", "open_ids", "events", "inbox", "lanes", "versions"];
+const OTHER_TABLES = [
+  "tasks",
+  "task_lanes",
+  "workers",
+  "children",
+  "debts",
+  "watches",
+  "replies",
+  "namespaces",
+  "asks",
+];
+const TABLES = [...RUN_TABLES, ...OTHER_TABLES];
+
 export class TestDatabase {
   readonly schema: string;
   readonly #server: string;
@@ -89,11 +103,7 @@ export class TestDatabase {
   /** Closes the stores and removes their data, but not the tables. */
   async empty(): Promise<void> {
     await this.#closeStores();
-    const tables =
-      "runs, run_starts, run_attributes, open_ids, events, inbox, tasks, task_lanes, workers, versions, lanes".split(
-        ", ",
-      );
-    await this.sql(`truncate ${tables.map((table) => this.name(table)).join(", ")}`);
+    await this.sql(`truncate ${TABLES.map((table) => this.name(table)).join(", ")}`);
   }
 
   async drop(): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { commit, endOf, startChildren } from "./sample-children.ts";
 import { event, firstCommit, idOf, newRun, register, start } from "./sample-runs.ts";
 import { newTask, schedule } from "./sample-tasks.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -101,5 +102,27 @@ test("tasks can be read with psql, without the secrets of their tokens", async (
   expect(rows[0]).not.toHaveProperty("secret");
   expect(await database.sql(`select tasks_held from ${database.name("readable_leases")}`)).toEqual([
     { tasks_held: "1" },
+  ]);
+});
+
+test("children, where runs come from, what they owe, and the answers to updates can be read with psql", async () => {
+  const { store } = await database.open();
+  await register(store, worker);
+  await start(store, [newRun(10)], worker);
+  await startChildren(store, [{ run: newRun(20), of: 10 }], worker);
+  const to = { namespace: "default", runId: idOf(10) };
+  const update = { kind: "update", name: "set", messageId: "u1", payload: bytes("1") } as const;
+  await store.inbox.deliver({ messages: [{ to, ...update }], inboxMax: 10 });
+  await commit(store, endOf(20), firstCommit(10, { consumed: 1, replies: [{ number: 1, seq: 1 }] }));
+  const rows = (view: string) => database.sql(`select * from ${database.name(view)}`);
+  expect(await rows("readable_children")).toMatchObject([
+    { id: "order 10", child_id: "order 20", status: "completed", op: "child", policy: "cancel", given_up: false },
+  ]);
+  expect(await rows("readable_debts")).toMatchObject([{ id: "order 20", kind: "result" }]);
+  expect((await rows("readable_runs")).map(({ lineage }) => lineage)).toEqual(
+    expect.arrayContaining([null, expect.objectContaining({ op: "child", depth: 1 })]),
+  );
+  expect(await rows("readable_messages")).toMatchObject([
+    { kind: "update", consumed: true, answered_by: 1, error: null },
   ]);
 });

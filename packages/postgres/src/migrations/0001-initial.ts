@@ -1,15 +1,20 @@
 /** The first schema, one file per subject, in the order in which they build on each other. */
 import { TABLES } from "./0001-initial/10-tables.ts";
+import { CONVERSATIONS } from "./0001-initial/15-conversations.ts";
 import { HINTS } from "./0001-initial/20-hints.ts";
 import { LANES } from "./0001-initial/30-lanes.ts";
 import { COMMIT } from "./0001-initial/40-commit.ts";
 import { TASKS_COMMIT } from "./0001-initial/45-tasks-commit.ts";
+import { DEBTS } from "./0001-initial/47-debts.ts";
 import { CLAIM } from "./0001-initial/50-claim.ts";
 import { TASKS_CLAIM } from "./0001-initial/55-tasks-claim.ts";
 import { START } from "./0001-initial/60-start.ts";
+import { START_WITH_OTHERS } from "./0001-initial/65-start-with-others.ts";
 import { INBOX } from "./0001-initial/70-inbox.ts";
+import { REPLIES } from "./0001-initial/71-replies.ts";
 import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
+import { ASKS } from "./0001-initial/78-asks.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
@@ -19,16 +24,21 @@ import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
 
 export const INITIAL = [
   TABLES,
+  CONVERSATIONS,
   HINTS,
   LANES,
   COMMIT,
   TASKS_COMMIT,
+  DEBTS,
   CLAIM,
   TASKS_CLAIM,
   START,
+  START_WITH_OTHERS,
   INBOX,
+  REPLIES,
   TASKS_FINISH,
   TRANSACT,
+  ASKS,
   OPERATIONS,
   RETENTION,
   WORKERS,

@@ -5,6 +5,7 @@ import type {
   CommitRunsParams,
   CommitRunsResult,
   HistoryEvent,
+  NewReply,
   NewRun,
   NewTask,
   RunCommit,
@@ -39,6 +40,8 @@ interface Flush {
   /** Positions of the runs whose tasks are dropped. */
   readonly drops: readonly Placed<true>[];
   readonly results: readonly Placed<number>[];
+  readonly closes: readonly Placed<string>[];
+  readonly replies: readonly Placed<NewReply>[];
   /** Skip rows that another transaction has locked. */
   readonly skip: boolean;
   readonly notify: boolean;
@@ -102,6 +105,13 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   d_i: ({ drops }) => positions(drops),
   r_i: ({ results }) => positions(results),
   r_number: ({ results }) => binary.int4Array(results, ([, number]) => number),
+  x_i: ({ closes }) => ifAny(closes, positions),
+  x_run: ({ closes }) => ifAny(closes, (some) => binary.uuidArray(some, ([, runId]) => runId)),
+  u_i: ({ replies }) => ifAny(replies, positions),
+  u_number: ({ replies }) => ifAny(replies, (some) => binary.int4Array(some, ([, { number }]) => number)),
+  u_seq: ({ replies }) => ifAny(replies, (some) => binary.int4Array(some, ([, { seq }]) => seq ?? null)),
+  u_error: ({ replies }) =>
+    ifAny(replies, (some) => binary.byteaArray(some.map(([, { error }]) => (error ? jsonBytes(error) : null)))),
   p_notify: ({ notify }) => notify,
 });
 
@@ -133,6 +143,8 @@ export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: bo
     settled: withPosition(commits, ({ settled }) => settled),
     drops: withPosition(commits, ({ dropTasks }) => (dropTasks ? DROP : undefined)),
     results: withPosition(commits, ({ results }) => results),
+    closes: withPosition(commits, ({ closes }) => closes),
+    replies: withPosition(commits, ({ replies }) => replies),
     skip,
     notify,
   };
@@ -183,6 +195,11 @@ function errorOf(transition: Transition): Uint8Array | null {
   return error === null ? null : jsonBytes(error);
 }
 
+/** Null for what hardly any flush has. */
+function ifAny<T>(items: readonly T[], toArray: (items: readonly T[]) => Buffer): Buffer | null {
+  return items.length === 0 ? null : toArray(items);
+}
+
 const NONE: readonly never[] = [];
 const DROP = [true] as const;
 
@@ -208,6 +225,7 @@ function commitResult(flush: Flush, row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");
   const held = (row.o_held ?? "") as string;
   const tasksHeld = flush.tasks.length === 0 ? undefined : heldTasks(flush.tasks, (row.o_tasks_held ?? []) as number[]);
+  const owing = (row.o_owes ?? NONE) as readonly number[];
   const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i): CommitOutcome => {
     const seqs = letter === "w" ? tasksHeld?.get(i + 1) : undefined;
     return {
@@ -215,6 +233,7 @@ function commitResult(flush: Flush, row: Row): CommitRunsResult {
       held: held[i] === "t",
       delivered: Number(delivered[i]),
       ...(seqs && { tasksHeld: seqs }),
+      ...(owing.length > 0 && owing.includes(i + 1) && { owes: true }),
     };
   });
   const runIds = (row.m_run ?? []) as string[];

@@ -3,6 +3,7 @@
  * millions of finished runs to find three parked ones.
  */
 import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
+import { isUuid } from "../database/binary-array.ts";
 import type { Statement } from "../database/pool.ts";
 import type { Server } from "../database/server.ts";
 import { queryOf } from "../database/server-call.ts";
@@ -104,13 +105,36 @@ class FilterQuery {
 
   /** Matching run ids with their creation times, from the narrowest source. `limit`: how many are wanted. */
   candidates(limit: string | null): string {
-    const { statuses, id, attributes } = this.#filter;
+    const { statuses, id, attributes, parent } = this.#filter;
+    if (parent !== undefined) return this.#ofParent(parent, limit);
     if (id !== undefined)
       return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
     if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
     if (statuses?.every((status) => ODD.includes(status))) return this.#byOddStatus(statuses, limit);
     if (statuses?.every((status) => OPEN.includes(status))) return this.#from("o", "open_ids s", "s");
     return this.#byLane(limit);
+  }
+
+  /** The children of a run and their continuations: a page of them, unless more must be read to find those that match. */
+  #ofParent(parent: string, limit: string | null): string {
+    const { statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore } = this.#filter;
+    const others = [statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore];
+    const page = others.every((filter) => filter === undefined) ? limit : null;
+    this.#shape.push(page === null ? "*" : "");
+    const before = (this.#filter as Partial<ListRunsParams>).before;
+    const from = [
+      isUuid(parent) ? parent : null,
+      this.#filter.namespace,
+      before?.createdAt ?? null,
+      before?.runId ?? null,
+    ];
+    const places = from.map((value) => this.value(value)).join(", ");
+    const conditions = [this.#hasAttributes()];
+    if (id !== undefined) {
+      this.#shape.push("i");
+      conditions.push(`s.id = ${this.value(id)}`);
+    }
+    return this.#from("p", `children_page(${places}, ${page}) s`, "s", conditions);
   }
 
   /** Walks one table that has the namespace and the creation time. */

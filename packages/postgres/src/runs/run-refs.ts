@@ -24,12 +24,13 @@ export interface Ref {
   readonly ref: RunRef;
 }
 
-/** Rows with a position from 1, an outcome, the run and its status; position 0 holds the hints. */
+/** Rows with a position from 1, an outcome, the run, its status and whether it owes something; position 0 holds the hints. */
 export function outcomesOf<T extends { readonly outcome: string }>(rows: readonly Row[]): T[] {
   const outcomes: T[] = [];
   for (const row of rows) {
     if (row.i === 0) continue;
-    outcomes[(row.i as number) - 1] = { outcome: row.outcome, runId: row.run_id, status: row.status } as unknown as T;
+    const outcome = { outcome: row.outcome, runId: row.run_id, status: row.status };
+    outcomes[(row.i as number) - 1] = (row.owes === true ? { ...outcome, owes: true } : outcome) as unknown as T;
   }
   return outcomes;
 }

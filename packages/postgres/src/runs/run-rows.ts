@@ -3,6 +3,7 @@ import type {
   CompensationOutcome,
   ErrorRecord,
   HistoryEvent,
+  Lineage,
   Message,
   MessageKind,
   Payload,
@@ -17,7 +18,7 @@ import { eventTypeName, jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 
 export function runRowOf(row: Row): RunRow {
-  return {
+  const run: RunRow = {
     namespace: row.namespace as string,
     runId: row.run_id as string,
     id: row.id as string,
@@ -51,6 +52,7 @@ export function runRowOf(row: Row): RunRow {
     continuedFrom: row.continued_from as string | null,
     continuedAs: row.continued_as as string | null,
   };
+  return row.lineage === null ? run : { ...run, lineage: row.lineage as Lineage };
 }
 
 export function runOf(row: Row): Run {

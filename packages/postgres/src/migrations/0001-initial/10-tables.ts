@@ -1,3 +1,8 @@
+/** Where a run comes from, as JSON; null if no other run has started it. "s" is its row of run_starts. */
+export const LINEAGE = `case when s.depth is not null then json_build_object(
+         'parent', json_build_object('namespace', s.parent_namespace, 'runId', s.parent_run_id, 'id', s.parent_id), 'op', s.parent_op,
+         'root', json_build_object('runId', s.root_run_id, 'id', s.root_id), 'depth', s.depth) end`;
+
 export const TABLES = String.raw`
 -- The tables. docs/store-on-postgresql.md explains their shape. Five rules to keep:
 -- 1. Columns that a commit changes while the run stays held (commit_no, event_count, consumed, the death counters) are in no
@@ -56,7 +61,10 @@ create table runs (
   output       bytea,
   error        bytea,
   -- The code that has parked the run since it last made progress: identities, the latest first, separated by blanks.
-  parked_by    text collate "C"
+  parked_by    text collate "C",
+  -- Null is "no" in these two, so that a run that has nothing to do with other runs has no byte of them.
+  awaited      boolean,  -- the op that started it, or a watcher, is to be told how it ends
+  owes         boolean   -- it has debts
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 create index runs_due on runs (lane_id, suspect, available_at) where available_at is not null;
@@ -78,7 +86,15 @@ create table run_starts (
   id             text collate "C" not null,
   timeout_ms     bigint,
   seed           text not null,
-  input          bytea not null
+  input          bytea not null,
+  -- Where it comes from; all null if no other run has started it. No op: it was started inside a step.
+  parent_namespace text collate "C",
+  parent_run_id  uuid,
+  parent_id      text collate "C",
+  parent_op      text collate "C",
+  root_run_id    uuid,
+  root_id        text collate "C",
+  depth          smallint
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
 -- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
@@ -87,12 +103,15 @@ create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 create table run_attributes (run_id uuid primary key, attributes jsonb not null);
 create index run_attributes_gin on run_attributes using gin (attributes jsonb_path_ops);
 
--- At most one open run per id: the primary key decides every race. Also serves as the list of open runs.
+-- At most one open run per id: the primary key decides every race. Also serves as the list of open runs, and as what the start
+-- of a child locks of its parent: an end deletes the row or hands it over, and no other commit touches it.
 create table open_ids (
   namespace  text collate "C",
   id         text collate "C",
   created_at bigint not null,
   run_id     uuid not null,
+  -- The run of this id that has children: this one, or one before it.
+  children_of uuid,
   -- The id comes first: this table is never searched by namespace alone.
   primary key (id, namespace)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
@@ -110,10 +129,11 @@ create table events (
   primary key (run_no, seq)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 
--- Rows stay after they are consumed: they serve deduplication across all runs of a chain.
+-- Rows stay after they are consumed: they serve deduplication across all runs of a chain. Those without a chain do not: they
+-- tell of the ends of other runs, and are deleted when they are consumed. A ninth column would make every row longer.
 create table inbox (
   run_id     uuid not null,
-  chain_id   uuid not null,
+  chain_id   uuid,
   at         bigint not null,
   number     int not null,
   kind       text not null,
@@ -219,7 +239,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
-       s.continued_from, r.continued_as
+       s.continued_from, r.continued_as, ${LINEAGE} as lineage
   from runs r
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id
@@ -229,7 +249,7 @@ select r.run_id, s.chain_id, s.namespace, s.id, l.workflow, l.version, l.queue, 
        r.commit_no, r.held_by, r.claim_id, r.available_at, r.event_count, r.delivered, r.consumed, r.deaths,
        r.alone_deaths, r.alone, r.suspect, r.created_at, r.started_at, r.ended_at, r.deadline_at, s.timeout_ms,
        coalesce(a.attributes, '{}') as attributes, coalesce(r.waiting_for, '{}') as waiting_for, r.compensation,
-       s.continued_from, r.continued_as, s.input, r.output, r.error
+       s.continued_from, r.continued_as, s.input, r.output, r.error, ${LINEAGE} as lineage
   from runs r
   join run_starts s using (run_id)
   join lanes l on l.lane_id = r.lane_id

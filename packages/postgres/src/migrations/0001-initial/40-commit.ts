@@ -29,7 +29,10 @@ create function commit_runs(
   t_total_timeout bigint[], t_heartbeat bigint[], t_hold_by uuid[], t_claim uuid[],
   s_i int[], s_seq int[],  -- tasks that are settled
   d_i int[],             -- runs whose tasks are dropped
-  r_i int[], r_number int[],  -- results of tasks among the consumed messages
+  r_i int[], r_number int[],  -- results among the consumed messages
+  -- Null if there are none: children that are given up, and answers to updates.
+  x_i int[], x_run uuid[],
+  u_i int[], u_number int[], u_seq int[], u_error bytea[],
   p_notify boolean,
   out o_outcome text,    -- per run: w written, l lost, b busy, n nothing written because messages wait
   out o_held text,       -- per run: t or f
@@ -37,7 +40,8 @@ create function commit_runs(
   out o_now bigint, out o_hints text,
   out m_run uuid[], out m_number int[], out m_kind text[], out m_name text[], out m_id text[], out m_payload bytea[],
   out m_at bigint[],
-  out o_tasks_held int[])  -- the tasks, by position, that are held as asked since this flush
+  out o_tasks_held int[],  -- the tasks, by position, that are held as asked since this flush
+  out o_owes int[])      -- the runs, by position, that owe something
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
@@ -50,7 +54,9 @@ declare
   v_no bigint[];         -- passed the fence in this call (not a repeat): events and the rest are written
   v_moved boolean[];     -- and its transition was applied
   v_ended uuid[]; v_ended_lane int[]; v_ended_born bigint[];  -- and it was an end
-  v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[];
+  v_tied int[];          -- passed, and is awaited or owes something
+  v_heirs int[]; v_parents uuid[]; v_more_parents uuid[];
+  v_lanes int[]; v_task_lanes int[]; v_lines text[] := '{}'; v_some uuid[]; v_again boolean := false;
 begin
   v_worker := array(
     select coalesce(w.worker_id, '00000000-0000-0000-0000-000000000000')
@@ -70,6 +76,7 @@ begin
                     for no key update of r skip locked);
     v_ok := array(select k.i = any (v_i) from generate_subscripts(p_run, 1) k(i) order by k.i);
     if cardinality(s_i) > 0 or cardinality(d_i) > 0 then v_ok := unless_tasks_locked(v_ok, p_run, s_i, s_seq, d_i); end if;
+    v_ok := unless_ids_locked(v_ok, p_run, p_kind, x_i, x_run);
   end if;
   o_now := now_ms();
 
@@ -104,7 +111,9 @@ begin
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
       continued_as = j.continued_as,
       parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
-                          when j.events = 0 and j.kind <> 'p' then r.parked_by end
+                          when j.events = 0 and j.kind <> 'p' then r.parked_by end,
+      -- Nearly always right, and then it needs no second update; if not, owe_ends takes it back.
+      owes         = case when r.awaited and j.kind in ('e', 'u') then true else r.owes end
     from (select a.*, a.kind = 's' as stays
             from unnest(p_run, p_by, p_epoch, p_commit, p_consumed, p_first, p_events, p_kind, p_status, p_available, p_waiting,
                         p_output, p_error, p_compensation, p_continued_as, p_clear_deadline, p_code) with ordinality
@@ -115,14 +124,15 @@ begin
       and r.held_by is not distinct from v_worker[j.by]
       and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
-              j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at
+              j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at,
+              r.awaited or r.owes as tied
   )
   select array_agg(u.i), array_agg('w'::"char"), array_agg(u.kind = 'h' or not u.moved), array_agg(u.delivered),
          array_agg(u.run_no), array_agg(u.moved), array_agg(p_run[u.i]) filter (where u.gap),
          array_agg(p_run[u.i]) filter (where u.moved and u.kind in ('e', 'u')),
          array_agg(u.lane_id) filter (where u.moved and u.kind in ('e', 'u')),
-         array_agg(u.created_at) filter (where u.moved and u.kind in ('e', 'u'))
-    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born
+         array_agg(u.created_at) filter (where u.moved and u.kind in ('e', 'u')), array_agg(u.i) filter (where u.tied)
+    into v_i, v_outcome, v_held, v_delivered, v_no, v_moved, v_some, v_ended, v_ended_lane, v_ended_born, v_tied
     -- Sorted once, not once in each aggregate.
     from (select * from updated order by i) u;
   -- The fence rules out gaps, unless the caller numbers events wrongly.
@@ -132,6 +142,7 @@ begin
 
   -- 2. The others: written before, locked by another transaction, behind its messages, or lost.
   if coalesce(cardinality(v_i), 0) < cardinality(p_run) then
+    v_again := true;
     select array_agg(x.outcome order by x.i), array_agg(x.held order by x.i), array_agg(x.delivered order by x.i),
            array_agg(x.run_no order by x.i), array_agg(x.moved order by x.i)
       into v_outcome, v_held, v_delivered, v_no, v_moved
@@ -156,15 +167,22 @@ begin
     from unnest(e_i, e_seq, e_type, e_op, e_at, e_payload, e_meta) as e(i, seq, type, op, at, payload, meta)
    where v_no[e.i] is not null;
 
-  -- 4. The ids of ended runs become free. Their rows are found by the creation time, which is known here.
+  -- 4. What goes to others. The ids of ended runs become free. Their rows are found by the creation time, which is known here.
+  if v_tied is not null then
+    v_heirs := array(select t.i from unnest(v_tied) t(i) join runs r on r.run_id = p_run[t.i]
+                      where r.awaited and r.continued_as is not null);
+  end if;
+  if x_i is not null then perform give_up_children(p_run, v_no, w_namespace, p_by, x_i, x_run, o_now); end if;
   if cardinality(v_ended) > 0 then
     with ended as materialized (
       select l.namespace, e.born, e.run_id
         from unnest(v_ended, v_ended_lane, v_ended_born) as e(run_id, lane_id, born) join lanes l using (lane_id)
     ), freed as (
       delete from open_ids o using ended e where o.namespace = e.namespace and o.created_at = e.born and o.run_id = e.run_id
+      returning o.run_id, o.children_of
     )
-    select hint_lines('e', array_agg(e.namespace), array_agg(e.run_id)) into v_lines from ended e;
+    select hint_lines('e', array_agg(e.namespace), array_agg(e.run_id)),
+           (select array_agg(f.run_id) from freed f where f.children_of = f.run_id) into v_lines, v_parents from ended e;
   end if;
   if cardinality(a_i) > 0 then
     insert into run_attributes (run_id, attributes)
@@ -172,9 +190,16 @@ begin
     on conflict (run_id) do update set attributes = excluded.attributes;
   end if;
   if cardinality(n_i) > 0 then
-    v_lines := v_lines || continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input,
-      n_attributes, n_start_at, n_delay, n_timeout, c_i, c_kind, c_name, c_message, c_payload);
+    select v_lines || c.o_lines, c.o_parents into v_lines, v_more_parents
+      from continue_runs(p_run, p_consumed, v_moved, o_now, n_i, n_run, v_lanes, n_seed, n_input, n_attributes, n_start_at,
+        n_delay, n_timeout, c_i, c_kind, c_name, c_message, c_payload, v_heirs) c;
+    v_parents := v_parents || v_more_parents;
   end if;
+  if v_tied is not null or v_parents is not null then
+    perform owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
+                            where r.awaited and r.ended_at is not null and r.continued_as is null), v_parents, o_now);
+  end if;
+  if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error); end if;
 
   -- 5. Tasks: what goes comes first, so that it does not include what is created now.
   if cardinality(s_i) > 0 or cardinality(d_i) > 0 then
@@ -183,7 +208,7 @@ begin
   if cardinality(r_i) > 0 then
     delete from inbox m using unnest(r_i, r_number) as r(i, number)
      where v_no[r.i] is not null and m.run_id = p_run[r.i] and m.number = r.number
-       and m.kind in ('task_completed', 'task_failed');
+       and is_result(m.kind);
   end if;
   if cardinality(t_i) > 0 then
     select v_lines || x.o_lines, x.o_held into v_lines, o_tasks_held
@@ -213,55 +238,77 @@ begin
               join inbox m on m.run_id = a.run_id and m.number > a.consumed
              where a.run_id = any (v_some) order by a.i, m.number) m;
   end if;
+  if v_tied is not null or v_parents is not null or x_i is not null or v_again then
+    o_owes := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
+                     where r.owes and v_outcome[a.i] = 'w');
+  end if;
   o_outcome := array_to_string(v_outcome, '');
   o_held := array_to_string(v_held, '');
   o_delivered := array_to_string(v_delivered, ',');
 end $$;
 
--- Continue as new. The successor's inbox holds the carried messages, then copies of the unconsumed ones. Results of tasks are
--- for the very run that has scheduled them.
+-- Continue as new. The successor's inbox holds the carried messages, then copies of the unconsumed ones. Results are for the
+-- very run whose op waits for them. What the run comes from, and who watches it, goes on; its children do not.
 create function continue_runs(
   p_run uuid[], p_consumed int[], v_moved boolean[], p_now bigint,
   n_i int[], n_run uuid[], n_lane int[], n_seed text[], n_input bytea[], n_attributes text[],
   n_start_at bigint[], n_delay bigint[], n_timeout bigint[],
-  c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[])
-returns text[] language plpgsql volatile as $$
-declare v_lines text[];
+  c_i int[], c_kind text[], c_name text[], c_message text[], c_payload bytea[],
+  v_heirs int[],         -- those that somebody may wait for
+  out o_lines text[],
+  out o_parents uuid[])  -- those that have children
+language plpgsql volatile as $$
 begin
-  insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, timeout_ms, seed, input)
-  select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
-         n.seed, n.input
-    from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input) as n(i, run_id, lane_id, timeout, seed, input)
-    join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i];
-  insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
-  select n.run_id, s.chain_id, row_number() over (partition by n.run_id order by m.part, m.number),
-         m.kind, m.name, m.message_id, m.payload, p_now
+  with born as (
+    insert into run_starts (run_id, chain_id, namespace, id, created_at, lane_id, continued_from, timeout_ms, seed, input,
+                            parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
+    select n.run_id, s.chain_id, s.namespace, s.id, greatest(p_now, s.created_at + 1), n.lane_id, s.run_id, n.timeout,
+           n.seed, n.input, s.parent_namespace, s.parent_run_id, s.parent_id, s.parent_op, s.root_run_id, s.root_id, s.depth
+      from unnest(n_i, n_run, n_lane, n_timeout, n_seed, n_input) as n(i, run_id, lane_id, timeout, seed, input)
+      join run_starts s on s.run_id = p_run[n.i] where v_moved[n.i]
+    returning *
+  )
+  insert into children (parent_run_id, run_id, created_at, namespace, id, policy, closed)
+  select b.parent_run_id, b.run_id, b.created_at, b.namespace, b.id, 'abandon', true from born b
+   where b.parent_run_id is not null
+     and (select 1 from children c where c.parent_run_id = b.parent_run_id and c.run_id = b.chain_id limit 1) is not null;
+  with handed as materialized (
+    select n.run_id, s.chain_id, row_number() over (partition by n.run_id order by m.part, m.number)::int as number,
+           m.kind, m.name, m.message_id, m.payload, m.reply_to
     from unnest(n_i, n_run) as n(i, run_id)
     join run_starts s on s.run_id = n.run_id
    cross join lateral (
-      select 0 as part, c.number::int as number, c.kind, c.name, c.message_id, c.payload
+      select 0 as part, c.number::int as number, c.kind, c.name, c.message_id, c.payload, null as reply_to
         from unnest(c_i, c_kind, c_name, c_message, c_payload) with ordinality
              as c(i, kind, name, message_id, payload, number) where c.i = n.i
       union all
-      select 1, x.number, x.kind, x.name, x.message_id, x.payload
-        from inbox x where x.run_id = p_run[n.i] and x.number > p_consumed[n.i]
-         and x.kind not in ('task_completed', 'task_failed')) m
-   where v_moved[n.i];
-  insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered)
+      select 1, x.number, x.kind, x.name, x.message_id, x.payload,
+             case when x.kind = 'update' then (select p.reply_to from replies p where p.run_id = x.run_id and p.number = x.number) end
+        from inbox x where x.run_id = p_run[n.i] and x.number > p_consumed[n.i] and not is_result(x.kind)) m
+   where v_moved[n.i]
+  ), copied as (
+    insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
+    select h.run_id, h.chain_id, h.number, h.kind, h.name, h.message_id, h.payload, p_now from handed h
+  )
+  insert into replies (run_id, number, reply_to) select h.run_id, h.number, h.reply_to from handed h where h.reply_to is not null;
+  insert into runs (run_id, lane_id, status, epoch, available_at, created_at, deadline_at, delivered, awaited)
   select n.run_id, n.lane_id, 'pending', 0,
          least(greatest(coalesce(n.start_at, p_now), p_now + coalesce(n.delay, 0)), s.created_at + n.timeout),
-         s.created_at, s.created_at + n.timeout, (select count(*) from inbox x where x.run_id = n.run_id)
+         s.created_at, s.created_at + n.timeout, (select count(*) from inbox x where x.run_id = n.run_id),
+         case when n.i = any (v_heirs) then true end
     from unnest(n_i, n_run, n_lane, n_start_at, n_delay, n_timeout) as n(i, run_id, lane_id, start_at, delay, timeout)
     join run_starts s on s.run_id = n.run_id where v_moved[n.i];
   insert into run_attributes (run_id, attributes)
   select n.run_id, n.attributes::jsonb from unnest(n_i, n_run, n_attributes) as n(i, run_id, attributes)
    where v_moved[n.i] and n.attributes is not null;
-  update open_ids o set run_id = s.run_id, created_at = s.created_at
-    from unnest(n_i, n_run) as n(i, run_id) join run_starts s on s.run_id = n.run_id
-   where v_moved[n.i] and o.namespace = s.namespace and o.id = s.id;
-  select hint_lines('e', array_agg(s.namespace), array_agg(s.continued_from)) into v_lines
+  with handed as (
+    update open_ids o set run_id = s.run_id, created_at = s.created_at
+      from unnest(n_i, n_run) as n(i, run_id) join run_starts s on s.run_id = n.run_id
+     where v_moved[n.i] and o.namespace = s.namespace and o.id = s.id returning s.continued_from, o.children_of
+  )
+  select array_agg(h.continued_from) into o_parents from handed h where h.children_of = h.continued_from;
+  select hint_lines('e', array_agg(s.namespace), array_agg(s.continued_from)) into o_lines
     from unnest(n_run) as n(run_id) join run_starts s using (run_id);
-  return v_lines;
 end $$;
 
 -- The end time of a run that is ended from outside: not before its start or its last event. The clock may have been set back.

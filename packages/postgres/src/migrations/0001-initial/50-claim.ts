@@ -1,3 +1,5 @@
+import { LINEAGE } from "./10-tables.ts";
+
 export const CLAIM = String.raw`
 -- Claims due runs. One probe per lane finds what is due first and next; only lanes with something due are read further.
 -- The last row of the answer holds the overall state and the lanes; the others are the runs, without what the caller already
@@ -11,7 +13,7 @@ returns table (live boolean, now bigint, more_due boolean, next_due_at bigint, s
   run_id uuid, chain_id uuid, continued_from uuid, id text, seed text, lane_id int,
   status run_status, epoch int, commit_no int, event_count int, delivered int, consumed int, deaths smallint,
   alone_deaths smallint, suspect boolean, created_at bigint, started_at bigint, deadline_at bigint, timeout_ms bigint,
-  attributes jsonb, compensation text, input bytea, error bytea,
+  attributes jsonb, compensation text, input bytea, error bytea, lineage json,
   m_number int, m_kind text, m_name text, m_id text, m_payload bytea, m_at bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
@@ -87,6 +89,7 @@ begin
            o.status, o.epoch, o.commit_no, o.event_count, o.delivered, o.consumed, o.deaths, o.alone_deaths, o.suspect,
            o.created_at, o.started_at, o.deadline_at, s.timeout_ms, a.attributes, o.compensation,
            case when coalesce(m.number = o.consumed + 1, true) then s.input end, o.error,
+           ${LINEAGE},
            m.number, m.kind, m.name, m.message_id, m.payload, m.at
       from unnest(v_ids) with ordinality as t(run_id, i)
       join ours o using (run_id)

@@ -1,15 +1,23 @@
 export const START = String.raw`
 -- Creates runs, or finds those that have their ids. Runs created in this call are returned together in the row with i = 0, with
--- only what is new about them (lists: positions, times, whether they are held); each of the others has its own row.
+-- only what is new about them (lists: positions, times, whether they are held); each of the others has its own row, and so has
+-- each that comes with messages.
 create function start_runs(
   p_run uuid[], p_namespace text[], p_id text[], p_workflow text[], p_version text[], p_queue text[], p_priority int[],
   p_seed text[], p_input bytea[], p_attributes text[], p_start_at bigint[], p_delay bigint[], p_timeout bigint[],
   p_if_running text[], p_if_closed text[], p_hold boolean[], p_pick double precision[],
   p_hold_by uuid, p_claim uuid, p_replace_error bytea,
+  -- Where they come from; empty arrays if no run starts any of them.
+  p_parent_namespace text[], p_parent uuid[], p_parent_id text[], p_parent_op text[], p_root uuid[], p_root_id text[],
+  p_depth smallint[], p_policy text[],
+  -- Messages that come with them, by position; null if there are none.
+  m_i int[], m_kind text[], m_name text[], m_message text[], m_payload bytea[], p_inbox_max int,
   p_races boolean,       -- other calls may be taking the same ids; otherwise that is an error (23505)
   p_notify boolean)
 returns table (i int, outcome text, run json, now bigint, hints text, made text, created_at text, available_at text, held text,
-  version text[])        -- null: as asked for
+  version text[],        -- null: as asked for
+  messages json,         -- the outcomes of the messages, by position of the start
+  owes json)             -- runs that were replaced and owe something, by position
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -20,6 +28,10 @@ declare
   r_i int[] := '{}'; r_outcome text[] := '{}'; r_run uuid[] := '{}';          -- answers: existing rows
   f_i int[] := '{}'; f_created bigint[] := '{}'; f_available bigint[] := '{}'; f_held boolean[] := '{}';  -- and new ones
   v_created bigint[]; v_available bigint[]; v_held boolean[]; v_taken text[];
+  v_refused text[];      -- per start: why its parent may not start it; null: it may, or there is none
+  v_known int[];         -- starts that are repetitions: their first message is known
+  v_receivers uuid[];    -- open runs that may get messages: locked, so that they stay open
+  v_awaited uuid[]; v_parents uuid[]; v_replaced_i int[] := '{}'; v_replaced uuid[] := '{}';
 begin
   if p_hold_by is not null then
     select w.status <> 'offline', w.namespace into v_live, v_home from workers w where w.worker_id = p_hold_by for key share;
@@ -41,18 +53,26 @@ begin
     -- 1. "replace": lock the old runs before judging them. If another transaction has locked a row, that start is busy.
     v_locked := '{}';
     if 'replace' = any (p_if_running) then
-      v_locked := array(select r.run_id from runs r where r.run_id in (
-          select o.run_id from unnest(v_open) k(i) join open_ids o on o.namespace = p_namespace[k.i] and o.id = p_id[k.i]
-           where p_if_running[k.i] = 'replace') for no key update skip locked);
+      -- And their ids, which the start of a child may have locked.
+      v_locked := array(select r.run_id from unnest(v_open) k(i)
+          join open_ids o on o.namespace = p_namespace[k.i] and o.id = p_id[k.i] join runs r on r.run_id = o.run_id
+         where p_if_running[k.i] = 'replace' for no key update of r, o skip locked);
+    end if;
+    if cardinality(p_depth) > 0 then v_refused := refuse_children(v_open, p_run, p_namespace, p_parent_namespace, p_parent, p_depth); end if;
+    if m_i is not null then
+      select s.o_known, s.o_locked into v_known, v_receivers from starts_with_messages(v_open, p_namespace, p_id, m_i, m_message) s;
     end if;
     -- 2. Judge: own run id first (a repeat), then the open run of the id, then the newest closed one. An id that no run has
     --    ever had needs one lookup: the other lookups get a null, which matches nothing without a search.
     select array_agg(case when own.namespace <> p_namespace[k.i] then 'foreign'
                when own.run_id is not null then 'created'
+               when v_refused[k.i] is not null then v_refused[k.i]
                when op.run_id is null and last.run_id is null then 'create'
+               when k.i = any (v_known) then 'returned'
                when op.run_id is null then case p_if_closed[k.i] when 'return' then 'returned' when 'fail' then 'exists'
                                                                  else 'create' end
-               when p_if_running[k.i] = 'return' then 'returned'
+               when p_if_running[k.i] = 'return' then case when k.i = any (m_i) and op.run_id <> all (v_receivers) then 'busy'
+                                                           else 'returned' end
                when p_if_running[k.i] = 'fail' then 'exists'
                when op.run_id = any (v_locked) then 'replace' else 'busy' end order by k.n),
            array_agg(coalesce(own.run_id, op.run_id, last.run_id) order by k.n)
@@ -71,7 +91,7 @@ begin
     -- 3. End what is replaced and hand its id over.
     if 'replace' = any (v_out) then
       with old as materialized (
-        select r.run_id, r.held_by, k.i from unnest(v_open, v_out, v_found) as k(i, outcome, run_id)
+        select r.run_id, r.held_by, r.awaited, k.i from unnest(v_open, v_out, v_found) as k(i, outcome, run_id)
           join runs r using (run_id) where k.outcome = 'replace'
       ), ended as (
         update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
@@ -80,9 +100,15 @@ begin
       ), handed as (
         update open_ids o set run_id = p_run[old.i], created_at = v_now from old
          where o.namespace = p_namespace[old.i] and o.id = p_id[old.i]
+        returning old.run_id, o.children_of
       )
       select v_lines || hint_lines('e', array_agg(p_namespace[old.i]), array_agg(old.run_id))
-             || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_lines from old;
+             || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)),
+             array_agg(old.run_id) filter (where old.awaited),
+             (select array_agg(h.run_id) from handed h where h.children_of = h.run_id),
+             v_replaced_i || array_agg(old.i), v_replaced || array_agg(old.run_id)
+        into v_lines, v_awaited, v_parents, v_replaced_i, v_replaced from old;
+      if v_awaited is not null or v_parents is not null then perform owe_ends(v_awaited, v_parents, v_now); end if;
       v_lines := v_lines || drop_tasks(array(select k.run_id from unnest(v_out, v_found) as k(outcome, run_id)
                                               where k.outcome = 'replace'));
     end if;
@@ -115,20 +141,28 @@ begin
                                           born.at + p_timeout[k.i]) as at) due
       ), made as (
         insert into runs (run_id, lane_id, created_at, deadline_at, status, epoch, held_by, claim_id, available_at,
-                          started_at)
+                          started_at, awaited)
         select p_run[f.i], v_lane[f.i], f.created_at, f.created_at + p_timeout[f.i],
                case when f.hold then 'running' else 'pending' end::run_status, f.hold::int,
                case when f.hold then p_hold_by end, case when f.hold then p_claim end,
-               case when not f.hold then f.available_at end, case when f.hold then greatest(v_now, f.created_at) end
+               case when not f.hold then f.available_at end, case when f.hold then greatest(v_now, f.created_at) end,
+               case when p_parent_op[f.i] is not null then true end
           from fresh f
       )
       select array_agg(f.i order by f.i), array_agg(f.created_at order by f.i), array_agg(f.available_at order by f.i),
              array_agg(f.hold order by f.i) into v_made, v_created, v_available, v_held
         from fresh f;
-      insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, timeout_ms, seed, input)
+      insert into run_starts (run_id, chain_id, lane_id, namespace, id, created_at, timeout_ms, seed, input,
+                              parent_namespace, parent_run_id, parent_id, parent_op, root_run_id, root_id, depth)
       select p_run[f.i], p_run[f.i], v_lane[f.i], p_namespace[f.i], p_id[f.i], f.created_at, p_timeout[f.i],
-             p_seed[f.i], p_input[f.i]
+             p_seed[f.i], p_input[f.i], p_parent_namespace[f.i], p_parent[f.i], p_parent_id[f.i], p_parent_op[f.i], p_root[f.i],
+             p_root_id[f.i], p_depth[f.i]
         from unnest(v_made, v_created) as f(i, created_at);
+      if cardinality(p_depth) > 0 then
+        insert into children (parent_run_id, run_id, created_at, namespace, id, policy, closed)
+        select p_parent[f.i], p_run[f.i], f.created_at, p_namespace[f.i], p_id[f.i], p_policy[f.i], p_policy[f.i] = 'abandon'
+          from unnest(v_made, v_created) as f(i, created_at) where p_depth[f.i] is not null;
+      end if;
       update open_ids o set created_at = f.created_at from unnest(v_made, v_created) as f(i, created_at)
        where f.created_at <> v_now and o.namespace = p_namespace[f.i] and o.id = p_id[f.i];
       insert into run_attributes (run_id, attributes)
@@ -149,9 +183,22 @@ begin
            || case when min(f.available_at) > v_now then E'\t' || min(f.available_at) else '' end
       from unnest(f_i, f_available, f_held) as f(i, available_at, held) where not f.held
      group by p_namespace[f.i], p_queue[f.i]);
+  if m_i is not null then
+    select d.o_messages, v_lines || d.o_lines, r_outcome[1:0] || d.o_outcome, r_run[1:0] || d.o_run, d.o_i, d.o_fresh
+      into messages, v_lines, r_outcome, r_run, r_i, v_won
+      from deliver_with_starts(p_run, p_namespace, r_i, r_outcome, r_run, f_i, m_i, m_kind, m_name, m_message, m_payload, p_inbox_max) d;
+    select array_agg(f.i), array_agg(f.at), array_agg(f.due), array_agg(f.held) into f_i, f_created, f_available, f_held
+      from unnest(f_i, f_created, f_available, f_held) as f(i, at, due, held) where f.i = any (v_won);
+  end if;
+  if cardinality(v_replaced) > 0 then
+    select json_object_agg(k.i, k.run_id) into owes from unnest(v_replaced_i, v_replaced) as k(i, run_id)
+      join runs x on x.run_id = k.run_id where x.owes;
+  end if;
   return query
-    select r.i, r.outcome, row_to_json(v), null::bigint, null::text, null::text, null::text, null::text, null::text, null::text[]
-      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id) join lean_rows v on v.run_id = r.run_id;
+    select r.i, r.outcome, row_to_json(v), null::bigint, null::text, null::text, null::text, null::text, null::text, null::text[],
+           null::json, null::json
+      from unnest(r_i, r_outcome, r_run) as r(i, outcome, run_id)
+      left join lean_rows v on v.run_id = r.run_id and r.outcome not in ('parent_closed', 'parent_busy', 'not_allowed');
   i := 0; now := v_now; hints := send_hints(v_lines, p_notify); made := array_to_string(f_i, ',');
   created_at := array_to_string(f_created, ','); available_at := array_to_string(f_available, ',');
   held := array_to_string(f_held, ''); version := nullif(v_version, p_version);

@@ -6,10 +6,12 @@ create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid lan
 
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
 -- searched for after taking it, with a new snapshot. Nothing waits: a run that another transaction has locked, or that has just
--- continued, is busy.
+-- continued, is busy. Results go to exactly the run that is named; ends of runs are not remembered.
 create function deliver_messages(
   p_run uuid[], p_namespace text[], p_id text[], p_kind text[], p_name text[], p_message text[], p_payload bytea[],
-  p_inbox_max int, p_notify boolean)
+  p_inbox_max int, p_notify boolean,
+  p_from text[] default null,      -- the namespaces of the runs that send them; empty if no run does
+  p_reply_to text[] default null)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -22,7 +24,11 @@ declare
   l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
   l_delivered int[]; l_consumed int[];
   v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[];
+  v_refused int[] := '{}';  -- messages from namespaces that were not let in
 begin
+  if cardinality(p_from) > 0 then
+    v_refused := array(select k.i from generate_subscripts(p_message, 1) k(i) where not is_allowed(p_namespace[k.i], p_from[k.i]));
+  end if;
   -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain.
   v_target := array(
     select case when p_run[k.i] is not null then p_run[k.i] else
@@ -37,15 +43,16 @@ begin
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
                    r.delivered, r.consumed
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
-                     group by t.run_id) g
+                     where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id
                for no key update of r skip locked) k
      cross join lateral unnest(k.positions) as p(i);
-    exit when v_round = 2 or not exists (select 1 from unnest(l_next) n(run_id) where n.run_id is not null);
+    exit when v_round = 2
+           or not exists (select 1 from unnest(l_i, l_next) n(i, run_id) where n.run_id is not null and not is_result(p_kind[n.i]));
     v_target := array(
-      select coalesce((select x.run_id from run_starts s
+      select case when is_result(p_kind[t.i]) then t.run_id else coalesce((select x.run_id from run_starts s
                          join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-                        where s.run_id = t.run_id order by x.created_at desc limit 1), t.run_id)
+                        where s.run_id = t.run_id order by x.created_at desc limit 1), t.run_id) end
         from unnest(v_target) with ordinality as t(run_id, i) order by t.i);
   end loop;
   v_now := now_ms();
@@ -53,21 +60,25 @@ begin
   with known as materialized (
     select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
            -- The run that it continued as was purged. (Not "exists", here and below: that may be planned as a scan of the whole table.)
-           l.next is not null and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
+           l.next is not null and not is_result(p_kind[l.i])
+             and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
+           is_run_end(p_kind[l.i]) as run_end,
            -- A run id alone gives no access to a run of another namespace.
            s.namespace <> p_namespace[l.i] as foreign_run,
-           row_number() over (partition by s.chain_id, p_message[l.i], s.namespace <> p_namespace[l.i] order by l.i) as copy,
+           row_number() over (partition by s.chain_id, p_message[l.i], is_run_end(p_kind[l.i]), s.namespace <> p_namespace[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
       from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
            as l(i, run_id, place, status, held_by, next, closed, delivered, consumed)
      cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
-    select k.*, row_number() over (partition by k.run_id, k.closed or k.dup or k.copy > 1 or k.foreign_run order by k.i) as rank
+    select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run order by k.i) as rank
       from known k
   ), judged as materialized (
-    select r.*, case when r.gone or r.foreign_run then 'not_found' when r.dup or r.copy > 1 then 'duplicate' when r.status = 'continued' then 'busy'
+    select r.*, case when r.gone or r.foreign_run then 'not_found'
+                     when not r.run_end and (r.dup or r.copy > 1) then 'duplicate'
+                     when r.status = 'continued' and not is_result(p_kind[r.i]) then 'busy'
                      when r.closed then 'closed'
-                     when p_kind[r.i] = 'signal' and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
+                     when p_kind[r.i] in ('signal', 'update') and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
       from ranked r
   ), numbered as materialized (
@@ -83,7 +94,11 @@ begin
      where r.ctid = c.place returning r.lane_id, r.available_at
   ), inserted as (
     insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
-    select d.run_id, d.chain_id, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i], v_now from numbered d
+    select d.run_id, case when not d.run_end then d.chain_id end, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i],
+           v_now from numbered d
+  ), addressed as (
+    insert into replies (run_id, number, reply_to)
+    select d.run_id, d.number, p_reply_to[d.i] from numbered d where p_reply_to[d.i] is not null and p_kind[d.i] = 'update'
   )
   select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
@@ -98,9 +113,11 @@ begin
   -- The others: no such run, or another transaction has it locked.
   if coalesce(cardinality(v_i), 0) < cardinality(p_message) then
     return query
-      select t.i::int, case when r.run_id is null then 'not_found' else 'busy' end, r.run_id, r.status, null::text
+      select t.i::int, case when t.i = any (v_refused) then 'not_allowed' when r.run_id is null then 'not_found' else 'busy' end,
+             r.run_id, r.status, null::text
         from unnest(v_target, p_namespace) with ordinality as t(run_id, namespace, i)
-        left join (runs r join lanes l using (lane_id)) on r.run_id = t.run_id and l.namespace = t.namespace
+        left join (runs r join lanes l using (lane_id))
+          on r.run_id = t.run_id and l.namespace = t.namespace and t.i <> all (v_refused)
        where v_i is null or t.i <> all (v_i);
   end if;
   return query select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);

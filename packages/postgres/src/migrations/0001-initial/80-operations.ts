@@ -1,34 +1,42 @@
 export const OPERATIONS = String.raw`
 -- Ends runs from outside, no matter which worker holds them.
 create function terminate_runs(p_run uuid[], p_namespace text[], p_id text[], p_error bytea, p_notify boolean)
-returns table (i int, outcome text, run_id uuid, status run_status, hints text)
+returns table (i int, outcome text, run_id uuid, status run_status, hints text, owes boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
-declare v_now bigint; v_target uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[];
+declare v_now bigint; v_target uuid[]; v_locked uuid[]; v_ended uuid[]; v_lines text[]; v_awaited uuid[]; v_parents uuid[];
 begin
   select array_agg(run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) order by k.i) into v_target
     from generate_subscripts(p_run, 1) k(i);
   v_locked := array(select r.run_id from runs r where r.run_id = any (v_target) for no key update skip locked);
+  -- And the ids of open ones, which the start of a child may have locked.
+  v_ended := array(
+    select o.run_id from unnest(v_locked) k(run_id) join run_starts s on s.run_id = k.run_id
+      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id for no key update of o skip locked);
   v_now := now_ms();
   with old as materialized (
-    select r.run_id, r.held_by, s.namespace, s.id from runs r join run_starts s using (run_id)
-     where r.run_id = any (v_locked) and r.ended_at is null
+    select r.run_id, r.held_by, r.awaited, s.namespace, s.id from runs r join run_starts s using (run_id)
+     where r.run_id = any (v_ended) and r.ended_at is null
   ), ended as (
     update runs r set status = 'terminated', epoch = r.epoch + 1, held_by = null, claim_id = null, alone = false,
         available_at = null, waiting_for = null, ended_at = end_time(r, v_now), error = p_error from old where r.run_id = old.run_id
   ), freed as (
-    delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id
+    delete from open_ids o using old where o.namespace = old.namespace and o.id = old.id returning o.run_id, o.children_of
   )
   select array_agg(old.run_id), hint_lines('e', array_agg(old.namespace), array_agg(old.run_id))
-         || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)) into v_ended, v_lines from old;
+         || hint_lines('t', array_agg(old.held_by::text), array_agg(old.run_id)), array_agg(old.run_id) filter (where old.awaited),
+         (select array_agg(f.run_id) from freed f where f.children_of = f.run_id)
+    into v_ended, v_lines, v_awaited, v_parents from old;
+  if v_awaited is not null or v_parents is not null then perform owe_ends(v_awaited, v_parents, v_now); end if;
   v_lines := v_lines || drop_tasks(v_ended);
   return query
     select k.i::int, case when r.run_id is null then 'not_found' when r.run_id = any (v_ended) then 'terminated'
-                          when r.run_id = any (v_locked) then 'closed' else 'busy' end, r.run_id, r.status, null::text
+                          when r.run_id = any (v_locked) and r.ended_at is not null then 'closed' else 'busy' end,
+           r.run_id, r.status, null::text, r.owes
       from unnest(v_target) with ordinality as k(run_id, i) left join runs r on r.run_id = k.run_id
     union all
-    select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify);
+    select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify), null::boolean;
 end $$;
 
 -- Makes a parked run due again. NOWAIT: if another transaction has the row locked, the call fails at once.
@@ -81,6 +89,7 @@ begin
       alone_deaths = 0, suspect = false, output = null, error = null, compensation = null, parked_by = null,
       deadline_at = case when x.deadline_at is not null then v_now + r.timeout_ms end,
       available_at = v_now where x.run_id = v_run;
+  perform forget_end(v_run);
   o_outcome := 'reopened';
   o_status := 'running';
   o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);

@@ -1,5 +1,6 @@
 export const RETENTION = String.raw`
--- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them.
+-- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them. Those that owe
+-- something stay.
 create function purge_runs(
   p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
@@ -8,6 +9,7 @@ declare
   v_statuses run_status[] := p_statuses::run_status[];
   v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
   v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that may share a chain with other runs
+  v_child uuid[]; v_parent uuid[]; v_first uuid[];   -- of runs that another run has started
 begin
   -- Purges take turns: if two deleted the last two runs of a chain at once, each would leave the message ids to the other.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
@@ -17,6 +19,7 @@ begin
       from lanes l cross join unnest(v_statuses) as s(status)
      cross join lateral (select r.run_id, r.ended_at from runs r
                           where r.lane_id = l.lane_id and r.status = s.status and r.ended_at < p_ended_before
+                            and r.owes is null
                           order by r.ended_at, r.run_id limit p_limit + 1) o
      where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1);
   o_more := cardinality(v_ids) > p_limit;
@@ -24,6 +27,7 @@ begin
   select coalesce(array_agg(k.run_id), '{}'), array_agg(k.run_no) into v_ids, v_no
     from (select r.run_id, r.run_no from runs r
            where r.run_id = any (v_ids[1:p_limit]) and r.ended_at < p_ended_before and r.status = any (v_statuses)
+             and r.owes is null
              for update skip locked) k;
   o_purged := cardinality(v_ids);
   if o_purged = 0 then return; end if;
@@ -32,9 +36,12 @@ begin
     delete from runs r where r.run_id = any (v_ids) returning r.run_id, r.continued_as
   ), begun as (
     delete from run_starts s using gone g where s.run_id = g.run_id
-    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked)
+    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked, s.run_id, s.parent_run_id)
   select array_agg(b.chain_id), array_agg(b.namespace) filter (where b.linked), array_agg(b.id) filter (where b.linked),
-         array_agg(b.chain_id) filter (where b.linked) into v_chains, v_namespace, v_id, v_chain from begun b;
+         array_agg(b.chain_id) filter (where b.linked), array_agg(b.run_id) filter (where b.parent_run_id is not null),
+         array_agg(b.parent_run_id) filter (where b.parent_run_id is not null),
+         array_agg(b.chain_id) filter (where b.parent_run_id is not null)
+    into v_chains, v_namespace, v_id, v_chain, v_child, v_parent, v_first from begun b;
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
   delete from tasks t where t.run_id = any (v_ids);
@@ -45,10 +52,24 @@ begin
              where x.namespace = c.namespace and x.id = c.id and x.chain_id = c.chain_id limit 1) is not null);
   if cardinality(v_kept) > 0 then
     update inbox m set run_id = gen_random_uuid(), name = '', payload = ''
-     where m.run_id = any (v_ids) and m.chain_id = any (v_kept) and m.kind not in ('task_completed', 'task_failed');
+     where m.run_id = any (v_ids) and m.chain_id = any (v_kept) and not is_result(m.kind);
     -- Results of tasks: nobody sends them twice.
     delete from inbox m where m.run_id = any (v_ids) and m.chain_id = any (v_kept);
   end if;
-  delete from inbox m where m.chain_id = any (array(select c from unnest(v_chains) c where c <> all (v_kept)));
+  v_chains := array(select c from unnest(v_chains) c where c <> all (v_kept));
+  delete from inbox m where m.chain_id = any (v_chains);
+  delete from inbox m where m.run_id = any (v_ids) and m.chain_id is null;
+  delete from replies p where p.run_id = any (v_ids);
+  -- 5. What they have to do with others.
+  delete from children c where c.parent_run_id = any (v_ids);
+  delete from watches w where w.chain_id = any (v_chains);
+  if v_child is not null then
+    -- The first run of a chain that goes on stays known to its parent.
+    update children c set created_at = null from unnest(v_child, v_parent, v_first) as k(run_id, parent_run_id, chain_id)
+     where c.parent_run_id = k.parent_run_id and c.run_id = k.run_id and k.run_id = k.chain_id and k.chain_id = any (v_kept);
+    delete from children c using unnest(v_child, v_parent, v_first) as k(run_id, parent_run_id, chain_id)
+     where c.parent_run_id = k.parent_run_id
+       and (c.run_id = k.run_id and k.run_id <> k.chain_id or c.run_id = k.chain_id and k.chain_id <> all (v_kept));
+  end if;
 end $$;
 `;

@@ -84,10 +84,10 @@ create function sweep_workers(
   p_gone uuid[],         -- instead of those whose lease has expired
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_tasks_returned int, out o_parked int,
   out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint,
-  out o_next_task_expiry_at bigint, out o_hints text)
+  out o_next_task_expiry_at bigint, out o_owes boolean, out o_hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
-declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[];
+declare v_ids uuid[]; v_parked uuid[]; v_lines text[]; v_tasks tid[]; v_died boolean[]; v_awaited uuid[]; v_parents uuid[];
 begin
   o_now := now_ms();
   -- FOR UPDATE, not NO KEY UPDATE: it must exclude the KEY SHARE of a claim or a start-and-hold in flight.
@@ -140,17 +140,27 @@ begin
   select t.expires_at into o_next_task_expiry_at from tasks t where t.expires_at is not null order by t.expires_at limit 1;
   -- Runs past their deadline that never began, and so have no tasks. One that has may have something to clean up, so it waits for a worker.
   with late as materialized (
-    select r.run_id from runs r where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
-       and r.started_at is null order by r.deadline_at limit p_limit for no key update skip locked
+    select r.run_id, r.awaited from runs r join run_starts s on s.run_id = r.run_id
+      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
+     where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
+       and r.started_at is null order by r.deadline_at limit p_limit for no key update of r, o skip locked
   ), ended as (
     update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null,
         ended_at = greatest(o_now, r.created_at),
         error = p_timeout_error from late where r.run_id = late.run_id
   ), freed as (
     delete from open_ids o using late join run_starts s using (run_id) where o.namespace = s.namespace and o.id = s.id
+    returning o.run_id, o.children_of
   )
-  select count(*)::int, v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id))
-    into o_timed_out, v_lines from late join run_starts s using (run_id);
+  select count(*)::int, v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)),
+         array_agg(s.run_id) filter (where late.awaited), (select array_agg(f.run_id) from freed f where f.children_of = f.run_id)
+    into o_timed_out, v_lines, v_awaited, v_parents from late join run_starts s using (run_id);
+  -- 5 s: DEBT_OVERDUE_MS.
+  o_owes := coalesce((select d.at from debts d order by d.debt_no limit 1) + 5000 <= o_now, false);
+  if v_awaited is not null or v_parents is not null then
+    perform owe_ends(v_awaited, v_parents, o_now);
+    o_owes := o_owes or (select 1 from runs r where r.run_id = any (v_awaited || v_parents) and r.owes limit 1) is not null;
+  end if;
   o_more := o_more or o_timed_out >= p_limit;
   o_hints := send_hints(v_lines, p_notify);
 end $$;

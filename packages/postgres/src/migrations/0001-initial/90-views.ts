@@ -28,7 +28,8 @@ create function event_type_name(p_type smallint) returns text language sql immut
     'run_continued', 'step_started', 'step_attempt_failed', 'step_completed', 'step_failed', 'timer_created',
     'timer_fired', 'signal_received', 'cancel_requested', 'deadline_reached', 'side_effect', 'patched',
     'attributes_set', 'run_retried', 'op_retired', 'task_scheduled', 'task_completed',
-    'task_failed', 'op_canceled', 'op_rescheduled'])[p_type + 1] $$;
+    'task_failed', 'op_canceled', 'op_rescheduled', 'child_started', 'child_completed', 'child_failed',
+    'message_sent', 'message_failed', 'update_accepted', 'update_rejected', 'update_completed'])[p_type + 1] $$;
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,
@@ -36,7 +37,8 @@ select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, 
        at_time(v.created_at) as created_at, at_time(v.started_at) as started_at, at_time(v.ended_at) as ended_at,
        at_time(v.deadline_at) as deadline_at, v.event_count as events, v.delivered - v.consumed as messages_waiting,
        v.deaths, v.suspect, v.attributes, payload_json(v.input) as input, payload_json(v.output) as output,
-       payload_json(v.error) as error, v.compensation, v.continued_from, v.continued_as
+       payload_json(v.error) as error, v.compensation, v.continued_from, v.continued_as,
+       v.lineage
   from run_rows v left join workers w on w.worker_id = v.held_by;
 
 create view readable_events as
@@ -67,8 +69,10 @@ select c.namespace, c.id, c.run_id, c.op as timer, at_time(json_field(c.meta, 'f
 
 create view readable_messages as
 select s.namespace, s.id, m.run_id, m.number, m.kind, m.name, m.message_id, at_time(m.at) as delivered_at,
-       m.number <= r.consumed as consumed, payload_json(m.payload) as payload
-  from inbox m join run_starts s using (run_id) join runs r using (run_id);
+       m.number <= r.consumed as consumed, payload_json(m.payload) as payload, p.reply_to, p.seq as answered_by,
+       payload_json(p.error) as error
+  from inbox m join run_starts s using (run_id) join runs r using (run_id)
+  left join replies p on p.run_id = m.run_id and p.number = m.number;
 
 create view readable_tasks as
 select v.namespace, s.id, v.run_id, v.seq, v.op as task, v.name, v.queue, v.requires, v.priority, v.status,
@@ -76,6 +80,16 @@ select v.namespace, s.id, v.run_id, v.seq, v.op as task, v.name, v.queue, v.requ
        at_time(v.expires_at) as expires_at, v.expires, v.canceled, v.deaths, v.suspect, payload_json(v.input) as input,
        payload_json(v.details) as details, payload_json(v.failures) as failures
   from task_rows v join run_starts s using (run_id) left join workers w on w.worker_id = v.held_by;
+
+create view readable_children as
+select p.namespace, p.id, c.parent_run_id as run_id, c.namespace as child_namespace, c.id as child_id, c.run_id as child_run_id, r.status,
+       at_time(c.created_at) as created_at, s.parent_op as op, c.policy, c.given_up
+  from children c join run_starts p on p.run_id = c.parent_run_id
+  left join run_starts s on s.run_id = c.run_id left join runs r on r.run_id = c.run_id
+ where s.run_id is not null or not c.closed;
+
+create view readable_debts as
+select s.namespace, s.id, s.run_id, d.kind, at_time(d.at) as since from debts d join run_starts s using (run_id);
 
 create view readable_leases as
 select w.namespace, w.name, w.worker_id, w.status, w.died, w.queues, w.workflows, w.tasks, w.labels,

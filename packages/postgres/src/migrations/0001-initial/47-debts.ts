@@ -1,0 +1,242 @@
+export const DEBTS = String.raw`
+-- Children whose chain has not ended, and that their parent's policy has not reached. p_all: not only those that it has given up.
+create function children_to_close(p_parent uuid, p_all boolean) returns table (namespace text, run_id uuid, policy text)
+language sql stable as $$
+  select c.namespace, c.run_id, c.policy from children c
+   where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up)
+     and (select 1 from open_ids o
+           where o.id = c.id and o.namespace = c.namespace
+             and (o.run_id = c.run_id or (select s.chain_id from run_starts s where s.run_id = o.run_id) = c.run_id)
+           limit 1) is not null $$;
+
+-- Children of a run that are to be listed, the newest first. Null: from the beginning, and all.
+create function children_page(p_parent uuid, p_namespace text, p_created_at bigint, p_run uuid, p_limit int)
+returns table (namespace text, id text, run_id uuid, created_at bigint)
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+  return query
+    select c.namespace, c.id, c.run_id, c.created_at from children c
+     where c.parent_run_id = p_parent and c.created_at is not null and c.namespace = p_namespace
+       and (c.created_at, c.run_id) < (coalesce(p_created_at, 9223372036854775807),
+                                       coalesce(p_run, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+     order by c.created_at desc, c.run_id desc limit p_limit;
+end $$;
+
+-- The rows of the runs are locked.
+create function owe(p_run uuid[], p_kind text, p_now bigint) returns void
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  if cardinality(p_run) = 0 then return; end if;
+  insert into debts (run_id, kind, at) select k.run_id, p_kind, p_now from unnest(p_run) k(run_id) on conflict do nothing;
+  update runs r set owes = true where r.run_id = any (p_run) and r.owes is null;
+end $$;
+
+-- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, and that have
+-- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them.
+create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns void
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_told uuid[];
+begin
+  if cardinality(p_awaited) > 0 then
+    v_told := array(
+      select s.run_id from unnest(p_awaited) a(run_id) join run_starts s using (run_id)
+       where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null);
+    perform owe(v_told, 'result', p_now);
+    if cardinality(v_told) < cardinality(p_awaited) then
+      -- Their watchers were told of an earlier end.
+      update runs r set owes = null
+       where r.run_id = any (p_awaited) and r.owes and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
+    end if;
+  end if;
+  if cardinality(p_parents) > 0 then
+    perform owe(array(
+      select p.run_id from unnest(p_parents) p(run_id)
+       where (select 1 from children_to_close(p.run_id, true) limit 1) is not null), 'close', p_now);
+  end if;
+end $$;
+
+-- The runs of a flush do not want these children any more. The lock excludes starts: a child that is not there never will be.
+create function give_up_children(
+  p_run uuid[], v_no bigint[], w_namespace text[], p_by int[], x_i int[], x_run uuid[], p_now bigint)
+returns void language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform 1 from (select distinct p_run[x.i] as run_id from unnest(x_i) x(i) where v_no[x.i] is not null) k
+    join run_starts s on s.run_id = k.run_id
+    join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
+     for no key update of o;
+  insert into children as c (parent_run_id, run_id, namespace, id, policy, closed, given_up)
+  select distinct p_run[x.i], x.run_id, w_namespace[p_by[x.i]], '', 'abandon', true, true
+    from unnest(x_i, x_run) as x(i, run_id) where v_no[x.i] is not null and x.run_id is not null
+  on conflict (parent_run_id, run_id) do update set given_up = true where not c.given_up;
+  perform owe(array(
+    select k.run_id from (select distinct p_run[x.i] as run_id from unnest(x_i) x(i) where v_no[x.i] is not null) k
+     where (select 1 from children_to_close(k.run_id, false) limit 1) is not null), 'close', p_now);
+end $$;
+
+-- Locks what a flush changes besides runs and tasks: the ids of runs that end or give children up, and those children. A run
+-- of which another transaction has locked something is out.
+create function unless_ids_locked(p_ok boolean[], p_run uuid[], p_kind "char"[], x_i int[], x_run uuid[])
+returns boolean[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+declare v_need int[]; v_ids int[]; v_rows tid[]; v_busy int[];
+begin
+  v_need := array(select a.i from unnest(p_kind) with ordinality as a(kind, i)
+                   where p_ok[a.i] and (a.kind in ('e', 'u', 'c') or a.i = any (x_i)));
+  v_ids := array(select n.i from unnest(v_need) n(i) join run_starts s on s.run_id = p_run[n.i]
+                   join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
+                    for no key update of o skip locked);
+  v_rows := array(select c.ctid from unnest(x_i, x_run) as x(i, run_id)
+                    join children c on c.parent_run_id = p_run[x.i] and c.run_id = x.run_id
+                   where p_ok[x.i] for no key update of c skip locked);
+  -- Those that are left, with a new snapshot.
+  v_busy := array(
+    select n.i from unnest(v_need) n(i) join run_starts s on s.run_id = p_run[n.i]
+      join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id where n.i <> all (v_ids)
+    union all
+    select x.i from unnest(x_i, x_run) as x(i, run_id) join children c on c.parent_run_id = p_run[x.i] and c.run_id = x.run_id
+     where p_ok[x.i] and c.ctid <> all (v_rows));
+  return array(select k.ok and k.i <> all (v_busy) from unnest(p_ok) with ordinality as k(ok, i) order by k.i);
+end $$;
+
+-- Debts with everything that paying them takes, the oldest first. p_run is null: of all runs. 500: DEBT_PAGE.
+create function read_debts(p_namespace text[], p_run uuid[], p_limit int)
+returns table (debt_no bigint, kind text, namespace text, run_id uuid, id text, chain_id uuid, workflow text, version text,
+  status run_status, output bytea, error bytea, compensation text, event_count int, parent json, watchers json, children json)
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare v_no bigint[]; v_run uuid[]; v_kind text[];
+begin
+  if p_run is null then
+    select array_agg(d.debt_no), array_agg(d.run_id), array_agg(d.kind) into v_no, v_run, v_kind
+      from (select * from debts d order by d.debt_no limit p_limit) d;
+  else
+    select array_agg(k.debt_no), array_agg(k.run_id), array_agg(k.kind) into v_no, v_run, v_kind
+      from (select distinct d.debt_no, d.run_id, d.kind from unnest(p_namespace, p_run) as a(namespace, run_id)
+              join debts d on d.run_id = a.run_id
+             where (select s.namespace from run_starts s where s.run_id = a.run_id) = a.namespace
+             order by d.debt_no limit p_limit) k;
+  end if;
+  return query
+    select d.debt_no, d.kind, s.namespace, s.run_id, s.id, s.chain_id, l.workflow, l.version, r.status, r.output, r.error,
+           r.compensation, r.event_count,
+           case when d.kind = 'result' and s.parent_op is not null
+                then json_build_object('namespace', s.parent_namespace, 'runId', s.parent_run_id, 'op', s.parent_op) end,
+           case when d.kind = 'result' then
+             (select json_agg(json_build_object('namespace', w.namespace, 'runId', w.run_id, 'op', w.op))
+                from (select * from watches x where x.chain_id = s.chain_id order by x.run_id, x.op limit 500) w) end,
+           case when d.kind = 'close' then
+             (select json_agg(json_build_object('namespace', c.namespace, 'runId', c.run_id, 'policy', c.policy))
+                from (select * from children_to_close(s.run_id, r.ended_at is not null) x order by x.run_id limit 500) c) end
+      from unnest(v_no, v_run, v_kind) as d(debt_no, run_id, kind)
+      join runs r on r.run_id = d.run_id
+      join run_starts s on s.run_id = d.run_id
+      join lanes l on l.lane_id = r.lane_id order by d.debt_no;
+end $$;
+
+-- Notes what was paid. The row of the run keeps its next debt from being written meanwhile; debts of a run that another
+-- transaction has locked stay, and are paid again.
+create function pay_debts(
+  p_namespace text[], p_run uuid[], p_no bigint[], w_i int[], w_run uuid[], w_op text[], c_i int[], c_run uuid[])
+returns int
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+declare v_locked uuid[]; v_i int[]; v_paid uuid[];
+begin
+  v_locked := array(select r.run_id from (select distinct a.run_id from unnest(p_run) a(run_id)) k
+                      join runs r on r.run_id = k.run_id for no key update of r skip locked);
+  v_i := array(select a.i from unnest(p_namespace, p_run, p_no) with ordinality as a(namespace, run_id, debt_no, i)
+                 join debts d on d.run_id = a.run_id and d.debt_no = a.debt_no
+                where a.run_id = any (v_locked)
+                  and (select s.namespace from run_starts s where s.run_id = a.run_id) = a.namespace);
+  if cardinality(v_i) = 0 then return 0; end if;
+  if cardinality(c_i) > 0 then
+    -- A purge or a reopening may have locked some: those are listed again.
+    update children c set closed = true where c.ctid = any (array(
+      select x.ctid from unnest(c_i, c_run) as k(i, run_id) join children x on x.parent_run_id = p_run[k.i] and x.run_id = k.run_id
+       where k.i = any (v_i) and not x.closed for no key update of x skip locked));
+  end if;
+  if cardinality(w_i) > 0 then
+    delete from watches w using unnest(w_i, w_run, w_op) as k(i, run_id, op)
+     where k.i = any (v_i) and w.chain_id = (select s.chain_id from run_starts s where s.run_id = p_run[k.i])
+       and w.run_id = k.run_id and w.op = k.op;
+  end if;
+  with paid as (
+    delete from debts d using unnest(v_i) k(i) join runs r on r.run_id = p_run[k.i]
+     where d.run_id = r.run_id and d.debt_no = p_no[k.i]
+       and case d.kind
+           when 'result' then (select 1 from watches w where w.chain_id =
+                                 (select s.chain_id from run_starts s where s.run_id = r.run_id) limit 1) is null
+           when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null end
+    returning d.run_id)
+  select array_agg(p.run_id) into v_paid from paid p;
+  update runs r set owes = null
+   where r.run_id = any (v_paid) and (select 1 from debts d where d.run_id = r.run_id limit 1) is null;
+  return cardinality(v_i);
+end $$;
+
+-- Has ops told of the ends of runs. A run that is open is locked; one that has ended needs no lock.
+create function watch_runs(
+  p_run uuid[], p_namespace text[], p_id text[], b_namespace text[], b_run uuid[], b_op text[])
+returns table (i int, outcome text, namespace text, run_id uuid, id text, chain_id uuid, workflow text, version text,
+  status run_status, output bytea, error bytea, compensation text, event_count int)
+language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare v_target uuid[]; v_locked uuid[];
+begin
+  -- Of a run that continued as new, the last run of its chain.
+  v_target := array(
+    select case when r.continued_as is null then t.run_id else
+             (select x.run_id from run_starts s
+                join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
+               where s.run_id = t.run_id order by x.created_at desc limit 1) end
+      from (select k.i, run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) as run_id
+              from generate_subscripts(p_run, 1) k(i)) t
+      left join runs r on r.run_id = t.run_id order by t.i);
+  v_locked := array(select r.run_id from (select distinct t.run_id from unnest(v_target) t(run_id)) k
+                      join runs r on r.run_id = k.run_id
+                     where r.ended_at is null for no key update of r skip locked);
+  insert into watches (chain_id, run_id, op, namespace)
+  select s.chain_id, b_run[k.i], b_op[k.i], b_namespace[k.i]
+    from unnest(v_target) with ordinality as k(run_id, i) join run_starts s on s.run_id = k.run_id
+   where k.run_id = any (v_locked) and b_run[k.i] is not null and is_allowed(p_namespace[k.i], b_namespace[k.i])
+  on conflict do nothing;
+  update runs r set awaited = true
+   where r.awaited is null and r.run_id = any (array(
+     select k.run_id from unnest(v_target) with ordinality as k(run_id, i)
+      where k.run_id = any (v_locked) and is_allowed(p_namespace[k.i], b_namespace[k.i])));
+  return query
+    select k.i::int, case when not is_allowed(p_namespace[k.i], b_namespace[k.i]) then 'not_allowed'
+                          when r.run_id is null or r.gone then 'not_found'
+                          when r.run_id = any (v_locked) then 'watching'
+                          when r.status = 'continued' or r.ended_at is null then 'busy' else 'ended' end,
+           s.namespace, s.run_id, s.id, s.chain_id, l.workflow, l.version, r.status, r.output, r.error, r.compensation, r.event_count
+      from unnest(v_target) with ordinality as k(run_id, i)
+      left join lateral (
+        select x.*, x.continued_as is not null
+                    and (select 1 from runs n where n.run_id = x.continued_as limit 1) is null as gone
+          from runs x where x.run_id = k.run_id limit 1) r on true
+      left join run_starts s on s.run_id = r.run_id
+      left join lanes l on l.lane_id = r.lane_id;
+end $$;
+
+-- A run that is open again: nobody is told of the end that it had, and its parent's policy applies to it. Its row is locked.
+create function forget_end(p_run uuid) returns void
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  delete from debts d where d.run_id = p_run and d.kind = 'result';
+  update runs r set owes = null
+   where r.run_id = p_run and r.owes and (select 1 from debts d where d.run_id = p_run limit 1) is null;
+  update open_ids o set children_of = p_run from run_starts s
+   where s.run_id = p_run and o.namespace = s.namespace and o.id = s.id
+     and (select 1 from children c where c.parent_run_id = p_run limit 1) is not null;
+  update children c set closed = false where c.ctid = any (array(
+    select x.ctid from run_starts s join children x on x.parent_run_id = s.parent_run_id and x.run_id = s.chain_id
+     where s.run_id = p_run and x.closed and x.policy <> 'abandon' for no key update of x skip locked));
+end $$;
+`;
