@@ -27,6 +27,7 @@ export interface RunKey {
 
 export type ResultDebt = Extract<Debt, { kind: "result" }>;
 export type CloseDebt = Extract<Debt, { kind: "close" }>;
+export type ReplyDebt = Extract<Debt, { kind: "reply" }>;
 
 export interface ChildOptions extends Partial<StartParent> {
   /** What else the start says. */
@@ -101,6 +102,10 @@ export class ConversationCalls {
     return (await this.#only(run, "close")) as CloseDebt;
   }
 
+  async replyOf(run: RunKey): Promise<ReplyDebt> {
+    return (await this.#only(run, "reply")) as ReplyDebt;
+  }
+
   async #only({ namespace, runId }: RunKey, kind: Debt["kind"]): Promise<Debt> {
     const debts = await this.debts({ namespace, runId });
     const kinds = debts.map((debt) => debt.kind);
@@ -113,7 +118,7 @@ export class ConversationCalls {
     return (await this.closeOf(run)).children.map(({ runId }) => runId);
   }
 
-  async pay(debt: Debt, fields: Pick<PaidDebt, "watchers" | "children"> = everythingIn(debt)): Promise<number> {
+  async pay(debt: Debt, fields: Told = everythingIn(debt)): Promise<number> {
     const { debtNo, namespace, runId } = debt;
     return (await this.#store.debts.pay({ debts: [{ debtNo, namespace, runId, ...fields }] })).paid;
   }
@@ -125,7 +130,8 @@ export class ConversationCalls {
       if (debts.length === 0) return;
       for (const debt of debts) {
         if (debt.kind === "result") await this.tell(debt, store);
-        else await this.close(debt, store);
+        else if (debt.kind === "close") await this.close(debt, store);
+        else await this.answer(debt, store);
         const { debtNo, namespace, runId } = debt;
         const paid = [{ debtNo, namespace, runId, ...everythingIn(debt) }];
         await untilAnswered(() => store.debts.pay({ debts: paid }));
@@ -152,12 +158,24 @@ export class ConversationCalls {
 
   async close({ children, runId }: CloseDebt, store = this.#store): Promise<void> {
     for (const child of children) {
-      const to = { namespace: child.namespace, runId: child.runId };
+      const to = { namespace: child.namespace, runId: child.openRunId };
       const message = { to, kind: "cancel", name: "", messageId: `${runId} is over`, payload: bytes("") } as const;
       if (child.policy === "cancel")
         await untilAnswered(() => store.inbox.deliver({ messages: [message], inboxMax: 1 }));
       else await untilAnswered(() => store.runs.terminate({ runs: [to], error: errorRecord("its parent is over") }));
     }
+  }
+
+  /** Tells the senders of updates what has become of these. */
+  async answer({ replies, runId }: ReplyDebt, store = this.#store): Promise<void> {
+    const messages = replies.map(({ to: { namespace, runId: sender, op }, messageId, event }) => ({
+      to: { namespace, runId: sender },
+      kind: event ? ("reply_completed" as const) : ("reply_failed" as const),
+      name: op,
+      messageId: `\treply\t${runId}\t${messageId}`,
+      payload: event?.payload ?? bytes(""),
+    }));
+    if (messages.length > 0) await untilAnswered(() => store.inbox.deliver({ messages, inboxMax: 1 }));
   }
 
   // Watchers, updates ---------------------------------------------------------------------------------------------------
@@ -188,8 +206,11 @@ export function parentOf({ namespace, runId }: RunKey, fields: Partial<StartPare
   return { parent: { namespace, ...name }, op: "ship#1", root: name, depth: 1, policy: "cancel", ...fields };
 }
 
+type Told = Pick<PaidDebt, "watchers" | "children" | "replies">;
+
 /** All that a debt lists. */
-export function everythingIn(debt: Debt): Pick<PaidDebt, "watchers" | "children"> {
+export function everythingIn(debt: Debt): Told {
+  if (debt.kind === "reply") return { replies: debt.replies.map(({ messageId }) => messageId) };
   if (debt.kind === "close") return { children: debt.children.map(({ runId }) => runId) };
   return debt.watchers.length > 0 ? { watchers: debt.watchers } : {};
 }

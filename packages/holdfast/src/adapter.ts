@@ -19,6 +19,7 @@ export {
   DEBT_PAGE,
   type Debt,
   type DebtKind,
+  type ReplyToTell,
   type ResultReceiver,
 } from "./model/debt.ts";
 export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";

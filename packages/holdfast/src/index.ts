@@ -1,9 +1,10 @@
 export type { Cause, CauseKind } from "./client/cause.ts";
-export type { Client, RunPage } from "./client/client.ts";
+export type { Client } from "./client/client.ts";
 export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
@@ -11,7 +12,7 @@ export type { StartManyOutcome } from "./client/start-many.ts";
 export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
-export type { AcceptedUpdate, Answer, QueryArguments, UpdateArguments, UpdateOptions } from "./client/updates.ts";
+export type { AcceptedUpdate, UpdateArguments, UpdateOptions } from "./client/updates.ts";
 export type { Versions } from "./client/versions.ts";
 export type { Why } from "./client/why.ts";
 export type { RequestedCancel } from "./client/why-causes.ts";
@@ -105,6 +106,8 @@ export type {
   TaskArguments,
 } from "./replay/context/context.ts";
 export type {
+  Answer,
+  QueryArguments,
   QueryDefinition,
   QueryHandler,
   UpdateDefinition,

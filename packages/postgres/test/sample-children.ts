@@ -55,9 +55,10 @@ export function ref(n: number) {
 export function messagesFor(debt: Debt): readonly DeliverMessage[] {
   const payload = new Uint8Array(0);
   if (debt.kind === "close")
-    return debt.children.map(({ namespace, runId }) => {
+    return debt.children.map(({ namespace, openRunId: runId }) => {
       return { to: { namespace, runId }, kind: "cancel", name: "", messageId: `close ${debt.runId}`, payload };
     });
+  if (debt.kind === "reply") return [];
   const told = [...(debt.parent ? [debt.parent] : []), ...debt.watchers];
   return told.map(({ namespace, runId, op }) => {
     return { to: { namespace, runId }, kind: "child_completed", name: op, messageId: `end ${debt.runId}`, payload };
@@ -76,6 +77,7 @@ export async function payAll(store: Store, limit = 50): Promise<number> {
       const { namespace, runId, debtNo } = debt;
       const about = { namespace, runId, debtNo };
       if (debt.kind === "result") return { ...about, watchers: debt.watchers };
+      if (debt.kind === "reply") return { ...about, replies: debt.replies.map(({ messageId }) => messageId) };
       return { ...about, children: debt.children.map((child) => child.runId) };
     }),
   });

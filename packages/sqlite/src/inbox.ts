@@ -16,7 +16,7 @@ import {
   wakeTime,
 } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
-import { isClosedCode, statusCode, statusName } from "./database/codes.ts";
+import { hasTie, isClosedCode, statusCode, statusName, TIES } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
@@ -107,7 +107,7 @@ export function accept(call: Call, row: StateRow, message: Sent): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
-  if (message.replyTo && message.kind === "update") keepAddress(call, row.runKey, number, message.replyTo);
+  if (message.replyTo && message.kind === "update") keepAddress(call, row, number, message.replyTo);
   const parked = row.status === statusCode("parked");
   if (row.heldBy === null && wakes({ parked, startedAt: row.startedAt }, message.kind)) {
     const availableAt = wakeTime(row.availableAt, now);
@@ -144,7 +144,7 @@ export function appendMessage(
  */
 export function handOn(
   call: Call,
-  from: Pick<StateRow, "runKey" | "chainKey">,
+  from: Pick<StateRow, "runKey" | "chainKey" | "ties">,
   consumed: number,
   nextKey: number,
   carried: readonly CarriedMessage[],
@@ -154,7 +154,7 @@ export function handOn(
   for (const message of unconsumed(call, from.runKey, consumed)) {
     if (isResult(message.kind)) continue;
     appendMessage(call, nextKey, from.chainKey, ++number, message);
-    if (message.kind === "update")
+    if (message.kind === "update" && hasTie(from.ties, TIES.asked))
       handOnAddress(call, { runKey: from.runKey, number: message.number }, { runKey: nextKey, number });
   }
   if (number > 0) call.sql.run("update holdfast_runs set delivered = ? where run_key = ?", number, nextKey);

@@ -7,9 +7,9 @@ import {
   updateStage,
 } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
-import { statusName } from "./database/codes.ts";
+import { hasTie, statusName, TIES } from "./database/codes.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
-import { chainOf } from "./debts/debt-state.ts";
+import { chainOf, noteAsked, owe, type TiedRun } from "./debts/debt-state.ts";
 import { readEvent } from "./histories.ts";
 import { keyOf } from "./runs/run-state.ts";
 
@@ -24,6 +24,7 @@ const ANSWER = `
   select run_key, number, ?, ? from holdfast_inbox where run_key = ? and number = ? and kind = 'update'
   on conflict (run_key, number) do update set answer_seq = excluded.answer_seq, answer_error = excluded.answer_error
   where answer_seq is null and answer_error is null`;
+const IS_AWAITED = "select 1 from holdfast_updates where run_key = ? and number = ? and reply_run_id is not null";
 /** The newest one of the chain, even if its run was purged: then only its message id is left. */
 const UPDATE = `
   select r.run_key as runKey, r.run_id as runId, r.status, r.consumed, m.number, u.answer_seq as seq, u.answer_error as error
@@ -42,14 +43,16 @@ interface StoredUpdate {
 }
 
 /** Who gets the answer to an update, if that is another run. */
-export function keepAddress({ sql }: Call, runKey: number, number: number, replyTo: ReplyAddress): void {
+export function keepAddress(call: Call, row: TiedRun, number: number, replyTo: ReplyAddress): void {
   const { namespace, runId, op } = replyTo;
-  sql.run(INSERT_ADDRESS, runKey, number, namespace, newUuidBytes(runId), op);
+  call.sql.run(INSERT_ADDRESS, row.runKey, number, namespace, newUuidBytes(runId), op);
+  noteAsked(call, row);
 }
 
 /** The same for an update that goes to the successor of its run, where it has a number of its own. */
-export function handOnAddress({ sql }: Call, from: UpdatePlace, to: UpdatePlace): void {
-  sql.run(HAND_ON, to.runKey, to.number, from.runKey, from.number);
+export function handOnAddress(call: Call, from: UpdatePlace, to: UpdatePlace): void {
+  const handedOn = call.sql.run(HAND_ON, to.runKey, to.number, from.runKey, from.number);
+  if (handedOn > 0) noteAsked(call, { runKey: to.runKey, ties: null });
 }
 
 interface UpdatePlace {
@@ -57,17 +60,21 @@ interface UpdatePlace {
   readonly number: number;
 }
 
-/** What a commit decides about updates of its run. */
+/** What a commit decides about updates of its run. Returns the ties of the run afterward. */
 export function keepReplies(
   call: Call,
-  { runKey, runId }: { readonly runKey: number; readonly runId: string },
+  { runKey, runId, ties: before }: TiedRun & { readonly runId: string },
   replies: readonly NewReply[],
-): void {
+): number | null {
+  let ties = before;
   for (const { number, seq, error } of replies) {
     if (seq === undefined && error === undefined) continue;
     call.sql.run(ANSWER, seq ?? null, error ? JSON.stringify(error) : null, runKey, number);
+    if (hasTie(ties, TIES.asked) && call.sql.columns(IS_AWAITED, runKey, number))
+      ties = owe(call, { runKey, ties }, "reply");
   }
   call.hints.push({ type: "replied", runId: runId.toLowerCase() });
+  return ties;
 }
 
 const UNKNOWN: ReplyState = { runId: null, status: null, stage: null, event: null, error: null };

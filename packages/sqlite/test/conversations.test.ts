@@ -118,7 +118,9 @@ test("a purge leaves nothing of a family in any table", async () => {
   for (const n of [3, 2]) await commit(n, 0, { transition: END });
   await commit(0, 1, { transition: END });
   const debts = await store.debts.read({ limit: 10 });
-  await store.debts.pay({ debts: debts.map((debt) => ({ ...debt, children: [runId(2)], watchers: [receiver(0)] })) });
+  await store.debts.pay({
+    debts: debts.map((debt) => ({ ...debt, children: [runId(2)], watchers: [receiver(0)], replies: [] })),
+  });
   const purge = { namespace: "default", endedBefore: clock.now() + 10, limit: 10 };
   expect(await store.runs.purge(purge)).toEqual({ purged: 4, more: false });
   expect(rows()).toEqual([0, 0, 0, 0, 0, 0, 0]);

@@ -299,11 +299,14 @@ async function converse(store: Store): Promise<void> {
   expect(debts.map(({ kind, runId }) => [kind, runId])).toEqual([
     ["close", parent],
     ["result", next],
+    ["reply", next],
   ]);
   for (const before of [undefined, { createdAt: Number.MAX_SAFE_INTEGER, runId: never }])
     for (const part of [{}, { id: child, workflow: "w" }, { statuses: ["failed", "running"] as const }])
       await store.runs.list({ namespace, parent, limit: 10, ...part, ...(before && { before }) });
-  await store.debts.pay({ debts: debts.map((debt) => ({ ...debt, children: [other, reopened], watchers: [by] })) });
+  await store.debts.pay({
+    debts: debts.map((debt) => ({ ...debt, children: [other, reopened], watchers: [by], replies: ["v"] })),
+  });
   await store.namespaces.disallow({ namespace, other: "else" });
   const ask = { askId: never, namespace, runId: parent, workflow: "w", version: "1", name: "q", ttlMs: 1_000 };
   await store.asks.ask({ asks: [{ ...ask, payload: new Uint8Array(1) }] });

@@ -13,6 +13,7 @@ import { lineage } from "./conversations/lineage.ts";
 import { permissions } from "./conversations/permissions.ts";
 import { conversationRaces } from "./conversations/races.ts";
 import { replies } from "./conversations/replies.ts";
+import { replyDebts } from "./conversations/reply-debts.ts";
 import { startMessages } from "./conversations/start-messages.ts";
 import { watches } from "./conversations/watches.ts";
 import { hints } from "./hints.ts";
@@ -90,6 +91,7 @@ export const SUITES: readonly Suite[] = [
   permissions,
   startMessages,
   replies,
+  replyDebts,
   asks,
   conversationHints,
   conversationRaces,

@@ -200,12 +200,43 @@ export const DEBTS_OF_RUNS: readonly Sabotage[] = [
       },
     }),
   },
+  {
+    it: "names a child to close by the run that was started, although that has continued",
+    noun: "closing",
+    rare: true,
+    breaks: (it) => ({
+      "debts.read": async (params) => (await it.debts.read(params)).map(withFirstRuns),
+    }),
+  },
+  {
+    it: "tells the sender of an update nothing if its run ends without an answer",
+    noun: "reply debts",
+    rare: true,
+    breaks: (it) => ({
+      "debts.read": async (params) => (await it.debts.read(params)).map(withAnswersOnly),
+    }),
+  },
 ];
 
 function withAbandoned(it: Saboteur, debt: Debt): Debt {
   if (debt.kind !== "close") return debt;
   const children = [...(it.state.children.get(debt.runId)?.values() ?? [])];
   const abandoned = children.filter(({ open, policy }) => open && policy === "abandon");
-  const more = abandoned.map(({ namespace, runId }) => ({ namespace, runId, policy: "cancel" as const }));
+  const more = abandoned.map(({ namespace, runId }) => ({
+    namespace,
+    runId,
+    openRunId: runId,
+    policy: "cancel" as const,
+  }));
   return { ...debt, children: [...debt.children, ...more] };
+}
+
+function withFirstRuns(debt: Debt): Debt {
+  if (debt.kind !== "close") return debt;
+  return { ...debt, children: debt.children.map((child) => ({ ...child, openRunId: child.runId })) };
+}
+
+function withAnswersOnly(debt: Debt): Debt {
+  if (debt.kind !== "reply") return debt;
+  return { ...debt, replies: debt.replies.filter(({ stage }) => stage === "answered") };
 }

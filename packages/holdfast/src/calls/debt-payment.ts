@@ -7,6 +7,7 @@ import { closeMessageId } from "../model/ids.ts";
 import type { MessageKind } from "../model/message.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
+import { replyMessage } from "./update-answer.ts";
 
 /** Messages in one call. */
 const MESSAGES_MAX = 500;
@@ -25,6 +26,7 @@ export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: n
   const payments: (() => PaidDebt | undefined)[] = [];
   for (const debt of debts) {
     if (debt.kind === "result") payments.push(tell(debt, mail));
+    else if (debt.kind === "reply") payments.push(answer(debt, mail));
     else payments.push(await close(debt, mail, store, owing));
   }
   await mail.send(store, inboxMax);
@@ -74,6 +76,15 @@ function endMessage(kind: MessageKind, end: EndedRun, receiver: ResultReceiver):
   return { to: { namespace, runId }, kind, name, messageId: endMessageId(end, receiver), payload: endPayload(end) };
 }
 
+function answer(debt: Extract<Debt, { kind: "reply" }>, mail: Mail): () => PaidDebt | undefined {
+  const { debtNo, namespace, runId, replies } = debt;
+  const told = replies.map((reply) => mail.add(replyMessage(debt, reply)));
+  return () => {
+    const reached = replies.filter((_, i) => told[i]?.()).map(({ messageId }) => messageId);
+    return replies.length > 0 && reached.length === 0 ? undefined : { debtNo, namespace, runId, replies: reached };
+  };
+}
+
 async function close(
   { debtNo, namespace, runId, id, children }: Extract<Debt, { kind: "close" }>,
   mail: Mail,
@@ -83,11 +94,11 @@ async function close(
   const reason = `parent "${id}" does not wait for it any more`;
   const closed = new Map<string, () => boolean>();
   for (const child of children) {
-    const { namespace: of, runId: to, policy } = child;
+    const { namespace: of, runId: to, openRunId, policy } = child;
     if (policy === "cancel") {
       const messageId = closeMessageId(runId, to);
       const cancel = { kind: "cancel" as const, name: reason, messageId, payload: EMPTY_PAYLOAD };
-      closed.set(to, mail.add({ to: { namespace: of, runId: to }, ...cancel }));
+      closed.set(to, mail.add({ to: { namespace: of, runId: openRunId }, ...cancel }));
     } else {
       const done = await terminate(store, child, reason, owing);
       closed.set(to, () => done);
@@ -99,15 +110,15 @@ async function close(
   };
 }
 
-/** Ends the child, or the run that it has continued as. False if another transaction has locked it. */
+/** Ends the child, or the run that it has continued as since. False if another transaction has locked it. */
 async function terminate(
   store: Store,
-  { namespace, runId }: Pick<ChildToClose, "namespace" | "runId">,
+  { namespace, openRunId }: ChildToClose,
   reason: string,
   owing: { namespace: string; runId: string }[],
 ): Promise<boolean> {
   const error = toErrorRecord(new HoldfastError("run_terminated", reason, { data: { reason } }));
-  for (let next: string | null = runId; next !== null; ) {
+  for (let next: string | null = openRunId; next !== null; ) {
     const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
     if (answer?.outcome === "busy") return false;
     if (answer?.owes) owing.push({ namespace, runId: next });

@@ -12,29 +12,29 @@ import { checkOptions, invalidOption, requireDuration, requireId, requireOptions
 import { shownValue } from "../errors/shown-value.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
-import type { CarriedMessage, ListRunsParams, StartOutcome, Store } from "../ports/store.ts";
+import type { CarriedMessage, StartOutcome, Store } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
-import type { UpdateDefinition } from "../replay/context/conversations.ts";
+import type { Answer, UpdateDefinition } from "../replay/context/conversations.ts";
 import { wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
-import { LIST_FILTER, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
+import { LIST_FILTER, runFilter } from "./list-filter.ts";
+import { listRuns, type RunPage } from "./list-runs.ts";
 import type { LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
-import { type RunSummary, summarizeRun } from "./run-view.ts";
 import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
 import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { UpdateWaiter } from "./update-waiter.ts";
-import { type Answer, prepareUpdate, sendUpdate } from "./updates.ts";
+import { prepareUpdate, sendUpdate } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import {
@@ -50,14 +50,6 @@ import { Workers } from "./workers.ts";
 
 /** How often to look for the results that callers wait for, in case no hint announced an end. */
 export const RESULT_LOOK_MS = 2_000;
-
-/** A page of `hf.list`. */
-export interface RunPage {
-  /** Newest first. */
-  readonly runs: readonly RunSummary[];
-  /** Pass it as `cursor` for the next page; null on the last page. */
-  readonly cursor: string | null;
-}
 
 /** The entry point: starts runs, finds them, sends them messages, makes workers. Made by `connect`. */
 export class Client {
@@ -259,20 +251,7 @@ export class Client {
 
   /** Runs that match the filter, newest first, one page at a time. */
   async list(options: ListOptions = {}): Promise<RunPage> {
-    checkOptions(options, LIST_OPTIONS, "list");
-    const limit = options.limit ?? LIST_LIMIT_DEFAULT;
-    const params: ListRunsParams = {
-      ...runFilter(this.namespace, options),
-      limit: limit + 1,
-      ...(options.cursor === undefined ? {} : { before: readCursor(options.cursor, "list") }),
-    };
-    const rows = await this.#core.call((store) => store.runs.list(params));
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      runs: page.map(summarizeRun),
-      cursor: rows.length > limit && last ? writeCursor(last) : null,
-    };
+    return listRuns(this.#core, options);
   }
 
   /** How many runs match the filter. */

@@ -18,7 +18,7 @@ import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
-import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
@@ -27,15 +27,7 @@ import { describeRun, type EventView, type RunDescription, viewEvent, wholeHisto
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
-import {
-  type AcceptedUpdate,
-  type Answer,
-  prepareUpdate,
-  type QueryArguments,
-  sendUpdate,
-  type UpdateArguments,
-  type UpdateOptions,
-} from "./updates.ts";
+import { type AcceptedUpdate, prepareUpdate, sendUpdate, type UpdateArguments, type UpdateOptions } from "./updates.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 

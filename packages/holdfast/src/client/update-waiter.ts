@@ -3,10 +3,11 @@
  * every waiter of the client: a hint that names a run, or a slow poll of all that are awaited, costs one call however many
  * wait.
  */
+
 import type { Lifetime } from "../calls/lifetime.ts";
 import type { RunEnds, UpdateReply } from "../calls/run-ends.ts";
+import { settledFate, type UpdateFate } from "../calls/update-answer.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { isClosed } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -15,11 +16,6 @@ import type { ReplyState, Store } from "../ports/store.ts";
 const UPDATES_PER_LOOK = 1_000;
 
 /** What is known of an update: that it was accepted, its answer, or that it will never have one. */
-export type UpdateFate = Pick<UpdateReply, "event" | "error"> & {
-  readonly stage: "accepted" | "answered" | "closed" | "gone";
-  readonly status?: ReplyState["status"];
-};
-
 export interface UpdateWaiterParams {
   readonly clock: Clock;
   readonly store: Store;
@@ -195,14 +191,13 @@ export class UpdateWaiter {
 
   #learn(waiting: Waiting, state: ReplyState): void {
     if (!this.#waiting.has(waiting)) return;
-    const { runId, stage, status, event, error } = state;
+    const { runId, stage, status } = state;
     if (runId === null || status === null) return this.#settle(waiting, { stage: "gone" });
     // A run that has continued as new has handed the update on.
     this.#follow(waiting, runId);
-    if (stage === "answered")
-      return this.#settle(waiting, { stage, ...(event ? { event } : {}), ...(error ? { error } : {}) });
     if (stage === "accepted" && waiting.accepted) return this.#settle(waiting, { stage });
-    if (isClosed(status)) this.#settle(waiting, { stage: "closed", status });
+    const fate = settledFate(state);
+    if (fate) this.#settle(waiting, fate);
   }
 
   #close(): void {

@@ -1,5 +1,5 @@
+import { type UpdateFate, updateFailure } from "../calls/update-answer.ts";
 import { requireKind } from "../define/conversations.ts";
-import { fromErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, isId, oneOf, requireDuration } from "../errors/option-checks.ts";
 import { invalidValue, validateWith } from "../errors/standard-schema.ts";
@@ -7,11 +7,9 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import { updateMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
-import type { Stored } from "../model/stored.ts";
 import type { DeliverOutcome } from "../ports/store.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import type { ClientCore } from "./client-core.ts";
-import type { UpdateFate } from "./update-waiter.ts";
 
 /** Options of `handle.update`. */
 export interface UpdateOptions<S extends string = string> {
@@ -36,15 +34,6 @@ export interface UpdateOptions<S extends string = string> {
 export type UpdateArguments<Sent, Options> = undefined extends Sent
   ? [argument?: Sent, options?: Options]
   : [argument: Sent, options?: Options];
-
-/** The same for a query. */
-export type QueryArguments<Sent> = undefined extends Sent ? [argument?: Sent] : [argument: Sent];
-
-/** A handler that returns nothing answers with nothing. */
-type NothingOr<Out> = Out extends object | string | number | boolean | bigint | null ? Stored<Out> : undefined;
-
-/** What callers get from a handler that returns `Out`. */
-export type Answer<Out> = unknown extends Out ? Out : undefined extends Out ? NothingOr<Out> : Stored<Awaited<Out>>;
 
 /** An update that the run has accepted. */
 export interface AcceptedUpdate<Out = unknown> {
@@ -141,24 +130,11 @@ function answerOf(core: ClientCore, update: PreparedUpdate, fate: UpdateFate): u
   return { id: update.id, result: async () => read(core, update, fate) };
 }
 
-function read(core: ClientCore, { name, id }: PreparedUpdate, { stage, status, event, error }: UpdateFate): unknown {
-  const data = { name, updateId: id };
-  if (error) throw fromErrorRecord(error);
-  if (event?.meta?.error) {
-    const cause = fromErrorRecord(event.meta.error);
-    throw new HoldfastError("update_failed", `Update "${name}" failed: ${cause.message}`, { data, cause });
-  }
-  if (event) return event.payload === undefined ? undefined : core.ports.codec.decode(event.payload);
-  if (stage === "gone")
-    throw new HoldfastError("run_not_found", `The run of update "${id}" has ended and was purged.`, { data });
-  if (status === "continued")
-    throw new HoldfastError(
-      "run_continued",
-      `The run continued as new before it had answered update "${name}" ("${id}").`,
-      { data },
-    );
-  const message = `The run has ended (${status}) without an answer to update "${name}" ("${id}").`;
-  throw new HoldfastError("run_closed", message, { data: { ...data, status } });
+function read(core: ClientCore, { name, id }: PreparedUpdate, fate: UpdateFate): unknown {
+  const failure = updateFailure({ name, id }, fate);
+  if (failure) throw failure;
+  const payload = fate.event?.payload;
+  return payload === undefined ? undefined : core.ports.codec.decode(payload);
 }
 
 async function within<T>(

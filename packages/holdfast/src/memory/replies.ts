@@ -1,6 +1,7 @@
 import { updateStage } from "../model/decisions/delivery.ts";
 import type { ReplyAddress } from "../model/message.ts";
 import type { NewReply, ReadRepliesParams, ReplyState } from "../ports/store.ts";
+import { owe } from "./debts/debt-state.ts";
 import { findRun, type MemoryState, type RunRecord } from "./state.ts";
 
 /** The newest message of the run is an update. */
@@ -21,12 +22,14 @@ export function replyAddress(state: MemoryState, row: RunRecord, messageId: stri
 }
 
 /** What a commit decides about updates of its run. */
-export function keepReplies(state: MemoryState, row: RunRecord, replies: readonly NewReply[]): void {
+export function keepReplies(state: MemoryState, row: RunRecord, replies: readonly NewReply[], now: number): void {
   for (const reply of replies) {
     if (reply.seq === undefined && reply.error === undefined) continue;
     const message = state.inbox.get(row.runId)?.find(({ number }) => number === reply.number);
     const update = message && state.updates.get(row.firstRunId)?.get(message.messageId);
-    if (update?.runId === row.runId) update.reply ??= reply;
+    if (update?.runId !== row.runId) continue;
+    update.reply ??= reply;
+    if (update.replyTo) owe(state, row, "reply", now);
   }
   state.hints.push({ type: "replied", runId: row.runId });
 }

@@ -127,6 +127,9 @@ export const UNTIL_PREFIX = "until:";
 /** The op of `ctx.resultOf` is named after the run that it waits for, with this prefix. */
 export const RESULT_PREFIX = "result:";
 
+/** The op of an update that is sent to another run is named after the update, with this prefix. */
+export const ASK_PREFIX = "ask:";
+
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
@@ -166,6 +169,11 @@ export function givenMessageId(messageId: string): string {
 /** The id of a message that an op of a run sends to another run. No caller can make such an id. */
 export function sentMessageId(runId: string, op: string): string {
   return `${runId}\t${op}`;
+}
+
+/** The id of the message that tells the sender of an update what has become of it: by the run that had it, and the id of the update. */
+export function replyMessageId(runId: string, messageId: string): string {
+  return `\treply\t${runId}\t${messageId}`;
 }
 
 /** The id of the cancel that a run sends to a child that it does not want any more: one, however often and by whomever it is sent. */

@@ -3,7 +3,8 @@ import type { Payload } from "./payload.ts";
 /**
  * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
  * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
- * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers.
+ * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers. `reply_completed`,
+ * `reply_failed`: what has become of an update that the run has sent.
  */
 export type MessageKind =
   | "signal"
@@ -15,7 +16,9 @@ export type MessageKind =
   | "child_failed"
   | "watch_completed"
   | "watch_failed"
-  | "update";
+  | "update"
+  | "reply_completed"
+  | "reply_failed";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -27,9 +30,14 @@ export function isRunEnd(kind: MessageKind): boolean {
   return kind === "child_completed" || kind === "child_failed" || kind === "watch_completed" || kind === "watch_failed";
 }
 
+/** Whether it tells what has become of an update: its name is the op that has sent that. */
+export function isReply(kind: MessageKind): boolean {
+  return kind === "reply_completed" || kind === "reply_failed";
+}
+
 /** Whether it is the result of something that an op of this very run waits for. It is deleted when it is consumed. */
 export function isResult(kind: MessageKind): boolean {
-  return isTaskResult(kind) || isRunEnd(kind);
+  return isTaskResult(kind) || isRunEnd(kind) || isReply(kind);
 }
 
 /**

@@ -156,9 +156,9 @@ export interface StartOutcome {
   readonly messages?: readonly DeliverOutcome["outcome"][];
 }
 
-/** The start of a child that was refused because of its parent. */
+/** The start of a child that was refused because of its parent; `busy`: another transaction has locked that, so nobody knows yet. */
 export interface RefusedStart {
-  readonly outcome: "parent_closed" | "not_allowed";
+  readonly outcome: "parent_closed" | "not_allowed" | "busy";
   readonly run: null;
 }
 

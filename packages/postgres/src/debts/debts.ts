@@ -1,9 +1,19 @@
-import type { Debt, PayDebtsParams, ReadDebtsParams, ResultReceiver } from "holdfast/adapter";
+import {
+  type Debt,
+  type PayDebtsParams,
+  type ReadDebtsParams,
+  type ReplyToTell,
+  type ResultReceiver,
+  type RunStatus,
+  updateStage,
+} from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
+import { jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
 import { callOf, readingCallOf } from "../database/server-call.ts";
 import { type Placed, positions } from "../runs/new-tasks.ts";
+import { eventOf } from "../runs/run-rows.ts";
 import { endedRunOf } from "./ended-run.ts";
 
 export const READ_DEBTS = readingCallOf<ReadDebtsParams>("read_debts", {
@@ -16,6 +26,7 @@ export const READ_DEBTS = readingCallOf<ReadDebtsParams>("read_debts", {
 interface Payment extends PayDebtsParams {
   readonly watchers: readonly Placed<ResultReceiver>[];
   readonly children: readonly Placed<string>[];
+  readonly replies: readonly Placed<string>[];
 }
 
 export const PAY_DEBTS = callOf<Payment>(
@@ -29,6 +40,8 @@ export const PAY_DEBTS = callOf<Payment>(
     w_op: ({ watchers }) => binary.textArray(watchers, ([, { op }]) => op),
     c_i: ({ children }) => positions(children),
     c_run: ({ children }) => binary.uuidArray(children, ([, runId]) => runId),
+    r_i: ({ replies }) => positions(replies),
+    r_message: ({ replies }) => binary.textArray(replies, ([, messageId]) => messageId),
   },
   "c as paid",
 );
@@ -46,6 +59,10 @@ function debtOf(row: Row): Debt {
   };
   if (row.kind === "close")
     return { ...about, kind: "close", children: (row.children ?? []) as Extract<Debt, { kind: "close" }>["children"] };
+  if (row.kind === "reply") {
+    const replies = ((row.replies ?? []) as readonly Row[]).map(replyOf);
+    return { ...about, kind: "reply", status: row.status as RunStatus, replies };
+  }
   return {
     ...about,
     kind: "result",
@@ -55,11 +72,30 @@ function debtOf(row: Row): Debt {
   };
 }
 
+/** From JSON: bytes are written as base64. */
+function replyOf(row: Row): ReplyToTell {
+  const error = bytesOf(row.error);
+  const event = row.seq === null ? null : eventOf({ ...row, payload: bytesOf(row.payload), meta: bytesOf(row.meta) });
+  return {
+    messageId: row.message_id as string,
+    name: row.name as string,
+    to: row.to as ReplyToTell["to"],
+    stage: updateStage(row.number as number, row.consumed as number, event !== null || error !== null),
+    event,
+    error: jsonOf(error),
+  };
+}
+
+function bytesOf(base64: unknown): Uint8Array | null {
+  return base64 === null ? null : new Uint8Array(Buffer.from(base64 as string, "base64"));
+}
+
 export function paymentOf({ debts }: PayDebtsParams): Payment {
   return {
     debts,
     watchers: debts.flatMap(({ watchers = [] }, i) => watchers.map((watcher) => [i + 1, watcher] as const)),
     children: debts.flatMap(({ children = [] }, i) => children.map((runId) => [i + 1, runId] as const)),
+    replies: debts.flatMap(({ replies = [] }, i) => replies.map((messageId) => [i + 1, messageId] as const)),
   };
 }
 

@@ -97,6 +97,8 @@ export const TIES = {
   children: 4,
   /** Exactly while it owes something: holdfast_debts. */
   owes: 8,
+  /** Ops of other runs have sent it updates: holdfast_updates. */
+  asked: 16,
 } as const;
 
 export function hasTie(ties: number | null, tie: number): boolean {
@@ -117,7 +119,7 @@ export function policyName(code: number): ClosePolicy {
 /** Of a child that its parent's policy may reach: when that is. */
 export const TO_CLOSE = { withParent: 1, now: 2 } as const;
 
-const DEBT_KIND_CODES: Readonly<Record<DebtKind, number>> = { result: 1, close: 2 };
+const DEBT_KIND_CODES: Readonly<Record<DebtKind, number>> = { result: 1, close: 2, reply: 3 };
 const DEBT_KIND_NAMES = new Map(Object.entries(DEBT_KIND_CODES).map(([name, code]) => [code, name as DebtKind]));
 
 export function debtKindCode(kind: DebtKind): number {

@@ -20,6 +20,7 @@ export function oweAfterEnd(call: Call, row: TiedRun, status: RunStatus): number
       ties = owe(call, { runKey, ties }, "result");
   }
   if (hasTie(ties, TIES.children) && hasToClose(call, runKey)) ties = owe(call, { runKey, ties }, "close");
+  if (hasTie(ties, TIES.asked) && hasToTell(call, runKey, status)) ties = owe(call, { runKey, ties }, "reply");
   return ties;
 }
 
@@ -47,7 +48,7 @@ const UNTIE = `
   update holdfast_runs set ties = ties & ~?
   where run_key = ? and not exists (select 1 from holdfast_debts d where d.run_key = holdfast_runs.run_key)`;
 
-function owe(call: Call, row: TiedRun, kind: DebtKind): number {
+export function owe(call: Call, row: TiedRun, kind: DebtKind): number {
   const { sql, now } = call;
   const code = debtKindCode(kind);
   if (hasTie(row.ties, TIES.owes) && sql.columns(OWES_KIND, row.runKey, code)) return row.ties as number;
@@ -248,4 +249,19 @@ export function isWatched({ sql }: Call, chainKey: number): boolean {
 
 export function noteWatched(call: Call, row: TiedRun): void {
   tie(call, row, TIES.watched);
+}
+
+// Senders of updates --------------------------------------------------------------------------------------------------
+
+/** Of a closed run, one that has continued: what it has not read belongs to its successor. */
+const HAS_TO_TELL = `
+  select 1 from holdfast_updates u join holdfast_runs r on r.run_key = u.run_key
+  where u.run_key = ? and u.reply_run_id is not null and (? = 0 or u.number <= r.consumed) limit 1`;
+
+function hasToTell({ sql }: Call, runKey: number, status: RunStatus): boolean {
+  return sql.columns(HAS_TO_TELL, runKey, Number(status === "continued")) !== undefined;
+}
+
+export function noteAsked(call: Call, row: TiedRun): void {
+  tie(call, row, TIES.asked);
 }

@@ -3,6 +3,7 @@ import {
   DEBT_OVERDUE_MS,
   DEBT_PAGE,
   type Debt,
+  type DebtKind,
   type Lineage,
   type PaidDebt,
   type PayDebtsParams,
@@ -10,11 +11,13 @@ import {
   type ResultReceiver,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
-import { debtKindName, hasTie, isClosedCode, policyName, TIES, TO_CLOSE } from "../database/codes.ts";
+import { debtKindName, hasTie, isClosedCode, policyName, statusName, TIES, TO_CLOSE } from "../database/codes.ts";
 import { uuidBytes, uuidText } from "../database/uuid.ts";
+import { addressee } from "../inbox.ts";
 import { readEnd } from "../runs/run-rows.ts";
 import { isOf, keyOf, type StateRow, stateByKey } from "../runs/run-state.ts";
 import { closeNoMore, deleteDebt } from "./debt-state.ts";
+import { forgetSenders, repliesToTell } from "./replies-to-tell.ts";
 
 const DEBT = "select debt_no as debtNo, run_key as runKey, kind from holdfast_debts";
 /** From the first number on: a walk along the table that stops at the limit. */
@@ -25,6 +28,11 @@ const ID = "select id from holdfast_run_starts where run_key = ?";
 const CHILDREN = `
   select child_key as childKey, namespace, run_id as runId, policy from holdfast_children
   where parent_key = ? and to_close = ? order by child_key limit ?`;
+/** For a child whose first run was purged: that one is all that the list of children names. */
+const OPEN_OF_CHAIN = `
+  select r.run_id from holdfast_lineages l join holdfast_run_starts s on s.run_key = l.run_key
+  join holdfast_runs r on r.run_key = l.run_key
+  where l.parent_key = ? and s.first_run_id = ? order by l.run_key desc limit 1`;
 const WATCHERS = `
   select namespace, run_id as runId, op from holdfast_watches indexed by holdfast_watches_chain
   where chain_key = ? order by watch_key limit ?`;
@@ -69,6 +77,11 @@ function debtOf(call: Call, { debtNo, runKey, kind }: StoredDebt): Debt {
     const [id] = call.sql.columns(ID, runKey) as readonly [string];
     return { ...about, id, kind: "close", children: childrenToClose(call, row, DEBT_PAGE) };
   }
+  if (debtKindName(kind) === "reply") {
+    const [id] = call.sql.columns(ID, runKey) as readonly [string];
+    const replies = repliesToTell(call, row, DEBT_PAGE);
+    return { ...about, id, kind: "reply", status: statusName(row.status), replies };
+  }
   const { end, lineage } = readEnd(call, runKey);
   const watchers = watchersOf(call, row, DEBT_PAGE);
   return { ...about, id: end.id, kind: "result", end, parent: receiverIn(lineage), watchers };
@@ -87,15 +100,24 @@ function watchersOf({ sql }: Call, { chainKey, ties }: StateRow, limit: number):
 }
 
 /** Those that it has given up; if it is closed, all that are open. In the order of their starts. */
-function childrenToClose({ sql }: Call, { runKey, status }: StateRow, limit: number): ChildToClose[] {
+function childrenToClose(call: Call, { runKey, status }: StateRow, limit: number): ChildToClose[] {
   const when = isClosedCode(status) ? [TO_CLOSE.now, TO_CLOSE.withParent] : [TO_CLOSE.now];
-  const found = when.flatMap((toClose) => sql.all<StoredChild>(CHILDREN, runKey, toClose, limit));
+  const found = when.flatMap((toClose) => call.sql.all<StoredChild>(CHILDREN, runKey, toClose, limit));
   return found
     .sort((a, b) => a.childKey - b.childKey)
     .slice(0, limit)
     .map(({ namespace, runId, policy }) => {
-      return { namespace, runId: uuidText(runId), policy: policyName(policy) as ChildToClose["policy"] };
+      const openRunId = openRunOf(call, runKey, namespace, runId);
+      return { namespace, runId: uuidText(runId), openRunId, policy: policyName(policy) as ChildToClose["policy"] };
     });
+}
+
+function openRunOf(call: Call, parentKey: number, namespace: string, firstRunId: Uint8Array): string {
+  const first = uuidText(firstRunId);
+  const known = addressee(call, { namespace, runId: first });
+  if (known) return uuidText(known.runId);
+  const [runId = firstRunId] = call.sql.columns(OPEN_OF_CHAIN, parentKey, firstRunId) ?? [];
+  return uuidText(runId as Uint8Array);
 }
 
 export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number } {
@@ -104,16 +126,22 @@ export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number 
   return { paid };
 }
 
-function pay(call: Call, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+function pay(call: Call, paid: PaidDebt): boolean {
+  const { debtNo, namespace, runId, watchers = [], children = [], replies = [] } = paid;
   const { sql } = call;
   const debt = sql.get<StoredDebt>(BY_NUMBER, debtNo);
   const row = debt && stateByKey(call, debt.runKey);
   if (!row || !isOf(call, row.laneId, namespace) || uuidText(row.runId) !== runId.toLowerCase()) return false;
   for (const child of children) closeNoMore(call, row.runKey, uuidBytes(child));
-  const isResult = debtKindName(debt.kind) === "result";
-  if (isResult)
+  forgetSenders(call, row, replies);
+  const kind = debtKindName(debt.kind);
+  if (kind === "result")
     for (const watcher of watchers) sql.run(FORGET_WATCHER, row.chainKey, uuidBytes(watcher.runId), watcher.op);
-  const left = isResult ? watchersOf(call, row, 1) : childrenToClose(call, row, 1);
-  if (left.length === 0) deleteDebt(call, debtNo, row.runKey);
+  if (leftOf(call, row, kind).length === 0) deleteDebt(call, debtNo, row.runKey);
   return true;
+}
+
+function leftOf(call: Call, row: StateRow, kind: DebtKind): readonly unknown[] {
+  if (kind === "result") return watchersOf(call, row, 1);
+  return kind === "close" ? childrenToClose(call, row, 1) : repliesToTell(call, row, 1);
 }

@@ -96,7 +96,8 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   const tasks = changeTasks(call, runKey, commit, workers);
   let { ties } = row;
   if (commit.closes) ties = giveUpChildren(call, { runKey, ties, namespace: commit.namespace }, commit.closes);
-  if (commit.replies && commit.replies.length > 0) keepReplies(call, { runKey, runId: commit.runId }, commit.replies);
+  if (commit.replies && commit.replies.length > 0)
+    ties = keepReplies(call, { runKey, ties, runId: commit.runId }, commit.replies);
   if (commit.clearDeadline) sql.execute("update holdfast_runs set deadline_at = null where run_key = ?", runKey);
   if (commit.attributes) replaceAttributes(call, runKey, commit.attributes);
   if (row.marked && commit.events.length > 0) forgetDeaths(call, runKey);

@@ -118,11 +118,19 @@ export function tellCall(world: World, dice: Dice): Call | undefined {
   if (debt.kind === "close") {
     const child = dice.pick(debt.children);
     if (!child) return undefined;
-    const to = { namespace: child.namespace, runId: child.runId };
+    const to = { namespace: child.namespace, runId: child.openRunId };
     if (child.policy === "terminate")
       return { method: "runs.terminate", params: { runs: [to], error: errorRecord("its parent is over") } };
     const about = { kind: "cancel", name: "", messageId: `${debt.runId} is over`, payload: bytes("") } as const;
     return { method: "inbox.deliver", params: { messages: [{ to, ...about }], inboxMax: 5 } };
+  }
+  if (debt.kind === "reply") {
+    const reply = dice.pick(debt.replies);
+    if (!reply) return undefined;
+    const { namespace, runId, op } = reply.to;
+    const kind = dice.of("reply_completed", "reply_failed") as MessageKind;
+    const about = { kind, name: op, messageId: `\treply\t${reply.messageId}`, payload: bytes("") };
+    return { method: "inbox.deliver", params: { messages: [{ to: { namespace, runId }, ...about }], inboxMax: 5 } };
   }
   const to = dice.pick([...(debt.parent ? [debt.parent] : []), ...debt.watchers]);
   if (!to) return undefined;
@@ -146,6 +154,7 @@ function paymentOf(world: World, dice: Dice, debt: Debt) {
   };
   const part = <T>(items: readonly T[]): readonly T[] => (dice.chance(0.7) ? items : dice.some(items, 1));
   if (debt.kind === "close") return { ...key, children: part(debt.children).map(({ runId }) => runId) };
+  if (debt.kind === "reply") return { ...key, replies: part(debt.replies).map(({ messageId }) => messageId) };
   return { ...key, watchers: part(debt.watchers) };
 }
 

@@ -59,9 +59,11 @@ export function comparableTalks(talks: Talks, isPurged: (idKey: string) => boole
 export function comparableDebts(debts: readonly Debt[]): unknown {
   const inOrder = debts.every(({ debtNo }, i) => i === 0 || debtNo > (debts[i - 1]?.debtNo ?? 0));
   const listed = sortBy(debts, debtKey).map(({ debtNo: _debtNo, ...debt }) =>
-    debt.kind === "close"
-      ? { ...debt, children: sortBy(debt.children, ({ runId }) => runId) }
-      : { ...debt, watchers: sortBy(debt.watchers, ({ runId, op }) => `${runId} ${op}`) },
+    debt.kind === "reply"
+      ? { ...debt, replies: sortBy(debt.replies, ({ messageId }) => messageId) }
+      : debt.kind === "close"
+        ? { ...debt, children: sortBy(debt.children, ({ runId }) => runId) }
+        : { ...debt, watchers: sortBy(debt.watchers, ({ runId, op }) => `${runId} ${op}`) },
   );
   return { inOrder, listed };
 }

@@ -23,11 +23,15 @@ function brokenByDebt(debt: Debt, rows: ReadonlyMap<string, Run>, contents: Cont
     rules["a result is owed to somebody"] = debt.parent !== null || debt.watchers.length > 0;
     rules["a result is owed to the op that has started the run"] =
       (debt.parent?.op ?? null) === (run?.lineage?.op ?? null);
+  } else if (debt.kind === "reply") {
+    rules["senders are told of answers, or that the run has closed"] = debt.replies.every(
+      ({ stage }) => stage === "answered" || (run !== undefined && isClosed(run.status)),
+    );
   } else {
     rules["only open children of the run are to be closed"] = debt.children.every((child) => {
       const chain = contents.runs.filter(({ firstRunId }) => firstRunId === child.runId);
       const newest = chain.find(({ status }) => !isClosed(status));
-      return newest !== undefined && newest.lineage?.parent.runId === debt.runId;
+      return newest?.runId === child.openRunId && newest.lineage?.parent.runId === debt.runId;
     });
   }
   return violated(rules, debt.runId);

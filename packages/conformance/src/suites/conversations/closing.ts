@@ -30,8 +30,8 @@ export const closing: Suite = {
         children: expect.any(Array),
       });
       expect(byRunId(debt.children)).toEqual([
-        { namespace: "default", runId: a, policy: "cancel" },
-        { namespace: "default", runId: b, policy: "terminate" },
+        { namespace: "default", runId: a, openRunId: a, policy: "cancel" },
+        { namespace: "default", runId: b, openRunId: b, policy: "terminate" },
       ]);
     },
 
@@ -184,6 +184,32 @@ export const closing: Suite = {
       expect(await t.inbox(next.runId)).toMatchObject([{ kind: "cancel" }]);
     },
 
+    "a child whose first runs were purged is closed where it is now": async (t) => {
+      for (const policy of ["cancel", "terminate"] as const) {
+        const parent = await t.held();
+        const child = await t.talks.heldChild(parent, { policy }, { id: `c ${policy}` });
+        await continued(t, child);
+        const second = await t.claimOne(await t.worker());
+        const last = await continued(t, second);
+        const bystander = await t.talks.child(parent);
+        await t.advance(10);
+        await t.store.runs.purge({ namespace: "default", endedBefore: t.now, limit: 10, statuses: ["continued"] });
+        await parent.commit(end());
+        const { children } = await t.talks.closeOf(parent);
+        expect(byRunId(children)).toEqual(
+          byRunId([
+            { namespace: "default", runId: bystander, openRunId: bystander, policy: "cancel" },
+            { namespace: "default", runId: child.runId, openRunId: last, policy },
+          ]),
+        );
+        await t.talks.payAll();
+        if (policy === "cancel") expect(await t.inbox(last)).toMatchObject([{ kind: "cancel" }]);
+        else expect(await t.run(last)).toMatchObject({ status: "terminated" });
+        expect(await t.talks.debts(parent)).toEqual([]);
+        await t.store.runs.terminate({ runs: [t.ref(last), t.ref(bystander)], error: STOP });
+      }
+    },
+
     "a child that continues and ends is not to be closed any more": async (t) => {
       const parent = await t.held();
       const child = await t.talks.heldChild(parent, {}, { id: "c" });
@@ -252,6 +278,14 @@ export const closing: Suite = {
 async function family(t: Fixture, id?: string): Promise<readonly [Holder, string]> {
   const parent = await t.held(id === undefined ? {} : { id });
   return [parent, await t.talks.child(parent)];
+}
+
+/** Continues it as new; returns the run id of the successor. */
+async function continued(t: Fixture, run: Holder): Promise<string> {
+  const { id } = await t.run(run.runId);
+  const next = t.newRun({ id });
+  await run.commit({ type: "continue", next, carried: [] });
+  return next.runId;
 }
 
 function byRunId<T extends RunKey>(items: readonly T[]): T[] {

@@ -106,7 +106,7 @@ export const permissions: Suite = {
       const child = await t.talks.child(parent, { policy: "terminate" }, { namespace: "other" });
       await t.store.runs.terminate({ runs: [t.ref(parent.runId)], error: errorRecord("stop") });
       expect((await t.talks.closeOf(parent)).children).toEqual([
-        { namespace: "other", runId: child, policy: "terminate" },
+        { namespace: "other", runId: child, openRunId: child, policy: "terminate" },
       ]);
       await t.talks.payAll();
       expect(await t.run({ namespace: "other", runId: child })).toMatchObject({ status: "terminated" });

@@ -10,10 +10,10 @@
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { type EndedRun, endedRun, endName } from "../../model/ended-run.ts";
-import type { HistoryEvent } from "../../model/event.ts";
+import type { EventMeta, HistoryEvent } from "../../model/event.ts";
 import { closeMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
-import { isClosed } from "../../model/run.ts";
+import { isClosed, type Run } from "../../model/run.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 import type { RunRef } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
@@ -43,6 +43,8 @@ export class OtherRuns {
   #calling = new Set<DrivenOp>();
   /** Children that have been asked to stop, by run id. */
   readonly #stopped = new Set<string>();
+  /** Children that the next try of the run must find out about: history says so. */
+  readonly #noted = new Set<DrivenOp>();
   /** Answers to calls that were made before do not count. */
   #generation = 0;
 
@@ -62,6 +64,7 @@ export class OtherRuns {
     this.#generation += 1;
     this.#calling = new Set();
     this.#stopped.clear();
+    this.#noted.clear();
     this.#ops = NONE;
   }
 
@@ -142,6 +145,7 @@ export class OtherRuns {
   async #find(op: DrivenOp, child: ChildWork, gone: () => boolean): Promise<void> {
     const run = await this.#host.others.readLast(this.#ref(child));
     if (gone()) return;
+    if (child.closing && (!run || isClosed(run.status))) return this.#learn(op, child, run);
     if (!run) return this.#replace(op, child);
     if (run.status === "completed") return this.#end(op, child, endedRun(run));
     if (run.status === "failed") {
@@ -150,9 +154,16 @@ export class OtherRuns {
       return reopened ? this.#await(op) : this.#replace(op, child);
     }
     if (isClosed(run.status)) return this.#replace(op, child);
-    if (child.failed || child.spec.policy === "abandon") return this.#await(op);
+    if (child.failed || (child.spec.policy === "abandon" && !child.stopped)) return this.#await(op);
     // The end of this run has closed it, or will: its own end is awaited, and another one takes its place.
     await this.#cancel(child);
+  }
+
+  /** This run is being wound up: whatever the end of the child was, also one that was taken back, it is what counts now. */
+  #learn(op: DrivenOp, child: ChildWork, run: Run | null): void {
+    if (!run) return this.#giveUp(op, child);
+    const { endOf: _endOf, ...draft } = endDraft("child", op.id, endedRun(run));
+    this.#run.push(draft);
   }
 
   /** It goes on, and its end is awaited. */
@@ -203,7 +214,7 @@ export class OtherRuns {
   refuses({ op: id, endOf, end, type }: QueuedDraft): boolean {
     if (endOf === undefined) return false;
     const op = this.#run.machine.op(id);
-    if (!op || type.startsWith("message_")) return op?.message?.content.type !== "result";
+    if (!op || type.startsWith("message_")) return !op?.message || !isAwaited(op.message);
     const { child } = op;
     if (!child || child.identity.runId !== endOf || child.isForgotten(end)) return true;
     if (!child.lost) return false;
@@ -222,8 +233,10 @@ export class OtherRuns {
       if (op.child.begun || this.#run.mayUse(op)) this.#again(op);
       else this.#giveUp(op, op.child);
     }
-    if (machine.outcome) return;
-    const now = this.#host.storeTime.now();
+    const { outcome } = machine;
+    if (outcome?.type === "retried" && !outcome.canceled)
+      for (const op of machine.pendingOps()) if (op.child?.closing) this.#noteClosing(op, op.child);
+    if (outcome) return;
     let recorded: ReadonlySet<string> | undefined;
     for (const op of withdrawn) {
       const { id, child } = op;
@@ -232,8 +245,23 @@ export class OtherRuns {
       recorded ??= new Set(machine.recorded.flatMap((event) => canceledRunId(event) ?? []));
       const { identity } = child;
       if (recorded.has(identity.runId)) continue;
-      machine.noteRun({ type: "op_canceled", op: id, meta: { child: identity } }, now);
+      machine.noteRun({ type: "op_canceled", op: id, meta: { child: identity } }, this.#host.storeTime.now());
     }
+  }
+
+  /**
+   * The run is to be tried again while it is closing a child. That may have been asked to stop, by this worker or one before
+   * it, so the next try must not take its end for its own: it finds out what has become of it (`#find`). A start that may be on
+   * its way is refused from now on.
+   */
+  #noteClosing(op: DrivenOp, { begun, identity }: ChildWork): void {
+    if (this.#noted.has(op) || !(begun || this.#run.mayUse(op))) return;
+    this.#noted.add(op);
+    const { machine } = this.#run;
+    const since = machine.recorded.findLastIndex(({ type }) => type === "run_retried");
+    if (machine.recorded.some((event, i) => i > since && event.type === "op_canceled" && event.op === op.id)) return;
+    const meta: EventMeta = begun ? { withdrawn: true } : { child: identity, withdrawn: true };
+    machine.noteRun({ type: "op_canceled", op: op.id, meta }, this.#host.storeTime.now());
   }
 
   /** It was never started. */
@@ -256,6 +284,11 @@ export class OtherRuns {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
+}
+
+/** Whether the answer comes as a message. */
+function isAwaited({ content: { type } }: MessageWork): boolean {
+  return type === "result" || type === "update";
 }
 
 function canceledRunId({ type, meta }: HistoryEvent): string | undefined {

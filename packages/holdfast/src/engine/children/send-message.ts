@@ -1,3 +1,4 @@
+import { settledFate, updateFailure } from "../../calls/update-answer.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { sentMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
@@ -31,13 +32,34 @@ export async function sendMessage(
   const message: DeliverMessage = {
     to: refOf(to),
     kind: content.type,
-    name: content.type === "signal" ? content.name : content.reason,
+    name: content.type === "cancel" ? content.reason : content.name,
     messageId: sentMessageId(run.runId, op.id),
-    payload: content.type === "signal" ? content.payload : EMPTY_PAYLOAD,
+    payload: content.type === "cancel" ? EMPTY_PAYLOAD : content.payload,
     from: run.namespace,
+    ...(content.type === "update" ? { replyTo: { namespace: run.namespace, runId: run.runId, op: op.id } } : {}),
   };
-  requireDelivered(await others.deliver(message), run, to, content.type);
+  const delivered = await others.deliver(message);
+  requireDelivered(delivered, run, to, content.type);
+  // Of one that was sent before, the answer may have come before, and for nobody.
+  if (content.type === "update")
+    return delivered.outcome === "duplicate" ? answered(others, message, op.id, about) : undefined;
   return { type: "message_sent", op: op.id, meta: about };
+}
+
+/** The event with the answer to an update, if it has one already; otherwise that comes as a message. */
+async function answered(
+  others: ExecutorHost["others"],
+  { to: run, messageId, name }: DeliverMessage,
+  op: string,
+  meta: ReturnType<typeof addressOf>,
+): Promise<QueuedDraft | undefined> {
+  const [state] = await others.call((store) => store.inbox.replies({ updates: [{ run, messageId }] }));
+  const fate = state && settledFate(state);
+  if (!fate) return undefined;
+  const failure = updateFailure({ name, id: op }, fate);
+  if (failure) throw failure;
+  const payload = fate.event?.payload;
+  return { type: "message_sent", op, meta, ...(payload ? { payload } : {}) };
 }
 
 function requireDelivered({ outcome, status }: DeliverOutcome, run: Run, to: MessageTarget, type: string): void {

@@ -1,7 +1,8 @@
+import { readFailedReply } from "../../calls/update-answer.ts";
 import { readEndMessageId, readFailedEnd } from "../../model/ended-run.ts";
 import type { EventDraft, EventMeta } from "../../model/event.ts";
 import { outcomeMessageId, readTaskMessageId } from "../../model/ids.ts";
-import { isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
+import { isReply, isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
 import { decodeFailedTask } from "../../model/task-failure.ts";
 import type { Machine } from "../../replay/machine.ts";
 
@@ -10,7 +11,7 @@ export interface QueuedDraft extends EventDraft {
   readonly number?: number;
   /** For the result of a task: the event that it answers. */
   readonly taskSeq?: number;
-  /** For the end of another run: the first run of its chain, and which of its ends it was. */
+  /** For the end of another run: the first run of its chain, and which of its ends it was. For an answer: its message id. */
   readonly endOf?: string;
   readonly end?: string;
 }
@@ -29,6 +30,7 @@ export function messageDraft(message: Message): QueuedDraft {
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
   if (isRunEnd(message.kind)) return runEndDraft(message);
+  if (isReply(message.kind)) return replyDraft(message);
   if (message.kind === "update") {
     const draft: QueuedDraft = { type: "update_accepted", op: message.name, meta: { messageId, number }, number };
     return payload.length === 0 ? draft : { ...draft, payload };
@@ -64,6 +66,13 @@ function runEndDraft({ kind, name: op, messageId, number, payload }: Message): Q
   const known = { status, ...(error ? { error } : {}), ...(compensation ? { compensation } : {}) };
   if (kind === "child_failed") return { type: "child_failed", ...about, meta: { ...known, end } };
   return { type: "message_failed", ...about, meta: { to: { id, runId }, workflow, ...known } };
+}
+
+/** What has become of an update that this run has sent. */
+function replyDraft({ kind, name: op, messageId: endOf, number, payload }: Message): QueuedDraft {
+  const about = { op, number, endOf };
+  if (kind === "reply_failed") return { type: "message_failed", ...about, meta: { error: readFailedReply(payload) } };
+  return { type: "message_sent", ...about, ...(payload.length === 0 ? {} : { payload }) };
 }
 
 /**

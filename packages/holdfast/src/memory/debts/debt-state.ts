@@ -3,6 +3,7 @@ import type { DebtKind } from "../../model/debt.ts";
 import type { StartParent } from "../../ports/store.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
 import type { ChildRecord } from "./debt-record.ts";
+import { repliesToTell } from "./replies-to-tell.ts";
 
 /** What a run owes when it has ended, however it did. */
 export function oweAfterEnd(state: MemoryState, row: RunRecord, now: number): void {
@@ -13,6 +14,7 @@ export function oweAfterEnd(state: MemoryState, row: RunRecord, now: number): vo
     if ((lineage && lineage.op !== null) || state.watches.has(row.firstRunId)) owe(state, row, "result", now);
   }
   if (someToClose(state, row.runId)) owe(state, row, "close", now);
+  if (repliesToTell(state, row).length > 0) owe(state, row, "reply", now);
 }
 
 export function owe(state: MemoryState, { namespace, runId }: RunRecord, kind: DebtKind, now: number): void {

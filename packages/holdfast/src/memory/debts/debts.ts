@@ -2,9 +2,11 @@ import { type ChildToClose, DEBT_PAGE, type Debt, type ResultReceiver } from "..
 import { endedRun } from "../../model/ended-run.ts";
 import { isClosed } from "../../model/run.ts";
 import type { PaidDebt, PayDebtsParams, ReadDebtsParams } from "../../ports/store.ts";
+import { addressee } from "../inbox.ts";
 import type { MemoryState, RunRecord } from "../state.ts";
-import type { DebtRecord } from "./debt-record.ts";
+import type { ChildRecord, DebtRecord } from "./debt-record.ts";
 import { childOf, deleteDebt, isToClose } from "./debt-state.ts";
+import { forgetSenders, repliesToTell } from "./replies-to-tell.ts";
 
 export function readDebts(state: MemoryState, { runs, limit }: ReadDebtsParams): Debt[] {
   const numbers = runs ? runs.flatMap(({ runId }) => [...(state.debtsOf.get(runId) ?? [])]) : [...state.debts.keys()];
@@ -21,6 +23,8 @@ function debtOf(state: MemoryState, { debtNo, kind, namespace, runId }: DebtReco
   const row = state.runs.get(runId) as RunRecord;
   const about = { debtNo, namespace, runId, id: row.id };
   if (kind === "close") return { ...about, kind, children: childrenToClose(state, row) };
+  if (kind === "reply")
+    return { ...about, kind, status: row.status, replies: repliesToTell(state, row).slice(0, DEBT_PAGE) };
   const { lineage } = row;
   const parent =
     lineage && lineage.op !== null
@@ -36,10 +40,18 @@ function childrenToClose(state: MemoryState, row: RunRecord): ChildToClose[] {
   for (const child of state.children.get(row.runId)?.values() ?? []) {
     if (!isToClose(child, closed)) continue;
     const { namespace, runId, policy } = child;
-    children.push({ namespace, runId, policy: policy as ChildToClose["policy"] });
+    children.push({ namespace, runId, openRunId: openRunOf(state, child), policy: policy as ChildToClose["policy"] });
     if (children.length === DEBT_PAGE) break;
   }
   return children;
+}
+
+/** Of the chain of that child; all that it has continued from may have been purged. */
+function openRunOf(state: MemoryState, { namespace, runId }: ChildRecord): string {
+  const known = addressee(state, { namespace, runId });
+  if (known) return known.runId;
+  for (const row of state.runs.values()) if (row.firstRunId === runId && !isClosed(row.status)) return row.runId;
+  return runId;
 }
 
 export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid: number } {
@@ -48,7 +60,8 @@ export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid:
   return { paid };
 }
 
-function pay(state: MemoryState, { debtNo, namespace, runId, watchers = [], children = [] }: PaidDebt): boolean {
+function pay(state: MemoryState, paid: PaidDebt): boolean {
+  const { debtNo, namespace, runId, watchers = [], children = [], replies = [] } = paid;
   const debt = state.debts.get(debtNo);
   if (debt?.runId !== runId || debt.namespace !== namespace) return false;
   const row = state.runs.get(runId) as RunRecord;
@@ -56,10 +69,15 @@ function pay(state: MemoryState, { debtNo, namespace, runId, watchers = [], chil
     const child = childOf(state, runId, childRunId);
     if (child) child.open = false;
   }
-  const left = debt.kind === "result" ? forgetWatchers(state, row, watchers) : childrenToClose(state, row).length;
+  forgetSenders(state, row, replies);
+  const left = debt.kind === "result" ? forgetWatchers(state, row, watchers) : leftOf(state, row, debt.kind);
   if (left > 0) return true;
   deleteDebt(state, debtNo);
   return true;
+}
+
+function leftOf(state: MemoryState, row: RunRecord, kind: "close" | "reply"): number {
+  return (kind === "close" ? childrenToClose(state, row) : repliesToTell(state, row)).length;
 }
 
 /** Those that were told; returns how many are left. */

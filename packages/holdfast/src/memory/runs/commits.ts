@@ -30,7 +30,7 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
   appendEvents(state, row, commit);
   changeTasks(state, row, commit, now);
   if (commit.closes) giveUpChildren(state, row, commit.closes, now);
-  if (commit.replies && commit.replies.length > 0) keepReplies(state, row, commit.replies);
+  if (commit.replies && commit.replies.length > 0) keepReplies(state, row, commit.replies, now);
   row.commit += 1;
   row.consumed = commit.consumed;
   if (commit.clearDeadline) {

@@ -8,6 +8,8 @@ import type { ChildDefinition } from "../ops/start-options.ts";
 import type { Compensation, StepFunction, StepOptions } from "../ops/step-options.ts";
 import type { TaskCallOptions, TaskDefinition } from "../ops/task-options.ts";
 import type {
+  Answer,
+  QueryArguments,
   QueryDefinition,
   QueryHandler,
   UpdateDefinition,
@@ -114,6 +116,11 @@ export interface ChildHandle<T = unknown> {
   result(): Promise<T>;
   /** Sends it a signal, exactly once. */
   signal<R, P>(signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
+  /** Sends it an update, exactly once, and resolves with the answer of its handler. */
+  update<In, Out, Sent>(
+    update: UpdateDefinition<In, Out, Sent>,
+    ...argument: QueryArguments<NoInfer<Sent>>
+  ): Promise<Answer<Out>>;
   /** Asks it to stop. A child that has ended is not changed. */
   cancel(reason?: string): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Stored } from "../../model/stored.ts";
 
 /** A typed name for requests that a workflow answers. Made by `update<In, Out>(name)`. `Sent` differs if a schema converts. */
 export interface UpdateDefinition<In = unknown, Out = unknown, Sent = In> {
@@ -38,3 +39,12 @@ export interface UpdateHandler<In = unknown, Out = unknown> {
   /** What the update does and returns. */
   readonly handle: UpdateFunction<In, Out>;
 }
+
+/** The argument is required unless the update, or the query, may be sent without one. */
+export type QueryArguments<Sent> = undefined extends Sent ? [argument?: Sent] : [argument: Sent];
+
+/** A handler that returns nothing answers with nothing. */
+type NothingOr<Out> = Out extends object | string | number | boolean | bigint | null ? Stored<Out> : undefined;
+
+/** What callers get from a handler that returns `Out`. */
+export type Answer<Out> = unknown extends Out ? Out : undefined extends Out ? NothingOr<Out> : Stored<Awaited<Out>>;

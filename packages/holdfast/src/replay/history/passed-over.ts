@@ -1,4 +1,5 @@
 import { eventRole, type HistoryEvent, isLenient, isMessage } from "../../model/event.ts";
+import { isClosing } from "../op.ts";
 import type { Cursor } from "./cursor.ts";
 import { type BeforeRetry, forgetFailure, happenBeforeRetry } from "./retries.ts";
 
@@ -31,8 +32,9 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
 function passCanceled(event: HistoryEvent, ops: BeforeRetry["ops"], cursor: Cursor): boolean {
   const op = ops.get(event.op);
   if (!op) return true;
-  if (cursor.looseSince(event) === undefined) return false;
+  // One that is being closed is given up only for the next try.
+  if (cursor.looseSince(event) === undefined) return isClosing(op);
   op.task?.lose();
-  op.child?.lose();
+  op.child?.lose(event.meta?.withdrawn);
   return true;
 }

@@ -1,9 +1,10 @@
 import type { ChildHandle, SignalDefinition } from "../context/context.ts";
+import type { UpdateDefinition } from "../context/conversations.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { quiet } from "../op.ts";
 import type { ChildWork } from "./child-work.ts";
-import { askCancel, askSignal } from "./message.ts";
+import { askCancel, askSignal, askUpdate } from "./message.ts";
 
 /** Resolves once the child has been started. `result`: the promise of its output. */
 export function makeChildHandle(
@@ -25,6 +26,8 @@ export function makeChildHandle(
     result: () => result,
     signal: (signal, ...[payload]) =>
       askSignal(machine, scope, "child.signal", handle, signal as SignalDefinition<unknown, unknown>, payload),
+    update: (update, ...[argument]) =>
+      askUpdate(machine, scope, "child.update", handle, update as UpdateDefinition, argument) as Promise<never>,
     cancel: (reason) => askCancel(machine, scope, "child.cancel", handle, reason),
   };
   const started = new Promise<ChildHandle>((resolve, reject) => {

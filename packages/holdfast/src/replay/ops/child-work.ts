@@ -29,6 +29,8 @@ export class ChildWork {
   begun = false;
   /** The run was retried: what has become of the child must be found out, and it may have to be replaced. */
   lost = false;
+  /** It was lost while it was being closed: whatever its policy says, it may have been asked to stop. */
+  stopped = false;
   /** Its failure was taken back: the child itself is to be retried. */
   failed = false;
   /** The parent is being wound up: the child is canceled, and its outcome recorded. */
@@ -108,14 +110,16 @@ export class ChildWork {
     return end !== undefined && (this.#forgotten?.has(end) ?? false);
   }
 
-  lose(): void {
+  lose(stopped = false): void {
     this.lost = true;
+    this.stopped ||= stopped;
   }
 
   /** The child is awaited again; with a generation, another one in its place. */
   rescheduled(generation: number | undefined): void {
     this.lost = false;
     this.failed = false;
+    this.stopped = false;
     if (generation === undefined) return;
     this.generation = generation;
     this.begun = false;

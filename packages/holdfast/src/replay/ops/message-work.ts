@@ -10,6 +10,7 @@ export interface MessageTarget {
 /** What is asked of another run. */
 export type MessageContent =
   | { readonly type: "signal"; readonly name: string; readonly payload: Payload }
+  | { readonly type: "update"; readonly name: string; readonly payload: Payload }
   | { readonly type: "cancel"; readonly reason: string }
   /** To be told of its end. `workflow`: what it must be a run of, if the code says so. */
   | { readonly type: "result"; readonly workflow: string | undefined };

@@ -6,9 +6,11 @@ import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
-import { RESULT_PREFIX } from "../../model/ids.ts";
+import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
 import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
+import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
+import type { UpdateDefinition } from "../context/conversations.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp } from "../op.ts";
@@ -72,6 +74,28 @@ export function askSignal(
   // A signal without a payload only says that it arrived. Undefined would look like a timeout.
   const payload = machine.codec.encode(checked === undefined ? true : checked, what);
   return ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }) as Promise<void>;
+}
+
+export function askUpdate(
+  machine: MachineInside,
+  scope: Scope,
+  call: string,
+  target: RunTarget,
+  update: UpdateDefinition<unknown, unknown, unknown>,
+  given: unknown,
+): Promise<unknown> {
+  machine.assertInTurn(call, update?.name);
+  if (update?.kind !== "update")
+    throw new HoldfastError(
+      "invalid_option",
+      `${call}: ${shownValue(update)} is not an update. Make one with update("add").`,
+    );
+  const { name, schema } = update;
+  const to = readTarget(machine, call, target);
+  const what = `argument of update "${name}"`;
+  const checked = checkedNow(schema, given, "invalid_input", what);
+  const payload = checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
+  return ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload });
 }
 
 export function askCancel(

@@ -41,7 +41,8 @@ create table watches (
   primary key (chain_id, run_id, op)
 ) with (vacuum_truncate = false);
 
--- What updates have besides their message: which op of which run gets the answer, as JSON; and the answer, in an event of the run
+-- What updates have besides their message: which op of which run gets the answer, as JSON, until it
+-- was told; and the answer, in an event of the run
 -- that has the update, or as an error. An update without either has no row.
 create table replies (
   run_id   uuid not null,
@@ -79,11 +80,12 @@ create index asks_gone on asks (gone_at);
 
 -- isResult (model/message.ts): for the very run whose op waits for it.
 create function is_result(p_kind text) returns boolean language sql immutable as $$
-  select p_kind in ('task_completed', 'task_failed', 'child_completed', 'child_failed', 'watch_completed', 'watch_failed') $$;
+  select p_kind in ('task_completed', 'task_failed', 'child_completed', 'child_failed', 'watch_completed', 'watch_failed',
+    'reply_completed', 'reply_failed') $$;
 
--- Whether it tells of the end of another run: its id is not remembered.
+-- Whether it tells of the end of another run, or answers an update: its id is not remembered.
 create function is_run_end(p_kind text) returns boolean language sql immutable as $$
-  select p_kind in ('child_completed', 'child_failed', 'watch_completed', 'watch_failed') $$;
+  select p_kind in ('child_completed', 'child_failed', 'watch_completed', 'watch_failed', 'reply_completed', 'reply_failed') $$;
 
 -- Whether runs of the other namespace may reach runs of this one. No other: nobody's.
 create function is_allowed(p_namespace text, p_other text) returns boolean language sql stable as $$

@@ -198,8 +198,12 @@ begin
   if v_tied is not null or v_parents is not null then
     perform owe_ends(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
                             where r.awaited and r.ended_at is not null and r.continued_as is null), v_parents, o_now);
+    if cardinality(n_i) > 0 then
+      perform owe_replies(array(select t.run_id from (select p_run[t.i] as run_id from unnest(v_tied) t(i)) t join runs r using (run_id)
+                                 where r.awaited and r.continued_as is not null), o_now);
+    end if;
   end if;
-  if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error); end if;
+  if u_i is not null then v_lines := v_lines || keep_replies(p_run, v_no, u_i, u_number, u_seq, u_error, o_now); end if;
 
   -- 5. Tasks: what goes comes first, so that it does not include what is created now.
   if cardinality(s_i) > 0 or cardinality(d_i) > 0 then

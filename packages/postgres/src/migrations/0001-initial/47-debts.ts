@@ -1,13 +1,25 @@
 export const DEBTS = String.raw`
 -- Children whose chain has not ended, and that their parent's policy has not reached. p_all: not only those that it has given up.
-create function children_to_close(p_parent uuid, p_all boolean) returns table (namespace text, run_id uuid, policy text)
+create function children_to_close(p_parent uuid, p_all boolean) returns table (namespace text, run_id uuid, policy text, open_run_id uuid)
 language sql stable as $$
-  select c.namespace, c.run_id, c.policy from children c
-   where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up)
-     and (select 1 from open_ids o
-           where o.id = c.id and o.namespace = c.namespace
-             and (o.run_id = c.run_id or (select s.chain_id from run_starts s where s.run_id = o.run_id) = c.run_id)
-           limit 1) is not null $$;
+  select c.namespace, c.run_id, c.policy, k.run_id from children c
+   cross join lateral (
+     select o.run_id from open_ids o
+      where o.id = c.id and o.namespace = c.namespace
+        and (o.run_id = c.run_id or (select s.chain_id from run_starts s where s.run_id = o.run_id) = c.run_id)
+      limit 1) k
+   where c.parent_run_id = p_parent and not c.closed and (p_all or c.given_up) $$;
+
+-- Updates from ops of other runs that were answered or, if the run is closed, never will be. What it has handed on belongs to its
+-- successor.
+create function replies_to_tell(p_run uuid)
+returns table (number int, message_id text, name text, reply_to text, seq int, error bytea, run_no bigint, consumed int)
+language sql stable as $$
+  select p.number, m.message_id, m.name, p.reply_to, p.seq, p.error, r.run_no, r.consumed
+    from runs r join replies p on p.run_id = r.run_id join inbox m on m.run_id = p.run_id and m.number = p.number
+   where r.run_id = p_run and p.reply_to is not null
+     and (p.seq is not null or p.error is not null or r.ended_at is not null)
+     and (r.continued_as is null or p.number <= r.consumed) $$;
 
 -- Children of a run that are to be listed, the newest first. Null: from the beginning, and all.
 create function children_page(p_parent uuid, p_namespace text, p_created_at bigint, p_run uuid, p_limit int)
@@ -33,6 +45,14 @@ begin
   update runs r set owes = true where r.run_id = any (p_run) and r.owes is null;
 end $$;
 
+-- The same for senders of updates. p_run: runs that have ended, in whatever way.
+create function owe_replies(p_run uuid[], p_now bigint) returns void
+language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  perform owe(array(select k.run_id from unnest(p_run) k(run_id)
+                     where (select 1 from replies_to_tell(k.run_id) limit 1) is not null), 'reply', p_now);
+end $$;
+
 -- Every end of a run that has to do with others, however it came about. p_awaited: runs that somebody may wait for, and that have
 -- not continued. p_parents: runs that have children. Their entries in open_ids are gone, so they get no more of them.
 create function owe_ends(p_awaited uuid[], p_parents uuid[], p_now bigint) returns void
@@ -44,6 +64,7 @@ begin
       select s.run_id from unnest(p_awaited) a(run_id) join run_starts s using (run_id)
        where s.parent_op is not null or (select 1 from watches w where w.chain_id = s.chain_id limit 1) is not null);
     perform owe(v_told, 'result', p_now);
+    perform owe_replies(p_awaited, p_now);
     if cardinality(v_told) < cardinality(p_awaited) then
       -- Their watchers were told of an earlier end.
       update runs r set owes = null
@@ -102,7 +123,7 @@ end $$;
 -- Debts with everything that paying them takes, the oldest first. p_run is null: of all runs. 500: DEBT_PAGE.
 create function read_debts(p_namespace text[], p_run uuid[], p_limit int)
 returns table (debt_no bigint, kind text, namespace text, run_id uuid, id text, chain_id uuid, workflow text, version text,
-  status run_status, output bytea, error bytea, compensation text, event_count int, parent json, watchers json, children json)
+  status run_status, output bytea, error bytea, compensation text, event_count int, parent json, watchers json, children json, replies json)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
@@ -128,8 +149,15 @@ begin
              (select json_agg(json_build_object('namespace', w.namespace, 'runId', w.run_id, 'op', w.op))
                 from (select * from watches x where x.chain_id = s.chain_id order by x.run_id, x.op limit 500) w) end,
            case when d.kind = 'close' then
-             (select json_agg(json_build_object('namespace', c.namespace, 'runId', c.run_id, 'policy', c.policy))
-                from (select * from children_to_close(s.run_id, r.ended_at is not null) x order by x.run_id limit 500) c) end
+             (select json_agg(json_build_object('namespace', c.namespace, 'runId', c.run_id, 'openRunId', c.open_run_id,
+                                               'policy', c.policy))
+                from (select * from children_to_close(s.run_id, r.ended_at is not null) x order by x.run_id limit 500) c) end,
+           case when d.kind = 'reply' then
+             (select json_agg(json_build_object('message_id', p.message_id, 'name', p.name, 'to', p.reply_to::json,
+                       'number', p.number, 'consumed', p.consumed, 'error', encode(p.error, 'base64'), 'seq', e.seq, 'type', e.type,
+                       'op', e.op, 'at', e.at, 'payload', encode(e.payload, 'base64'), 'meta', encode(e.meta, 'base64')) order by p.number)
+                from (select * from replies_to_tell(s.run_id) x order by x.number limit 500) p
+                left join events e on e.run_no = p.run_no and e.seq = p.seq) end
       from unnest(v_no, v_run, v_kind) as d(debt_no, run_id, kind)
       join runs r on r.run_id = d.run_id
       join run_starts s on s.run_id = d.run_id
@@ -139,7 +167,8 @@ end $$;
 -- Notes what was paid. The row of the run keeps its next debt from being written meanwhile; debts of a run that another
 -- transaction has locked stay, and are paid again.
 create function pay_debts(
-  p_namespace text[], p_run uuid[], p_no bigint[], w_i int[], w_run uuid[], w_op text[], c_i int[], c_run uuid[])
+  p_namespace text[], p_run uuid[], p_no bigint[], w_i int[], w_run uuid[], w_op text[], c_i int[], c_run uuid[],
+  r_i int[] default null, r_message text[] default null)
 returns int
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -164,13 +193,20 @@ begin
      where k.i = any (v_i) and w.chain_id = (select s.chain_id from run_starts s where s.run_id = p_run[k.i])
        and w.run_id = k.run_id and w.op = k.op;
   end if;
+  if cardinality(r_i) > 0 then
+    update replies p set reply_to = null
+      from unnest(r_i, r_message) as k(i, message_id) join run_starts s on s.run_id = p_run[k.i]
+      join inbox m on m.chain_id = s.chain_id and m.message_id = k.message_id and m.run_id = s.run_id
+     where k.i = any (v_i) and p.run_id = m.run_id and p.number = m.number;
+  end if;
   with paid as (
     delete from debts d using unnest(v_i) k(i) join runs r on r.run_id = p_run[k.i]
      where d.run_id = r.run_id and d.debt_no = p_no[k.i]
        and case d.kind
            when 'result' then (select 1 from watches w where w.chain_id =
                                  (select s.chain_id from run_starts s where s.run_id = r.run_id) limit 1) is null
-           when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null end
+           when 'close' then (select 1 from children_to_close(r.run_id, r.ended_at is not null) limit 1) is null
+           when 'reply' then (select 1 from replies_to_tell(r.run_id) limit 1) is null end
     returning d.run_id)
   select array_agg(p.run_id) into v_paid from paid p;
   update runs r set owes = null
