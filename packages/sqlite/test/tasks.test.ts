@@ -1,5 +1,5 @@
 // What tasks cost in the file: most of them are held by the worker that schedules them, and gone with its next commit.
-import type { Hint, NewTask, RunCommit } from "holdfast/adapter";
+import { type Hint, type NewTask, type RunCommit, TASK_GRACE_MS } from "holdfast/adapter";
 import { SeededSource, VirtualClock } from "holdfast/testing";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openParts } from "../src/open-store.ts";
@@ -99,7 +99,7 @@ test("a worker that takes a task from itself is not hinted", async () => {
 test("limits of half a millisecond are rounded up", async () => {
   await commit({ tasks: [{ ...TASK, timeoutMs: 0.5, totalTimeoutMs: 1_000_000.5 }] });
   const [task] = await parts.store.tasks.read({ namespace: "default", tasks: [{ runId: RUN, seq: 1 }] });
-  expect(task).toMatchObject({ expires: "timeout", expiresAt: (task?.createdAt ?? 0) + 1_001 });
+  expect(task).toMatchObject({ expires: "timeout", expiresAt: (task?.createdAt ?? 0) + TASK_GRACE_MS + 1 });
 });
 
 /** One event, and what else the commit is to do. */

@@ -2,17 +2,25 @@ import { readFileSync } from "node:fs";
 import {
   type Context,
   connect,
+  jsonCodec,
   type Limits,
   type Logger,
   query,
   signal,
+  silentLogger,
   type TaskDefinition,
   task,
   update,
   workflow,
 } from "holdfast";
-import { testEngine } from "holdfast/testing";
+
+import { testEngine, VirtualClock } from "holdfast/testing";
+
 import { describe, expect, test } from "vitest";
+import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
+import { resolvePool } from "../../src/engine/pool/pool-options.ts";
+import { TaskPool } from "../../src/engine/pool/task-pool.ts";
+import type { ProcessEvents } from "../../src/ports/task-processes.ts";
 
 const note = signal<string>("note");
 const one = task("one", () => 1);
@@ -401,6 +409,27 @@ describe("docs/limits.md", () => {
     const { t } = await withRun(async () => 1);
     expect(() => t.client.worker({ lease: "500ms" })).toThrow(expect.objectContaining({ code: "invalid_option" }));
     await t.close();
+  });
+
+  test("time in which a process of a task pool loads its module", async () => {
+    const clock = new VirtualClock();
+    const start = (_: unknown, { ended }: ProcessEvents) => ({
+      pid: 1,
+      send() {},
+      leave() {},
+      kill: () => ended("was ended by SIGKILL"),
+    });
+    const pool = new TaskPool({
+      ports: { clock, log: silentLogger, codec: jsonCodec } as unknown as PortsBundle,
+      processes: { start },
+      workerName: "w",
+      options: resolvePool({ module: "/tasks.js", processes: 1 }),
+      tasks: ["mail"],
+      onFree() {},
+    });
+    const refused = expect(pool.start()).rejects.toMatchObject({ code: "task_pool_failed" });
+    await clock.advance("30s");
+    await refused;
   });
 
   test("memory of a process of a task pool", async () => {

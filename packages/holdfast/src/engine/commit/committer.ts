@@ -23,7 +23,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 /** A flush full of large payloads must not take longer than the store allows for one call. */
 const BYTES_PER_FLUSH_MAX = 8 * 1024 * 1024;
 const CONTENDED_MS = 20;
-const CONTENDED_MS_MAX = 100;
+const CONTENDED_MS_MAX = 1_000;
 /** A flush of fewer runs than this is not worth dividing. */
 const RUNS_DIVIDED_MIN = 256;
 
