@@ -115,8 +115,8 @@ export const taskReports: Suite = {
     "a canceled task expires if whoever canceled it never acts on the answer, also when it is canceled again": async (
       t,
     ) => {
-      const due = await t.tasks.scheduled();
       const given = await t.tasks.held();
+      const due = await t.tasks.scheduled();
       await t.tasks.cancel(due.key);
       await t.tasks.cancel(given.key);
       await t.tasks.finish(given.task, GIVEN_BACK);
