@@ -72,7 +72,8 @@ export const SYSTEM_CODES = {
     group: "unknown",
     caller: "bug",
     kind: "Unknown",
-    summary: "Holdfast reached a state that should be impossible. The worker stops rather than guess.",
+    summary:
+      "Holdfast reached a state that should be impossible. Rather than guess, the run that it concerns is parked, or the worker stops.",
     advice: "Report it with the message and the run's history.",
   },
 } as const satisfies Record<string, ErrorCodeInfo>;
