@@ -174,6 +174,20 @@ const PAGES: readonly Page[] = [
     ],
   },
   {
+    file: "codecs.md",
+    title: "Codecs",
+    about: '`import { … } from "holdfast/codecs"`.',
+    from: CORE,
+    entry: "codecs.ts",
+    takes: () => true,
+    sections: [
+      {
+        title: "Codecs",
+        names: ["json", "messagePack", "compressed", "CompressedOptions", "encrypted", "EncryptedOptions"],
+      },
+    ],
+  },
+  {
     file: "testing.md",
     title: "Testing",
     about: '`import { … } from "holdfast/testing"`.',
