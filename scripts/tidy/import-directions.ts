@@ -115,7 +115,7 @@ function wrongPackageImport(file: string, packageName: string, imported: Importe
   if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
   const allowed = TEST_SUPPORT[packageName];
   if (allowed === undefined) return undefined;
-  const more = file.startsWith(CLIENT_SUITES) ? ["holdfast"] : [];
+  const more = file.startsWith(CLIENT_SUITES) ? ["holdfast", "holdfast/codecs"] : [];
   return wrongImportInTestSupport(packageName, [...allowed, ...more], imported);
 }
 

@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
+import { codecs } from "./client/codecs.ts";
 import { onCall } from "./client/on-call.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
@@ -21,6 +22,7 @@ const SUITES: readonly ClientSuite[] = [
   tasks,
   taskLimits,
   taskTokens,
+  codecs,
 ];
 
 /**

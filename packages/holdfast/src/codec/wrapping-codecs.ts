@@ -85,7 +85,8 @@ export function encrypted(options: EncryptedOptions): Codec {
   const sealer = new Sealer(current, key);
   const opener = new Opener(keys);
   return {
-    name: `encrypted(${inner.name})`,
+    // The ids, because workers that have other keys can continue other runs.
+    name: `encrypted(${inner.name}; ${[...keys.keys()].sort().join(" ")})`,
     encode(value, where): Payload {
       const payload = inner.encode(value, where);
       return payload.length === 0 ? payload : sealer.seal(payload);

@@ -76,7 +76,7 @@ export class WorkerParts {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.#self = self;
-    this.registry = new WorkflowRegistry(options.workflows, ports.environment);
+    this.registry = new WorkflowRegistry(options.workflows, ports.environment, ports.codec.name);
     this.solo = new SoloRule(clock);
     this.lines = new RepeatedLines(ports);
     this.held = new HeldRuns({
