@@ -176,7 +176,7 @@ const PAGES: readonly Page[] = [
   {
     file: "codecs.md",
     title: "Codecs",
-    about: '`import { … } from "holdfast/codecs"`.',
+    about: '`import { … } from "holdfast/codecs"`; [codecs](../guide/codecs.md) says when to use which.',
     from: CORE,
     entry: "codecs.ts",
     takes: () => true,
