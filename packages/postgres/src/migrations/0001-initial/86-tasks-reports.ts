@@ -15,6 +15,7 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 declare v_i int[]; v_outcome "char"[]; v_ok int[];
 begin
   if p_skip then
+    perform set_config('lock_timeout', '800ms', true);
     v_ok := array(select a.i from unnest(p_run, p_seq) with ordinality as a(run_id, seq, i)
                     join tasks t on t.run_id = a.run_id and t.seq = a.seq for no key update of t skip locked);
   end if;
