@@ -59,7 +59,7 @@ export const CONVERSATION_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary:
-      "The handler of the query threw, used ctx, or was asynchronous; or the code of the run does not match its history.",
+      "The handler of the query threw, used ctx, was asynchronous, or made the run go on; or the code of the run does not match its history.",
     advice: "cause is the original error. A query handler returns a value at once and changes nothing.",
   },
   query_timeout: {
