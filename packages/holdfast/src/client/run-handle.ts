@@ -191,7 +191,7 @@ export class RunHandle<T = unknown> {
   /**
    * Asks the run to do something, and waits for the answer of its handler (`ctx.on`). Once per id, whatever is repeated. The
    * answer comes when everything that it depends on is durable. Rejects with `update_rejected`, `update_failed`,
-   * `handler_not_found`, `update_timeout`, `run_closed` or `run_continued`.
+   * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed` or `run_continued`.
    */
   update<In, Out, Sent, S extends string = string>(
     update: UpdateDefinition<In, Out, Sent>,

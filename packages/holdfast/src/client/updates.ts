@@ -14,7 +14,8 @@ import type { ClientCore } from "./client-core.ts";
 /** Options of `handle.update`. */
 export interface UpdateOptions<S extends string = string> {
   /**
-   * Two updates with the same id are one: the second gets the first one's answer, also after the end of the run.
+   * Two updates with the same name and id are one: the second gets the first one's answer, also after the end of the run. One
+   * with the id of another update is refused with `update_id_taken`.
    * @defaultValue a new id
    */
   readonly id?: string;
@@ -99,8 +100,8 @@ export async function encodedArgument(
 
 /** Sends an update, and waits for what the caller wants to know. */
 export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
-  const { messageId, wait, timeoutMs } = update;
-  const waiting = core.updates.wait(messageId, wait === "accepted");
+  const { wait, timeoutMs } = update;
+  const waiting = core.updates.wait(update, wait === "accepted");
   try {
     const { outcome, runId } = await send(update);
     waiting.sentTo(runId, outcome === "duplicate");
@@ -115,7 +116,7 @@ export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send:
 
 /** The answer to an update that was sent before; of one that was answered at once, `wait: "accepted"` has it too. */
 async function laterAnswer(core: ClientCore, update: PreparedUpdate, runId: string): Promise<unknown> {
-  const waiting = core.updates.wait(update.messageId, false);
+  const waiting = core.updates.wait(update, false);
   try {
     waiting.sentTo(runId, true);
     return read(core, update, await waiting.fate);

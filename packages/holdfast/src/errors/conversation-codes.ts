@@ -69,4 +69,11 @@ export const CONVERSATION_CODES = {
     summary: "No process that has the code of the run has answered the query within 10 seconds.",
     advice: "Start a worker that offers the workflow in this version, or ask again.",
   },
+  update_id_taken: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run has had an update of another name with this id. Nothing has happened.",
+    advice: "Give the update an id of its own: an id stands for one update of a run, and of those that continue it.",
+  },
 } as const satisfies Readonly<Record<string, ErrorCodeInfo>>;

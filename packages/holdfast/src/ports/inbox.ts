@@ -89,6 +89,8 @@ export interface ReplyState {
   /** The run that has the update; null if there is no such run, or no message of kind `update` with this id in its chain. */
   readonly runId: string | null;
   readonly status: RunStatus | null;
+  /** Of the update; null if `runId` is. */
+  readonly name: string | null;
   /** Null if `runId` is. */
   readonly stage: UpdateStage | null;
   /** The event with the answer. */

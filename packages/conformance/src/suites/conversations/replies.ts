@@ -3,7 +3,7 @@ import type { Holder } from "../../holder.ts";
 import { bytes, end, errorRecord, HOLD, suspend } from "../../sample-data.ts";
 import type { Suite } from "../../suite.ts";
 
-const UNKNOWN = { runId: null, status: null, stage: null, event: null, error: null };
+const UNKNOWN = { runId: null, status: null, name: null, stage: null, event: null, error: null };
 const NO = errorRecord("no");
 
 /** Updates: requests that a run answers, once. */
@@ -15,7 +15,7 @@ export const replies: Suite = {
       const ref = t.ref(run.runId);
       expect(await t.talks.update(ref, "u", { payload: bytes("3") })).toMatchObject({ outcome: "delivered" });
       expect(await t.inbox(run.runId)).toMatchObject([{ kind: "update", name: "add", messageId: "u" }]);
-      const state = { runId: run.runId, status: "running", event: null, error: null };
+      const state = { runId: run.runId, status: "running", name: "add", event: null, error: null };
       expect(await t.talks.reply(ref, "u")).toEqual({ ...state, stage: "unread" });
       await run.commit(HOLD, { events: 1, consumed: 1, replies: [{ number: 1 }] });
       expect(await t.talks.reply(ref, "u")).toEqual({ ...state, stage: "accepted" });
@@ -82,6 +82,30 @@ export const replies: Suite = {
       expect(await t.talks.update(ref, "v")).toMatchObject({ outcome: "closed" });
       expect(await t.talks.reply(ref, "u")).toMatchObject({ status: "completed", stage: "answered" });
       expect(await t.talks.reply(ref, "v")).toEqual(UNKNOWN);
+    },
+
+    "an update keeps its name, whatever is sent under its id, in the successor of its run and after the end": async (
+      t,
+    ) => {
+      const run = await t.held({ id: "x" });
+      const first = t.ref(run.runId);
+      await t.deliver(first, { kind: "update", name: "add", messageId: "u" });
+      for (const again of ["take", "add"])
+        expect(await t.deliver(first, { kind: "update", name: again, messageId: "u" })).toMatchObject({
+          outcome: "duplicate",
+        });
+      const next = t.newRun({ id: "x" });
+      await run.commit({ type: "continue", next, carried: [] });
+      expect(await t.deliver(first, { kind: "update", name: "take", messageId: "u" })).toMatchObject({
+        outcome: "duplicate",
+      });
+      expect(await t.talks.reply(first, "u")).toMatchObject({ runId: next.runId, name: "add" });
+      const successor = await t.claimOne(await t.worker());
+      await successor.commit(end(), { events: 1, consumed: 1, replies: [{ number: 1, seq: 1 }] });
+      expect(await t.deliver(first, { kind: "update", name: "take", messageId: "u" })).toMatchObject({
+        outcome: "duplicate",
+      });
+      expect(await t.talks.reply(first, "u")).toMatchObject({ name: "add", stage: "answered" });
     },
 
     "a commit that is repeated answers once, and one that is lost not at all": async (t) => {

@@ -21,7 +21,7 @@ end $$;
 
 -- Where updates stand. Of a chain, the newest run that has the update.
 create function read_replies(p_run uuid[], p_namespace text[], p_id text[], p_message text[])
-returns table (i int, run_id uuid, status run_status, number int, consumed int, answered boolean, error bytea,
+returns table (i int, run_id uuid, status run_status, name text, number int, consumed int, answered boolean, error bytea,
   seq int, type smallint, op text, at bigint, payload bytea, meta bytea)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -29,11 +29,11 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 #variable_conflict use_column
 begin
   return query
-    select k.i, r.run_id, r.status, m.number, r.consumed, p.seq is not null or p.error is not null, p.error,
+    select k.i, r.run_id, r.status, m.name, m.number, r.consumed, p.seq is not null or p.error is not null, p.error,
            e.seq, e.type, e.op, e.at, e.payload, e.meta
       from generate_subscripts(p_message, 1) k(i)
      cross join lateral (
-       select x.run_id, x.number
+       select x.run_id, x.number, x.name
          from run_starts s
          join inbox x on x.chain_id = s.chain_id and x.message_id = p_message[k.i]
          join run_starts b on b.run_id = x.run_id
