@@ -7,7 +7,7 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import { updateMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
-import type { DeliverOutcome } from "../ports/store.ts";
+import type { DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -81,6 +81,21 @@ export async function prepareUpdate(
   const payload = await encodedArgument(core, definition, argument);
   const id = options.id ?? core.newId();
   return { name, id, messageId: updateMessageId(id), payload, wait: options.wait ?? "completed", timeoutMs };
+}
+
+/**
+ * The run that continues the one of the update was purged: nothing can be sent any more, but an earlier run may have the answer.
+ * Throws the given error if none has.
+ */
+export async function sentBefore(
+  core: ClientCore,
+  run: RunRef,
+  messageId: string,
+  notFound: unknown,
+): ReturnType<SendUpdate> {
+  const [state] = await core.call((store) => store.inbox.replies({ updates: [{ run, messageId }] }));
+  if (!state || state.runId === null) throw notFound;
+  return { outcome: "duplicate", runId: state.runId };
 }
 
 /** The argument as it is stored. Without one, nothing is. */
