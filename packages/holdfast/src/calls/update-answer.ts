@@ -9,9 +9,11 @@ import { isClosed } from "../model/run.ts";
 import type { DeliverMessage, ReplyState } from "../ports/store.ts";
 import type { UpdateReply } from "./run-ends.ts";
 
-/** `closed`: the run has ended without an answer. `gone`: it was purged. */
+/** `closed`: the run has ended without an answer. `gone`: it was purged. `other`: another update has that id. */
 export type UpdateFate = Pick<UpdateReply, "event" | "error"> & {
-  readonly stage: "accepted" | "answered" | "closed" | "gone";
+  readonly stage: "accepted" | "answered" | "closed" | "gone" | "other";
+  /** Of the other update. */
+  readonly name?: string | null;
   readonly status?: ReplyState["status"];
 };
 
@@ -25,7 +27,7 @@ export function settledFate({ runId, status, stage, event, error }: ReplyState):
 /** Why there is no result; undefined if there is one. */
 export function updateFailure(
   { name, id }: { readonly name: string; readonly id: string },
-  { stage, status, event, error }: UpdateFate,
+  { stage, status, event, error, name: other }: UpdateFate,
 ): HoldfastError | undefined {
   const data = { name, updateId: id };
   if (error) return fromErrorRecord(error);
@@ -34,6 +36,10 @@ export function updateFailure(
     return new HoldfastError("update_failed", `Update "${name}" failed: ${cause.message}`, { data, cause });
   }
   if (event) return undefined;
+  if (stage === "other") {
+    const message = `Update "${name}" was not sent: the run has had an update "${other}" with the id "${id}". Give it an id of its own.`;
+    return new HoldfastError("update_id_taken", message, { data: { ...data, other } });
+  }
   if (stage === "gone")
     return new HoldfastError("run_not_found", `The run of update "${id}" has ended and was purged.`, { data });
   if (status === "continued")

@@ -1,6 +1,6 @@
 import { retryEvent } from "../calls/retry-event.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
@@ -27,7 +27,14 @@ import { describeRun, type EventView, type RunDescription, viewEvent, wholeHisto
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
-import { type AcceptedUpdate, prepareUpdate, sendUpdate, type UpdateArguments, type UpdateOptions } from "./updates.ts";
+import {
+  type AcceptedUpdate,
+  prepareUpdate,
+  sendUpdate,
+  sentBefore,
+  type UpdateArguments,
+  type UpdateOptions,
+} from "./updates.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 
@@ -191,7 +198,7 @@ export class RunHandle<T = unknown> {
   /**
    * Asks the run to do something, and waits for the answer of its handler (`ctx.on`). Once per id, whatever is repeated. The
    * answer comes when everything that it depends on is durable. Rejects with `update_rejected`, `update_failed`,
-   * `handler_not_found`, `update_timeout`, `run_closed` or `run_continued`.
+   * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed` or `run_continued`.
    */
   update<In, Out, Sent, S extends string = string>(
     update: UpdateDefinition<In, Out, Sent>,
@@ -206,8 +213,13 @@ export class RunHandle<T = unknown> {
     this.#core.requireNoTransaction("update");
     const prepared = await prepareUpdate(this.#core, definition, argument, options);
     const sent = sendUpdate(this.#core, prepared, async ({ name, payload, messageId }) => {
-      const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
-      return { outcome, runId: runId as string };
+      try {
+        const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
+        return { outcome, runId: runId as string };
+      } catch (error) {
+        if (!isHoldfastError(error, "run_not_found")) throw error;
+        return sentBefore(this.#core, this.#ref(), messageId, error);
+      }
     });
     const answer = await this.during(sent);
     if (prepared.wait === "completed") return answer as never;

@@ -30,6 +30,11 @@ export interface UpdateWaiterParams {
   readonly life: Lifetime;
 }
 
+export interface AwaitedUpdate {
+  readonly messageId: string;
+  readonly name: string;
+}
+
 /** One caller's wait. */
 export interface UpdateWait {
   readonly fate: Promise<UpdateFate>;
@@ -40,7 +45,10 @@ export interface UpdateWait {
 
 interface Waiting {
   readonly messageId: string;
+  readonly name: string;
   readonly accepted: boolean;
+  /** Whether the update of this id is known to have this name, and so to be this one. */
+  known: boolean;
   /** The run that has the update; null until the store has said so. */
   runId: string | null;
   /** What came before that was known. */
@@ -67,12 +75,13 @@ export class UpdateWaiter {
   }
 
   /** Begins to wait, before the update is sent. `accepted`: an acceptance is enough. */
-  wait(messageId: string, accepted: boolean): UpdateWait {
+  wait({ messageId, name }: AwaitedUpdate, accepted: boolean): UpdateWait {
     this.#params.life.assertOpen();
     if (this.#unsubscribe.length === 0) this.#subscribe();
     let waiting: Waiting | undefined;
     const fate = new Promise<UpdateFate>((resolve, reject) => {
-      waiting = { messageId, accepted, runId: null, early: [], earlyRuns: new Set(), resolve, reject };
+      const early = { early: [], earlyRuns: new Set<string>() };
+      waiting = { messageId, name, accepted, known: false, runId: null, ...early, resolve, reject };
       this.#waiting.add(waiting);
       this.#unsent.add(waiting);
     });
@@ -100,11 +109,17 @@ export class UpdateWaiter {
     if (!this.#waiting.has(waiting)) return;
     this.#unsent.delete(waiting);
     this.#follow(waiting, runId);
-    for (const reply of waiting.early) if (reply.runId === runId) this.#settle(waiting, reply);
+    waiting.early = waiting.early.filter((reply) => reply.runId === runId);
+    // One that was sent before may have another name.
+    if (!look) this.#settleEarly(waiting);
     if (look || waiting.earlyRuns.has(runId)) this.#lookAt([waiting]);
-    waiting.early = [];
     waiting.earlyRuns.clear();
     this.#schedule();
+  }
+
+  #settleEarly(waiting: Waiting): void {
+    waiting.known = true;
+    for (const reply of waiting.early.splice(0)) this.#settle(waiting, reply);
   }
 
   #follow(waiting: Waiting, runId: string): void {
@@ -126,7 +141,9 @@ export class UpdateWaiter {
   #tell(reply: UpdateReply): void {
     for (const waiting of this.#unsent) if (waiting.messageId === reply.messageId) waiting.early.push(reply);
     for (const waiting of [...(this.#byRun.get(reply.runId) ?? [])])
-      if (waiting.messageId === reply.messageId) this.#settle(waiting, reply);
+      if (waiting.messageId !== reply.messageId) continue;
+      else if (waiting.known) this.#settle(waiting, reply);
+      else waiting.early.push(reply);
   }
 
   #hint(runId: string): void {
@@ -191,8 +208,10 @@ export class UpdateWaiter {
 
   #learn(waiting: Waiting, state: ReplyState): void {
     if (!this.#waiting.has(waiting)) return;
-    const { runId, stage, status } = state;
+    const { runId, stage, status, name } = state;
     if (runId === null || status === null) return this.#settle(waiting, { stage: "gone" });
+    if (name !== waiting.name) return this.#settle(waiting, { stage: "other", name });
+    this.#settleEarly(waiting);
     // A run that has continued as new has handed the update on.
     this.#follow(waiting, runId);
     if (stage === "accepted" && waiting.accepted) return this.#settle(waiting, { stage });

@@ -7,14 +7,15 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import { updateMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
-import type { DeliverOutcome } from "../ports/store.ts";
+import type { DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import type { ClientCore } from "./client-core.ts";
 
 /** Options of `handle.update`. */
 export interface UpdateOptions<S extends string = string> {
   /**
-   * Two updates with the same id are one: the second gets the first one's answer, also after the end of the run.
+   * Two updates with the same name and id are one: the second gets the first one's answer, also after the end of the run. One
+   * with the id of another update is refused with `update_id_taken`.
    * @defaultValue a new id
    */
   readonly id?: string;
@@ -82,6 +83,21 @@ export async function prepareUpdate(
   return { name, id, messageId: updateMessageId(id), payload, wait: options.wait ?? "completed", timeoutMs };
 }
 
+/**
+ * The run that continues the one of the update was purged: nothing can be sent any more, but an earlier run may have the answer.
+ * Throws the given error if none has.
+ */
+export async function sentBefore(
+  core: ClientCore,
+  run: RunRef,
+  messageId: string,
+  notFound: unknown,
+): ReturnType<SendUpdate> {
+  const [state] = await core.call((store) => store.inbox.replies({ updates: [{ run, messageId }] }));
+  if (!state || state.runId === null) throw notFound;
+  return { outcome: "duplicate", runId: state.runId };
+}
+
 /** The argument as it is stored. Without one, nothing is. */
 export async function encodedArgument(
   core: ClientCore,
@@ -99,8 +115,8 @@ export async function encodedArgument(
 
 /** Sends an update, and waits for what the caller wants to know. */
 export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
-  const { messageId, wait, timeoutMs } = update;
-  const waiting = core.updates.wait(messageId, wait === "accepted");
+  const { wait, timeoutMs } = update;
+  const waiting = core.updates.wait(update, wait === "accepted");
   try {
     const { outcome, runId } = await send(update);
     waiting.sentTo(runId, outcome === "duplicate");
@@ -115,7 +131,7 @@ export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send:
 
 /** The answer to an update that was sent before; of one that was answered at once, `wait: "accepted"` has it too. */
 async function laterAnswer(core: ClientCore, update: PreparedUpdate, runId: string): Promise<unknown> {
-  const waiting = core.updates.wait(update.messageId, false);
+  const waiting = core.updates.wait(update, false);
   try {
     waiting.sentTo(runId, true);
     return read(core, update, await waiting.fate);

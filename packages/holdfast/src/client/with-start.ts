@@ -29,7 +29,8 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
   /** The id of the run, open or new. */
   readonly id: string;
   /**
-   * Two updates with this id are one: the second starts nothing, and gets the first one's answer.
+   * Two updates with the same name and this id are one: the second starts nothing, and gets the first one's answer. One with
+   * the id of another update is refused with `update_id_taken`.
    * @defaultValue a new id
    */
   readonly updateId?: string;

@@ -59,7 +59,7 @@ export const CONVERSATION_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary:
-      "The handler of the query threw, used ctx, or was asynchronous; or the code of the run does not match its history.",
+      "The handler of the query threw, used ctx, was asynchronous, or made the run go on; or the code of the run does not match its history.",
     advice: "cause is the original error. A query handler returns a value at once and changes nothing.",
   },
   query_timeout: {
@@ -68,5 +68,12 @@ export const CONVERSATION_CODES = {
     kind: "Timeout",
     summary: "No process that has the code of the run has answered the query within 10 seconds.",
     advice: "Start a worker that offers the workflow in this version, or ask again.",
+  },
+  update_id_taken: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run has had an update of another name with this id. Nothing has happened.",
+    advice: "Give the update an id of its own: an id stands for one update of a run, and of those that continue it.",
   },
 } as const satisfies Readonly<Record<string, ErrorCodeInfo>>;

@@ -82,7 +82,7 @@ export function appendMessage(
   const { kind, name, messageId, payload } = message;
   addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
   if (isResult(kind)) return;
-  if (kind === "update") noteUpdate(state, row, messageId, replyTo);
+  if (kind === "update") noteUpdate(state, row, message, replyTo);
   const ids = state.messageIds.get(row.firstRunId);
   if (ids) ids.add(messageId);
   else state.messageIds.set(row.firstRunId, new Set([messageId]));

@@ -20,6 +20,7 @@ export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
 export interface UpdateRecord {
   readonly runId: string;
   readonly number: number;
+  readonly name: string;
   /** Undefined also once that op was told what has become of it. */
   replyTo: ReplyAddress | undefined;
   reply: NewReply | undefined;

@@ -70,6 +70,25 @@ describe("for the person on call", () => {
     expect(reason).toContain('"a", "b" wait for each other in a circle');
   });
 
+  test("why finds a child that waits for its ancestor, which waits for it", async () => {
+    const kid = workflow("kid", async (ctx, ancestor: string) => ctx.resultOf(ancestor));
+    const between = workflow("between", async (ctx, ancestor: string) => ctx.child(kid, ancestor, { id: "kid-1" }));
+    const parent = workflow("parent", async (ctx) => ctx.child(between, ctx.info.id, { id: "between-1" }));
+    const t = await openEngine(parent, between, kid);
+    await t.client.start(parent, undefined, { id: "top" });
+    await t.clock.settle();
+    const circles: readonly (readonly [string, readonly string[]])[] = [
+      ["top", ["top", "between-1", "kid-1"]],
+      ["between-1", ["between-1", "kid-1", "top"]],
+      ["kid-1", ["kid-1", "top", "between-1"]],
+    ];
+    for (const [id, circle] of circles) {
+      const { causes, reason } = await t.client.why(id);
+      expect(causes).toMatchObject([{ kind: "child", circle }]);
+      expect(reason).toContain(`${circle.map((one) => `"${one}"`).join(", ")} wait for each other in a circle`);
+    }
+  });
+
   test("steps shows children and messages as ops of their own kind", async () => {
     const parent = workflow("parent", async (ctx) => {
       const kid = await ctx.startChild(leaf, undefined, { id: "kid" });

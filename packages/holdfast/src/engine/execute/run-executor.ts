@@ -208,10 +208,10 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     }
     if (machine.replaying && machine.replayNext()) return true;
     this.#steps.adopt();
-    const missed = hasEnded(machine.outcome) ? this.#queue.missedLook() : undefined;
-    if (missed) {
+    const point = this.#queue.pointToResume(machine);
+    if (point) {
       // What is in flight to the store may become durable, and cannot be taken back then.
-      if (!this.#commits.writing) void this.#takeBack(missed);
+      if (!this.#commits.writing) void this.#takeBack(point);
       return false;
     }
     if (deliverNext(this.#delivery(), this.#host.storeTime.now())) return true;
@@ -241,6 +241,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
+    this.#steps.adopt();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
     if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits);
     // Code that learns of its abort may do something for which the run is parked.
@@ -332,7 +333,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
     if (this.#phase.parkedWith || this.#end?.retry) this.#host.committer.request(this);
-    else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
+    else if (this.#queue.length > 0 || outcome.outcome === "behind" || this.#machine.spoiled) this.poke();
     else this.#settle();
   }
 
@@ -378,7 +379,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.
-      if (this.#end?.retry || (!this.#machine.violation && this.#phase.parkedWith)) this.#phase.leave();
+      const { violation, spoiled } = this.#machine;
+      if (this.#end?.retry || spoiled || (!violation && this.#phase.parkedWith)) this.#phase.leave();
       else this.#phase.suspend();
       this.#queue.restart(this.#queue.consumed);
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

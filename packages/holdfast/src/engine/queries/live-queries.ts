@@ -1,7 +1,8 @@
 /**
  * Queries that a run answers itself, because a worker of this process holds it. The handler is called while the code is at
  * rest, and its answer is kept until everything that the code had seen is durable: an answer is an effect like any other. If
- * the turns that it saw are taken back before, it is given anew.
+ * the turns that it saw are taken back before, it is given anew. It is given one macrotask after the handler was called: by
+ * then it is known whether the handler has changed the run, which then continues from its history.
  */
 import type { Payload } from "../../model/payload.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -13,6 +14,8 @@ interface Answered {
   /** The last event that the code had seen. */
   readonly seq: number;
   readonly give: () => void;
+  /** Whether everything that the handler may have woken has come to rest. */
+  rested: boolean;
 }
 
 interface Waiting {
@@ -63,9 +66,23 @@ export class LiveQueries {
     const atRest = machine.started && !machine.inTurn && !machine.replaying;
     // A turn is over in the next macrotask, and so is each turn of a replay.
     if (!atRest) return this.#clock.immediate(() => this.#attend(waiting));
-    if (answered?.machine !== machine) waiting.answered = answer(machine, waiting);
-    const { seq, give } = waiting.answered as Answered;
-    if ((executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);
+    if (answered?.machine !== machine) return this.#call(waiting, machine);
+    const { seq, give, rested } = answered;
+    if (rested && (executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);
+  }
+
+  #call(waiting: Waiting, machine: Machine): void {
+    const answered = answer(machine, waiting);
+    waiting.answered = answered;
+    this.#clock.immediate(() => {
+      answered.rested = true;
+      try {
+        machine.rested();
+      } catch (error) {
+        return this.#settle(waiting, () => waiting.reject(error));
+      }
+      this.#attend(waiting);
+    });
   }
 
   #settle(waiting: Waiting, give: () => void): void {
@@ -81,8 +98,8 @@ function answer(machine: Machine, { name, argument, resolve, reject }: Waiting):
   const seq = machine.nextSeq - 1;
   try {
     const payload = machine.query(name, argument);
-    return { machine, seq, give: () => resolve(payload) };
+    return { machine, seq, give: () => resolve(payload), rested: false };
   } catch (error) {
-    return { machine, seq, give: () => reject(error) };
+    return { machine, seq, give: () => reject(error), rested: false };
   }
 }

@@ -251,7 +251,10 @@ export interface Context<I = unknown> {
   signal<R, P>(to: RunTarget, signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
   /** Asks another run to stop. A run that has ended is not changed. */
   cancel(to: RunTarget, reason?: string): Promise<void>;
-  /** The output of another run, once it has completed. Rejects with its error if it ends in any other way. */
+  /**
+   * The output of another run, once it has completed. Rejects with its error if it ends in any other way. Throws if it is asked
+   * for the run itself.
+   */
   resultOf<T>(child: ChildHandle<T>): Promise<T>;
   resultOf(to: RunTarget): Promise<unknown>;
   resultOf<O>(definition: ChildDefinition<unknown, O>, to: RunTarget): Promise<O>;

@@ -122,6 +122,7 @@ export function askResult(
   machine.assertInTurn(call);
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
   const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
+  requireOther(machine, call, to);
   return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
 }
 
@@ -144,6 +145,13 @@ function readTarget({ run }: MachineInside, call: string, target: RunTarget): Me
   }
   requireId(target, `${call}: the run's id`);
   return { namespace, id: target };
+}
+
+/** While a run is open, its id means itself. */
+function requireOther({ run }: MachineInside, call: string, { namespace, id, runId }: MessageTarget): void {
+  if (namespace !== run.namespace || id !== run.id || (runId ?? run.runId) !== run.runId) return;
+  const fault = `is run "${id}" itself, which would wait for its own end forever. Name another run`;
+  throw invalidOption(call, "the target", fault);
 }
 
 /** Free text that every store can keep. */
