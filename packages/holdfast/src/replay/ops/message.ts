@@ -11,6 +11,7 @@ import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
+import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp } from "../op.ts";
@@ -67,6 +68,7 @@ export function askSignal(
       "invalid_option",
       `${call}: ${shownValue(signal)} is not a signal. Make one with signal("approve").`,
     );
+  requireOffered(offeringOf(target), signal, call);
   const { name, schema } = signal;
   const to = readTarget(machine, call, target);
   const what = `payload of signal "${name}"`;
@@ -90,6 +92,7 @@ export function askUpdate(
       "invalid_option",
       `${call}: ${shownValue(update)} is not an update. Make one with update("add").`,
     );
+  requireOffered(offeringOf(target), update, call);
   const { name, schema } = update;
   const to = readTarget(machine, call, target);
   const what = `argument of update "${name}"`;
