@@ -96,9 +96,9 @@ test("the history of a run says how its calls to another namespace ended", async
   const told = (await run.history()).filter(({ category }) => category === "nexus");
   expect(told.map(({ op, type, status, namespace }) => [op, type, status, namespace])).toEqual([
     ["signal:go", "message_sent", undefined, "theirs"],
-    ["cancel:victim", "message_sent", undefined, "theirs"],
-    ["result:victim", "message_failed", "canceled", "theirs"],
-    ["result:late", "message_failed", "timed_out", "theirs"],
-    ["result:nobody", "message_failed", undefined, "theirs"],
+    ["cancel:theirs/victim", "message_sent", undefined, "theirs"],
+    ["result:theirs/victim", "message_failed", "canceled", "theirs"],
+    ["result:theirs/late", "message_failed", "timed_out", "theirs"],
+    ["result:theirs/nobody", "message_failed", undefined, "theirs"],
   ]);
 });

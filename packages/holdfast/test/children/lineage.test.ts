@@ -56,7 +56,7 @@ describe("for the person on call", () => {
         cause: { kind: "child", op: "leaf", run: { id: "leaf-1" }, cause: { kind: "signal", op: "receive:go" } },
       },
     ]);
-    expect(reason).toContain('"middle" (run "middle-1") waits for run "leaf-1", which waits for signal "receive:go".');
+    expect(reason).toContain('Child "middle" (run "middle-1") waits for run "leaf-1", which waits for signal "go".');
   });
 
   test("why finds runs that wait for each other in a circle", async () => {
@@ -67,7 +67,7 @@ describe("for the person on call", () => {
     await t.clock.advance("2m");
     const { causes, reason } = await t.client.why("a");
     expect(causes).toMatchObject([{ kind: "child", op: "result:b", run: { id: "b" }, circle: ["a", "b"] }]);
-    expect(reason).toContain('"a", "b" wait for each other in a circle');
+    expect(reason).toContain('Runs "a" and "b" wait for each other in a circle');
   });
 
   test("steps shows children and messages as ops of their own kind", async () => {

@@ -112,7 +112,7 @@ export function askCancel(
   const to = readTarget(machine, call, target);
   requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel:", to), to, content) as Promise<void>;
+  return ask(machine, scope, opName("cancel:", to, machine), to, content) as Promise<void>;
 }
 
 export function askResult(
@@ -125,16 +125,17 @@ export function askResult(
   machine.assertInTurn(call);
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
   const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
-  return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
+  return ask(machine, scope, opName(RESULT_PREFIX, to, machine), to, { type: "result", workflow: definition?.name });
 }
 
 function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "workflow";
 }
 
-/** An id may be longer than a name, and may end as only ops do. */
-function opName(prefix: string, { id }: MessageTarget): string {
-  return `${prefix}${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
+/** An id may be longer than a name, and may end as only ops do. That of a run elsewhere is another one's here. */
+function opName(prefix: string, { id, namespace }: MessageTarget, { run }: MachineInside): string {
+  const where = namespace === run.namespace ? "" : `${namespace}/`;
+  return `${prefix}${`${where}${id}`.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
 }
 
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
