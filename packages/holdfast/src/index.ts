@@ -7,7 +7,7 @@ export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";

@@ -17,10 +17,12 @@ describe("lineage", () => {
     );
     const root = { id: "top", runId: top.runId };
     expect(first).toMatchObject({ parent: null, root, depth: 0 });
-    expect(second).toMatchObject({ parent: root, root, depth: 1 });
-    expect(third).toMatchObject({ parent: { id: "middle-1", runId: second?.runId }, root, depth: 2 });
+    expect(second).toMatchObject({ parent: { ...root, op: "middle" }, root, depth: 1 });
+    expect(third).toMatchObject({ parent: { id: "middle-1", runId: second?.runId, op: "leaf" }, root, depth: 2 });
     const { runs } = await t.client.list({ parent: top.runId });
-    expect(runs.map(({ id, parent, depth }) => [id, parent, depth])).toEqual([["middle-1", root, 1]]);
+    expect(runs.map(({ id, parent, depth }) => [id, parent, depth])).toEqual([
+      ["middle-1", { ...root, op: "middle" }, 1],
+    ]);
     expect(await t.client.count({ parent: second?.runId as string })).toBe(1);
     await expect(t.client.list({ parent: "top" })).rejects.toMatchObject({ code: "invalid_option" });
   });

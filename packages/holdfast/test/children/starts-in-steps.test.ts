@@ -23,7 +23,8 @@ describe("a run that is started inside a step", () => {
     expect(first.id).toBe("one");
     expect(second.id).toBe(second.runId);
     const described = await t.client.get("one").describe();
-    expect(described).toMatchObject({ parent: { id: "m", runId: run.runId }, depth: 1, attributes: { a: 1 } });
+    expect(described).toMatchObject({ parent: { id: "m", runId: run.runId, op: null }, depth: 1 });
+    expect(described.attributes).toEqual({ a: 1 });
     expect(await t.client.count({ parent: run.runId })).toBe(2);
     expect(await t.client.get("one").result()).toBe(1);
     expect(t.store.state.debts.size).toBe(0);
