@@ -100,11 +100,11 @@ export type ChildArguments<I, O, S extends string = string> = undefined extends 
 /** The payload is required unless the signal may be sent without one. */
 export type SentPayload<P> = undefined extends P ? [payload?: P] : [payload: P];
 
-/** Another run: its id, also one in another namespace, or the handle of a child. */
+/** Another run: its id, also one in another namespace, or the handle of a child. With a run id: that run and its continuations. */
 export type RunTarget =
   | string
   | { readonly id: string; readonly namespace?: string }
-  | { readonly id: string; readonly runId: string };
+  | { readonly id: string; readonly runId: string; readonly namespace?: string };
 
 /** A child, in the workflow code of its parent. `T` is what its workflow returns, `M` what it can be sent. */
 export interface ChildHandle<T = unknown, M extends Offers = Offers> {

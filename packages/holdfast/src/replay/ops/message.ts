@@ -142,9 +142,9 @@ function readTarget({ run }: MachineInside, call: string, target: RunTarget): Me
   const { namespace } = run;
   if (typeof target === "object" && target !== null) {
     requireId(target.id, `${call}: the run's id`);
-    if ("runId" in target) return { namespace, id: target.id, runId: target.runId };
     if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
-    return { namespace: target.namespace ?? namespace, id: target.id };
+    const named = { namespace: target.namespace ?? namespace, id: target.id };
+    return "runId" in target ? { ...named, runId: target.runId } : named;
   }
   requireId(target, `${call}: the run's id`);
   return { namespace, id: target };

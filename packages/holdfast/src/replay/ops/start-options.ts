@@ -67,11 +67,6 @@ export interface StepStartOptions<S extends string = string> {
    * @defaultValue none
    */
   readonly attributes?: Attributes;
-  /**
-   * The key of limits and fairness.
-   * @defaultValue none
-   */
-  readonly key?: string;
 }
 
 export const START_OPTIONS: OptionChecks<StepStartOptions> = {
@@ -84,7 +79,6 @@ export const START_OPTIONS: OptionChecks<StepStartOptions> = {
     assertAttributes(value as Attributes, where);
     limitAttributes(value as Attributes, where);
   },
-  key: isId("key"),
 };
 
 /** For a start inside a step, which nobody closes. */
