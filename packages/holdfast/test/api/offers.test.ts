@@ -98,6 +98,15 @@ test("input, output and schemas are inferred beside lists", () => {
   expectTypeOf(both.outputType).toEqualTypeOf<{ n: "one" } | undefined>();
 });
 
+test("a workflow with lists may be its own child", () => {
+  const dig = workflow({ name: "dig", signals: [stop], updates: [add] }, async (ctx, n: number): Promise<number> => {
+    const deeper = await ctx.startChild(dig, n + 1);
+    await deeper.signal(stop);
+    return deeper.update(add, { item: "x" });
+  });
+  expectTypeOf(dig.outputType).toEqualTypeOf<number | undefined>();
+});
+
 test("what is not in a list does not compile, as far as types tell it apart", () => {
   expectTypeOf(async (run: RunHandle<number, OffersOf<typeof cart>>) => {
     // @ts-expect-error a signal of another payload
