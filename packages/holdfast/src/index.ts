@@ -7,9 +7,9 @@ export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
-export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
+export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
 export type { AcceptedUpdate, UpdateArguments, UpdateOptions } from "./client/updates.ts";
@@ -28,7 +28,11 @@ export { type Argument, query, update } from "./define/conversations.ts";
 export {
   type AnyWorkflow,
   type InputOf,
+  type MaybeQueries,
   type MaybeSchema,
+  type MaybeSignals,
+  type MaybeUpdates,
+  type OffersOf,
   type OutputOf,
   type Received,
   signal,
@@ -103,6 +107,7 @@ export type {
   SentPayload,
   Settled,
   SignalDefinition,
+  SignalsOf,
   TaskArguments,
 } from "./replay/context/context.ts";
 export type {
@@ -114,6 +119,7 @@ export type {
   UpdateFunction,
   UpdateHandler,
 } from "./replay/context/conversations.ts";
+export type { OfferedNames, Offers } from "./replay/context/offers.ts";
 export type { ChildOptions } from "./replay/ops/child-options.ts";
 export type { ChildDefinition, StepStartOptions } from "./replay/ops/start-options.ts";
 export type {

@@ -8,6 +8,7 @@ import {
   type Context,
   type EventView,
   type RunHandle,
+  type StepInfo,
   signal,
   task,
   update,
@@ -113,6 +114,24 @@ describe("a run writes", () => {
       "run_started",
       "step_started",
       "step_failed",
+      "step_failed",
+      "run_failed",
+    ]);
+  });
+
+  test("which runs its steps have started, however those ended", async () => {
+    const code: Code = async (ctx) => {
+      const start = async (s: StepInfo): Promise<void> => {
+        await s.start(echo, 1);
+        if (s.attempt === 1) declined();
+      };
+      await ctx.step("twice", start);
+      await ctx.step("once", start, { retry: "none" });
+    };
+    expect(await typesOf({ code, others: [echo] })).toEqual([
+      "run_started",
+      "step_attempt_failed",
+      "step_completed",
       "step_failed",
       "run_failed",
     ]);

@@ -6,14 +6,22 @@ import { shownValue } from "../errors/shown-value.ts";
 import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 
-/** The id and the workflow name, from `get(id)` or `get(workflow, id)`. */
-export function wantedRun(idOrWorkflow: string | AnyWorkflow, id: string | undefined): [string, string | undefined] {
+/** The id and the workflow, from `get(id)` or `get(workflow, id)`. */
+export function wantedRun(
+  idOrWorkflow: string | AnyWorkflow,
+  id: string | undefined,
+): [string, AnyWorkflow | undefined] {
   if (typeof idOrWorkflow === "object" && idOrWorkflow !== null)
     requireWorkflow(idOrWorkflow, "get: the first argument");
   const definition = typeof idOrWorkflow === "object" && idOrWorkflow !== null ? idOrWorkflow : undefined;
   const wanted = definition ? id : idOrWorkflow;
   requireId(wanted, "run id");
-  return [wanted as string, definition?.name];
+  return [wanted as string, definition];
+}
+
+/** What the handle of a started run knows of its workflow; nothing if the start named it. */
+export function offering(workflow: AnyWorkflow | string): AnyWorkflow | undefined {
+  return typeof workflow === "string" ? undefined : workflow;
 }
 
 /** Free text that every store can keep. */

@@ -1,4 +1,5 @@
 import { retryEvent } from "../calls/retry-event.ts";
+import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
@@ -19,6 +20,7 @@ import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
 import { requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
@@ -57,19 +59,19 @@ export interface ResultOptions<S extends string = string> {
   readonly onParked?: "throw" | "wait";
 }
 
-/** One run, seen from outside. `T` is what its workflow returns. */
-export class RunHandle<T = unknown> {
+/** One run, seen from outside. `T` is what its workflow returns, `M` what it can be sent. */
+export class RunHandle<T = unknown, M extends Offers = Offers> {
   /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
   /** Whether the start that returned this handle created the run; false if it already existed, and for `get`. */
   readonly created: boolean;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
-  /** The workflow name that the run must have. */
-  readonly #expected: string | undefined;
+  /** The workflow that the run must be of. */
+  readonly #expected: Offering | undefined;
   #workflow: string | undefined;
 
-  constructor(core: ClientCore, id: string, run: StartedRun | undefined, expected?: string) {
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined, expected?: Offering) {
     this.#core = core;
     this.id = id;
     this.created = run?.created ?? false;
@@ -189,9 +191,18 @@ export class RunHandle<T = unknown> {
    * Resolves when the signal is durable. Two signals with the same name and `id` are one. Without a payload, the run
    * receives `true`.
    */
-  async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
+  async signal<T, P>(
+    signal: SignalDefinition<T, P> & M["signals"],
+    ...rest: SignalArguments<NoInfer<P>>
+  ): Promise<void> {
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
-    const prepared = await prepareSignal(this.#core, signal as SignalDefinition<never, never>, given, options);
+    const prepared = await prepareSignal(
+      this.#core,
+      signal as SignalDefinition<never, never>,
+      given,
+      options,
+      this.#expected,
+    );
     await this.#deliver(prepared, prepared.messageId);
   }
 
@@ -201,17 +212,17 @@ export class RunHandle<T = unknown> {
    * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed` or `run_continued`.
    */
   update<In, Out, Sent, S extends string = string>(
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & M["updates"],
     argument: NoInfer<Sent>,
     options: UpdateOptions<S> & { readonly wait: "accepted" },
   ): Promise<AcceptedUpdate<Answer<Out>>>;
   update<In, Out, Sent, S extends string = string>(
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & M["updates"],
     ...argumentAndOptions: UpdateArguments<NoInfer<Sent>, UpdateOptions<S> & { readonly wait?: "completed" }>
   ): Promise<Answer<Out>>;
   async update(definition: UpdateDefinition<never, unknown, never>, argument?: unknown, options?: UpdateOptions) {
     this.#core.requireNoTransaction("update");
-    const prepared = await prepareUpdate(this.#core, definition, argument, options);
+    const prepared = await prepareUpdate(this.#core, definition, argument, options, this.#expected);
     const sent = sendUpdate(this.#core, prepared, async ({ name, payload, messageId }) => {
       try {
         const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
@@ -233,11 +244,13 @@ export class RunHandle<T = unknown> {
    * `query_failed` or `query_timeout`.
    */
   query<Out, In, Sent>(
-    query: QueryDefinition<Out, In, Sent>,
+    query: QueryDefinition<Out, In, Sent> & M["queries"],
     ...argument: QueryArguments<NoInfer<Sent>>
   ): Promise<Answer<Out>>;
   async query(definition: QueryDefinition<unknown, never, never>, argument?: unknown): Promise<never> {
     this.#core.requireNoTransaction("query");
+    requireKind(definition, "query", "query: the first argument");
+    requireOffered(this.#expected, definition, "query");
     await this.#requireExpected();
     const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
     const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
@@ -363,11 +376,10 @@ export class RunHandle<T = unknown> {
 
   #compareWorkflow(): void {
     const workflow = this.#workflow;
-    if (this.#expected === undefined || workflow === this.#expected) return;
-    const message = `Run "${this.id}" belongs to workflow "${workflow}", not "${this.#expected}". Correct the id, or use get(id).`;
-    throw new HoldfastError("workflow_mismatch", message, {
-      data: { id: this.id, workflow, expected: this.#expected },
-    });
+    if (this.#expected === undefined || workflow === this.#expected.name) return;
+    const expected = this.#expected.name;
+    const message = `Run "${this.id}" belongs to workflow "${workflow}", not "${expected}". Correct the id, or use get(id).`;
+    throw new HoldfastError("workflow_mismatch", message, { data: { id: this.id, workflow, expected } });
   }
 
   async #readHistory(): Promise<{ run: Run; events: HistoryEvent[] }> {

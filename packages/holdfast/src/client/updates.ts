@@ -9,6 +9,7 @@ import { updateMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
 import type { DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import { type Offering, requireOffered } from "../replay/context/offers.ts";
 import type { ClientCore } from "./client-core.ts";
 
 /** Options of `handle.update`. */
@@ -71,9 +72,11 @@ export async function prepareUpdate(
   definition: UpdateDefinition<never, unknown, never>,
   argument: unknown,
   options: UpdateOptions = {},
+  to?: Offering,
 ): Promise<PreparedUpdate> {
   core.life.assertOpen();
   requireKind(definition, "update", "update: the first argument");
+  requireOffered(to, definition, "update");
   const { name } = definition;
   const where = `update "${name}"`;
   checkOptions(options, UPDATE_OPTIONS, where);

@@ -5,6 +5,7 @@ import { requireId } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Message } from "../model/message.ts";
 import type { CarriedMessage, DeliverOutcome, StartOutcome } from "../ports/store.ts";
+import type { Offers } from "../replay/context/offers.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
 
@@ -47,9 +48,9 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
 }
 
 /** What `hf.updateWithStart` resolves with. */
-export interface StartedUpdate<T, Out> {
+export interface StartedUpdate<T, Out, M extends Offers = Offers> {
   /** The run that has answered; `run.created` says whether it is new. */
-  readonly run: RunHandle<T>;
+  readonly run: RunHandle<T, M>;
   /** What the handler returned. */
   readonly result: Out;
 }

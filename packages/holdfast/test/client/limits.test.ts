@@ -220,6 +220,21 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("runs that an event of a step names, of those that it started", async () => {
+    const leaf = workflow("leaf", async () => {});
+    const main = workflow("main", (ctx) =>
+      ctx.step("start", async (s) => {
+        for (let n = 0; n < 21; n++) await s.start(leaf);
+      }),
+    );
+    const t = await testEngine({ workflows: [main, leaf] });
+    const run = await t.client.start(main);
+    await run.result();
+    expect((await run.steps())[0]?.runs).toHaveLength(20);
+    expect(await t.client.count({ parent: run.runId })).toBe(21);
+    await t.close();
+  });
+
   test("messages that wait for a run", async () => {
     const later = workflow("later", (ctx) => ctx.receive(note));
     const t = await testEngine({ workflows: [], limits: { inboxMax: 2 } });

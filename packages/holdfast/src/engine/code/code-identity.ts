@@ -7,11 +7,11 @@ import type { Environment } from "../../ports/environment.ts";
  * bug may be in what the function calls. The same source compiled by another tool counts as different code: a worker that
  * takes up a run without need parks it again, and nothing is executed.
  */
-export function codeIdentity({ fn, definedAt }: AnyWorkflow, environment: Environment | undefined): string {
+export function codeIdentity({ fn, definedAt, offers }: AnyWorkflow, environment: Environment | undefined): string {
   const file = definedAt?.replace(/:\d+:\d+$/, "");
   const program = file === undefined ? undefined : environment?.programDigest(file);
   return createHash("sha256")
-    .update(`${String(fn)}\0${program ?? ""}`)
+    .update(`${String(fn)}\0${program ?? ""}${offers === undefined ? "" : `\0${JSON.stringify(offers)}`}`)
     .digest("hex")
     .slice(0, 32);
 }

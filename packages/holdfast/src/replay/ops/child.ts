@@ -108,5 +108,5 @@ export function askStartChild(
   if (deep) return quiet(Promise.reject(deep));
   const undo = options?.compensate as Compensation<unknown> | undefined;
   const result = machine.ask(CHILD, definition.name, scope, { child, undo });
-  return makeChildHandle(machine, scope, child, result);
+  return makeChildHandle(machine, scope, definition, child, result);
 }

@@ -11,6 +11,7 @@ import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
+import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { type OpModule, rejectOp } from "../op.ts";
@@ -67,6 +68,7 @@ export function askSignal(
       "invalid_option",
       `${call}: ${shownValue(signal)} is not a signal. Make one with signal("approve").`,
     );
+  requireOffered(offeringOf(target), signal, call);
   const { name, schema } = signal;
   const to = readTarget(machine, call, target);
   const what = `payload of signal "${name}"`;
@@ -90,6 +92,7 @@ export function askUpdate(
       "invalid_option",
       `${call}: ${shownValue(update)} is not an update. Make one with update("add").`,
     );
+  requireOffered(offeringOf(target), update, call);
   const { name, schema } = update;
   const to = readTarget(machine, call, target);
   const what = `argument of update "${name}"`;
@@ -109,7 +112,7 @@ export function askCancel(
   const to = readTarget(machine, call, target);
   requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel:", to), to, content) as Promise<void>;
+  return ask(machine, scope, opName("cancel:", to, machine), to, content) as Promise<void>;
 }
 
 export function askResult(
@@ -123,25 +126,26 @@ export function askResult(
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
   const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
   requireOther(machine, call, to);
-  return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
+  return ask(machine, scope, opName(RESULT_PREFIX, to, machine), to, { type: "result", workflow: definition?.name });
 }
 
 function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "workflow";
 }
 
-/** An id may be longer than a name, and may end as only ops do. */
-function opName(prefix: string, { id }: MessageTarget): string {
-  return `${prefix}${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
+/** An id may be longer than a name, and may end as only ops do. That of a run elsewhere is another one's here. */
+function opName(prefix: string, { id, namespace }: MessageTarget, { run }: MachineInside): string {
+  const where = namespace === run.namespace ? "" : `${namespace}/`;
+  return `${prefix}${`${where}${id}`.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
 }
 
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
   const { namespace } = run;
   if (typeof target === "object" && target !== null) {
     requireId(target.id, `${call}: the run's id`);
-    if ("runId" in target) return { namespace, id: target.id, runId: target.runId };
     if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
-    return { namespace: target.namespace ?? namespace, id: target.id };
+    const named = { namespace: target.namespace ?? namespace, id: target.id };
+    return "runId" in target ? { ...named, runId: target.runId } : named;
   }
   requireId(target, `${call}: the run's id`);
   return { namespace, id: target };
