@@ -78,13 +78,14 @@ function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
       hooks.finished(id);
       return arg;
     }),
-    talk: workflow("talk", async (ctx, { id }: Input) => {
+    talk: workflow("talk", async (ctx, { id, arg }: Input) => {
       let sum = 0;
       ctx.on(total, () => sum);
       ctx.on(add, (n) => {
         sum += n;
         return sum;
       });
+      for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
       hooks.waiting(id);
       await ctx.receive(go);
     }),

@@ -10,7 +10,7 @@ export type Size = Readonly<Record<string, number>>;
 /**
  * `seq`: n steps one after the other; `fan`: n steps at once; `sleep`: n milliseconds; `nap`: until the time n; `wait`: for a
  * signal; `payload`: three steps with results of n bytes; `tasks`: n tasks one after the other; `family`: n children at once;
- * `talk`: open for updates and queries, and never ends. Bodies report to the hooks.
+ * `talk`: n steps, then open for updates and queries, without an end. Bodies report to the hooks.
  */
 export type Kind = "seq" | "fan" | "sleep" | "nap" | "wait" | "payload" | "tasks" | "family" | "talk";
 

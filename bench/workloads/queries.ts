@@ -12,16 +12,16 @@ export const queries: Workload = {
   name: "queries",
   title: "Queries of 1,000 open runs",
   about:
-    "Each of the runs is asked ten times, 200 queries in flight; then one query at a time on an idle system. First from the process of the worker, where the run itself answers, then from a process without the code, for which the worker answers through the store. Peers: DBOS gets an event that the workflow has set, Restate calls a shared handler of a virtual object that reads its state.",
+    "Runs that wait, each after three steps. Each is asked ten times, 200 queries in flight; then one query at a time on an idle system. First from the process of the worker, where the run itself answers, then from a process without the code, for which the worker answers through the store. Peers: DBOS gets an event that the workflow has set, Restate calls a shared handler of a virtual object that reads its state.",
   sizes: {
-    tiny: { runs: 10, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
-    normal: { runs: 1_000, rounds: 10, times: 100, restMs: 1_000, idleMs: 500 },
-    full: { runs: 1_000, rounds: 50, times: 300, restMs: 1_000, idleMs: 500 },
+    tiny: { runs: 10, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+    normal: { runs: 1_000, steps: 3, rounds: 10, times: 100, restMs: 1_000, idleMs: 500 },
+    full: { runs: 1_000, steps: 3, rounds: 50, times: 300, restMs: 1_000, idleMs: 500 },
   },
   peerSizes: {
-    tiny: { runs: 5, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
-    normal: { runs: 1_000, rounds: 1, times: 50, restMs: 1_000, idleMs: 500 },
-    full: { runs: 1_000, rounds: 3, times: 100, restMs: 1_000, idleMs: 500 },
+    tiny: { runs: 5, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+    normal: { runs: 1_000, steps: 3, rounds: 1, times: 50, restMs: 1_000, idleMs: 500 },
+    full: { runs: 1_000, steps: 3, rounds: 3, times: 100, restMs: 1_000, idleMs: 500 },
   },
   measure: oneAndTwo,
   parts: {

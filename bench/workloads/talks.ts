@@ -21,9 +21,9 @@ export async function oneAndTwo(bench: Bench): Promise<Figures> {
 }
 
 export async function open({ engine, hooks, size }: Inside, name: string): Promise<void> {
-  const { runs = 0, restMs = 0, starting = 200 } = size;
+  const { runs = 0, steps = 0, restMs = 0, starting = 200 } = size;
   const waiting = hooks.untilWaiting(runs);
-  await flood(runs, starting, (i) => engine.start("talk", `${name}-${i}`, 0));
+  await flood(runs, starting, (i) => engine.start("talk", `${name}-${i}`, steps));
   await within(waiting, "runs that can be talked to");
   // That they wait must be recorded, and the worker must be idle.
   await pause(restMs);

@@ -12,16 +12,16 @@ export const updates: Workload = {
   name: "updates",
   title: "Updates to 1,000 open runs",
   about:
-    "Each of the runs is updated ten times, 200 updates in flight, from the call until its answer; then one update at a time on an idle system. First from the process of the worker, then from another one. The handler adds to a number and returns it. The bare figure is the store calls that one update needs, one after the other. Peers have no updates: DBOS sends a message, and the workflow, which receives in a loop, sets an event that the caller gets; Restate calls a handler of a virtual object that keeps the number, without any workflow.",
+    "Runs that wait, each after three steps. Each is updated ten times, 200 updates in flight, from the call until its answer; then one update at a time on an idle system. First from the process of the worker, then from another one. The handler adds to a number and returns it. The bare figure is the store calls that one update needs, one after the other. Peers have no updates: DBOS sends a message, and the workflow, which receives in a loop, sets an event that the caller gets; Restate calls a handler of a virtual object that keeps the number, without any workflow.",
   sizes: {
-    tiny: { runs: 10, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
-    normal: { runs: 1_000, rounds: 10, times: 100, restMs: 1_000, idleMs: 500 },
-    full: { runs: 1_000, rounds: 50, times: 300, restMs: 1_000, idleMs: 500 },
+    tiny: { runs: 10, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+    normal: { runs: 1_000, steps: 3, rounds: 10, times: 100, restMs: 1_000, idleMs: 500 },
+    full: { runs: 1_000, steps: 3, rounds: 50, times: 300, restMs: 1_000, idleMs: 500 },
   },
   peerSizes: {
-    tiny: { runs: 5, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
-    normal: { runs: 1_000, rounds: 1, times: 50, restMs: 1_000, idleMs: 500 },
-    full: { runs: 1_000, rounds: 3, times: 100, restMs: 1_000, idleMs: 500 },
+    tiny: { runs: 5, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+    normal: { runs: 1_000, steps: 3, rounds: 1, times: 50, restMs: 1_000, idleMs: 500 },
+    full: { runs: 1_000, steps: 3, rounds: 3, times: 100, restMs: 1_000, idleMs: 500 },
   },
   measure: (bench) => (bench.definition.kind === "limit" ? bench.one() : oneAndTwo(bench)),
   parts: {
