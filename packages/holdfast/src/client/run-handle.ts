@@ -227,7 +227,8 @@ export class RunHandle<T = unknown> {
   async query(definition: QueryDefinition<unknown, never, never>, argument?: unknown): Promise<never> {
     this.#core.requireNoTransaction("query");
     await this.#requireExpected();
-    const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
+    const read = async (): Promise<Run> =>
+      lastOfChain(this.#core, this.#found(await this.#core.queries.read(this.#ref())));
     const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
     return this.during(asked) as Promise<never>;
   }
@@ -336,6 +337,10 @@ export class RunHandle<T = unknown> {
 
   async #read(): Promise<Run> {
     const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
+    return this.#found(run ?? null);
+  }
+
+  #found(run: Run | null): Run {
     if (!run) throw this.#notFound();
     this.#workflow = run.workflow;
     this.#compareWorkflow();
