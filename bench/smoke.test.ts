@@ -40,6 +40,8 @@ const OF_SEVERAL_PROCESSES: Readonly<Record<string, string>> = {
   processes: "holdfast-postgres",
   tasks: "holdfast-postgres",
   backlog: "holdfast-sqlite",
+  updates: "holdfast-postgres",
+  queries: "holdfast-sqlite",
 };
 
 const CASES = WORKLOADS.flatMap(({ name }) => {

@@ -32,3 +32,10 @@ async function readsSoFar(database: TestDatabase): Promise<Reads> {
   );
   return row as unknown as Reads;
 }
+
+/** Pages that a statement reads, of tables and indexes: entries that an index skips over are counted nowhere else. */
+export async function pagesOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await database.sql(`explain (analyze, buffers, format json) ${text}`, [...values]);
+  const [{ Plan }] = row?.["QUERY PLAN"] as [{ Plan: Record<string, number> }];
+  return (Plan["Shared Hit Blocks"] ?? 0) + (Plan["Shared Read Blocks"] ?? 0);
+}

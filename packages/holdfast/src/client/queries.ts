@@ -49,7 +49,7 @@ export async function lastOfChain(core: ClientCore, run: Run): Promise<Run> {
   let last = run;
   while (last.continuedAs !== null) {
     const { namespace, continuedAs: runId } = last;
-    const [next] = await core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
+    const next = await core.queries.read({ namespace, runId });
     if (!next) return last;
     last = next;
   }
@@ -73,7 +73,7 @@ async function askOthers(core: ClientCore, run: Run, name: string, payload: Payl
         const askId = core.newId();
         asks.push({ namespace, askId });
         const ask = { askId, namespace, runId, workflow, version, name, payload, ttlMs: QUERY_TIMEOUT_MS };
-        await core.call((store) => store.asks.ask({ asks: [ask] }));
+        await core.queries.ask(ask);
         askAt = now + ASK_AGAIN_MS;
       } else {
         const timer = clock.setTimer(ASK_LOOK_MS, () => bell.ring());
@@ -82,14 +82,14 @@ async function askOthers(core: ClientCore, run: Run, name: string, payload: Payl
         forget();
         timer.cancel();
         core.life.assertOpen();
-        const answers = await core.call((store) => store.asks.read({ asks }));
+        const answers = await Promise.all(asks.map((ask) => core.queries.answer(ask)));
         const answer = answers.find((one) => one !== null);
         if (answer) return read(answer);
       }
     }
   } finally {
     stop();
-    if (asks.length > 0) void core.callOnce((store) => store.asks.forget({ asks })).catch(() => {});
+    if (!core.life.over) for (const ask of asks) void core.queries.forget(ask).catch(() => {});
   }
 }
 

@@ -252,7 +252,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     requireKind(definition, "query", "query: the first argument");
     requireOffered(this.#expected, definition, "query");
     await this.#requireExpected();
-    const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
+    const read = async (): Promise<Run> =>
+      lastOfChain(this.#core, this.#found(await this.#core.queries.read(this.#ref())));
     const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
     return this.during(asked) as Promise<never>;
   }
@@ -361,6 +362,10 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   async #read(): Promise<Run> {
     const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
+    return this.#found(run ?? null);
+  }
+
+  #found(run: Run | null): Run {
     if (!run) throw this.#notFound();
     this.#workflow = run.workflow;
     this.#compareWorkflow();

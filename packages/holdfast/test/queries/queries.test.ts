@@ -212,3 +212,57 @@ test("the answer of a live run waits until everything that it has seen is durabl
   expect(wrong).toEqual([]);
   expect(await cluster.until(run.query(seen))).toBe(3);
 });
+
+describe("what queries ask of the store", () => {
+  const noticed = ["runs.read", "histories.read", "asks.ask", "asks.take", "asks.answer", "asks.read", "asks.forget"];
+
+  test("about runs that wait here, all at once, is one read of their rows: no history is read", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const runs = await Promise.all(Array.from({ length: 100 }, () => t.client.start(tally)));
+    await Promise.all(runs.map((run) => run.signal(go, 7)));
+    await t.clock.advance("1s");
+    const before = { ...t.store.calls };
+    const answers = await Promise.all(runs.map(({ id }) => t.client.get(id).query(total)));
+    expect(answers).toEqual(runs.map(() => 7));
+    const calls = noticed.map((name) => [name, (t.store.calls[name as never] ?? 0) - (before[name as never] ?? 0)]);
+    expect(calls.filter(([, n]) => n !== 0)).toEqual([["runs.read", 1]]);
+    await t.close();
+  });
+
+  test("from a process without the code, all at once, is a few calls for all of them", async () => {
+    const cluster = new Cluster();
+    const serving = cluster.process("worker");
+    await serving.worker({ workflows: [tally] });
+    const ids = Array.from({ length: 50 }, (_, i) => `t${i}`);
+    for (const id of ids) await cluster.until(serving.client.start(tally, undefined, { id }));
+    await cluster.clock.settle();
+    const caller = cluster.process("caller");
+    const before = { ...cluster.store.calls };
+    const answers = await cluster.until(Promise.all(ids.map((id) => caller.client.get(id).query(total))));
+    await cluster.clock.settle();
+    expect(answers).toEqual(ids.map(() => 0));
+    for (const name of noticed) {
+      const calls = (cluster.store.calls[name as never] ?? 0) - (before[name as never] ?? 0);
+      expect([name, calls <= 5]).toEqual([name, true]);
+    }
+    expect(cluster.store.state.asks.size).toBe(0);
+  });
+
+  test("about a run that another worker has moved on is what has become of it", async () => {
+    const cluster = new Cluster();
+    const first = cluster.process("first");
+    await first.worker({ workflows: [tally] });
+    const run = await cluster.until(first.client.start(tally, undefined, { id: "t" }));
+    await cluster.until(run.signal(go, 1));
+    await cluster.clock.settle();
+    expect(await cluster.until(run.query(total))).toBe(1);
+    const second = cluster.process("second");
+    await second.worker({ workflows: [tally], cacheSize: 1 });
+    for (let n = 2; n <= 10; n++) {
+      await cluster.until(second.client.get("t").signal(go, 1));
+      await cluster.clock.settle();
+      expect(await cluster.until(first.client.get("t").query(total))).toBe(n);
+      expect(await cluster.until(second.client.get("t").query(total))).toBe(n);
+    }
+  });
+});

@@ -113,9 +113,9 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     return this.#code.machine(machineParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
   }
 
-  /** Whether the claimed row is the one that this executor suspended, with nothing written to it since. */
-  matches(run: Run): boolean {
-    return this.suspended && run.epoch === this.#run.epoch + 1 && this.#commits.matches(run);
+  /** Whether the row is the one that this executor suspended, with nothing written to it since but that many claims. */
+  matches(run: Run, claims: 0 | 1): boolean {
+    return this.suspended && run.epoch === this.#run.epoch + claims && this.#commits.matches(run);
   }
 
   /** The run was claimed again and no other worker held it in between: it continues from memory. */

@@ -4,6 +4,7 @@ import type { Payload } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
 import type { HeldRuns } from "../claim/held-runs.ts";
 import type { WorkflowRegistry } from "../code/workflow-registry.ts";
+import type { RunExecutor } from "../execute/run-executor.ts";
 import { AskTaker } from "./ask-taker.ts";
 import { LiveQueries } from "./live-queries.ts";
 import { QueryReplays } from "./query-replays.ts";
@@ -35,8 +36,10 @@ export class WorkerQueries {
     return executor && this.#live.ask(executor, name, argument);
   }
 
-  /** The answer from the stored history; undefined if the code is not here. */
+  /** The answer from the stored history, or from the code that rests after it; undefined if the code is not here. */
   replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined {
+    const resting = this.#params.held.resting(run);
+    if (resting) return answerOf(resting, name, argument);
     const code = this.#params.registry.code(run.workflow, run.version);
     return code && this.#replays.answer(run, code, name, argument);
   }
@@ -60,4 +63,9 @@ export class WorkerQueries {
   left(runId: string): void {
     this.#live.left(runId);
   }
+}
+
+/** At once: before the run can wake. */
+async function answerOf({ machine }: RunExecutor, name: string, argument: Payload): Promise<Payload> {
+  return machine.query(name, argument);
 }

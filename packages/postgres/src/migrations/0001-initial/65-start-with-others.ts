@@ -8,8 +8,10 @@ create function refuse_children(
   p_open int[], p_run uuid[], p_namespace text[], p_parent_namespace text[], p_parent uuid[], p_depth smallint[])
 returns text[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
-declare v_locked uuid[]; v_first uuid[]; v_some uuid[] := array(select distinct p_parent[k.i] from unnest(p_open) k(i)
-                                                               where is_allowed(p_namespace[k.i], p_parent_namespace[k.i]));
+declare
+  v_part boolean := cardinality(p_open) < cardinality(p_run); v_locked uuid[]; v_first uuid[];
+  v_some uuid[] := array(select distinct p_parent[k.i] from unnest(p_open) k(i)
+                          where is_allowed(p_namespace[k.i], p_parent_namespace[k.i]));
 begin
   v_locked := array(
     select o.run_id from unnest(v_some) p(run_id) join run_starts s on s.run_id = p.run_id
@@ -22,16 +24,20 @@ begin
   if cardinality(v_first) > 0 then
     update open_ids o set children_of = o.run_id from run_starts s
      where s.run_id = any (v_first) and o.namespace = s.namespace and o.id = s.id;
+    v_locked := v_locked || v_first;
   end if;
   return array(
-    select case when p_depth[k.i] is null or k.i <> all (p_open) then null
+    select case when p_depth[k.i] is null or v_part and k.i <> all (p_open) then null
                 when not is_allowed(p_namespace[k.i], p_parent_namespace[k.i]) then 'not_allowed'
                 when o.run_id is null or c.given_up then 'parent_closed'
-                when o.run_id <> all (v_locked || v_first) then 'parent_busy' end
+                when o.run_id <> all (v_locked) then 'parent_busy' end
       from generate_subscripts(p_run, 1) k(i)
-      left join lateral (select o.run_id from run_starts s
-                           join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-                          where s.run_id = p_parent[k.i] and s.namespace = p_parent_namespace[k.i] limit 1) o on true
+      -- "limit", here and there: if the namespace and the run were known to be the parent's, the planner might look for them in
+      -- open_ids_list, among all runs that are open.
+      left join lateral (select s.namespace, s.id from run_starts s where s.run_id = p_parent[k.i] limit 1) s
+             on s.namespace = p_parent_namespace[k.i]
+      left join lateral (select o.run_id from open_ids o where o.id = s.id and o.namespace = s.namespace limit 1) o
+             on o.run_id = p_parent[k.i]
       left join lateral (select c.given_up from children c
                           where c.parent_run_id = p_parent[k.i] and c.run_id = p_run[k.i] limit 1) c on true
      order by k.i);
