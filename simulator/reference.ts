@@ -15,6 +15,16 @@ import type { Context } from "../packages/holdfast/src/replay/context/context.ts
 import { SeededRandom } from "../packages/holdfast/src/replay/context/seeded-random.ts";
 import type { ChildOptions } from "../packages/holdfast/src/replay/ops/child-options.ts";
 import { otherRunError } from "../packages/holdfast/src/replay/ops/other-run-error.ts";
+import {
+  type Branch,
+  type ParallelOptions,
+  type Part,
+  parallelIn,
+  raceIn,
+  reaches,
+  stoppedBy,
+} from "./reference-branches.ts";
+import { withoutForgotten } from "./void-events.ts";
 import { programBody } from "./workload/index.ts";
 import type { Program, ProgramInput, Stage } from "./workload/program.ts";
 
@@ -30,12 +40,6 @@ class Continue {
   constructor(input: unknown) {
     this.input = input;
   }
-}
-
-interface Part {
-  readonly parent: Part | undefined;
-  readonly shielded: boolean;
-  stopped: Error | undefined;
 }
 
 interface Wish {
@@ -67,8 +71,6 @@ interface Letter {
   readonly name: string;
   readonly value: unknown;
 }
-
-type Branch = (ctx: Context) => unknown;
 
 /** The newest code, or the newest code that still has the retired steps. */
 const stage = (latest: boolean): Stage => ({
@@ -164,7 +166,7 @@ class ReferenceMachine {
       case "cancel_requested":
       case "deadline_reached":
         this.#now = event.at;
-        if (!this.root.stopped) this.#stop(this.root, cancellation(event));
+        if (!this.root.stopped) this.stop(this.root, cancellation(event));
         return true;
       case "step_completed":
       case "step_failed":
@@ -243,9 +245,9 @@ class ReferenceMachine {
     return letter.value;
   }
 
-  #stop(part: Part, error: Error): void {
+  stop(part: Part, error: Error): void {
     part.stopped = error;
-    this.#giveBack(part);
+    this.giveBack(part);
     for (const [id, wish] of [...this.#wishes]) {
       if (!reaches(part, wish.part)) continue;
       this.#wishes.delete(id);
@@ -254,7 +256,7 @@ class ReferenceMachine {
   }
 
   /** What was received in the turn in which the receiver was stopped counts as not received. */
-  #giveBack(part: Part): void {
+  giveBack(part: Part): void {
     const back = this.#taken.filter((one) => reaches(part, one.part));
     this.#taken = this.#taken.filter((one) => !back.includes(one));
     this.#letters.unshift(...back.map((one) => one.letter));
@@ -346,9 +348,9 @@ class ReferenceMachine {
       on: ({ name }: Named, handler: Handle | { readonly handle: Handle }) =>
         void this.#handlers.set(name, typeof handler === "function" ? handler : handler.handle),
       until: (isTrue: () => boolean) => this.#until(isTrue, part),
-      parallel: (branches: readonly Branch[], options: ParallelOptions) => this.#parallel(part, branches, options),
-      race: (branches: readonly Branch[]) => this.#race(part, branches),
-      uncancelable: (fn: Branch) => this.#inside({ parent: part, shielded: true, stopped: undefined }, fn),
+      parallel: (branches: readonly Branch[], options: ParallelOptions) => parallelIn(this, part, branches, options),
+      race: (branches: readonly Branch[]) => raceIn(this, part, branches),
+      uncancelable: (fn: Branch) => this.inside({ parent: part, shielded: true, stopped: undefined }, fn),
       sideEffect: (name: string) => this.#recorded("side_effect", name),
       now: () => new Date(this.#now),
       random: () => this.#random.next(),
@@ -369,68 +371,8 @@ class ReferenceMachine {
     return event && decoded(event);
   }
 
-  async #inside(part: Part, fn: Branch): Promise<unknown> {
+  async inside(part: Part, fn: Branch): Promise<unknown> {
     return fn(this.context(part));
-  }
-
-  async #parallel(parent: Part, branches: readonly Branch[], options: ParallelOptions): Promise<unknown[]> {
-    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
-    const settled: PromiseSettledResult<unknown>[] = [];
-    let next = 0;
-    let done = 0;
-    await new Promise<void>((resolve, reject) => {
-      const begin = (): void => {
-        const i = next++;
-        if (i >= branches.length) return;
-        const finish = (result: PromiseSettledResult<unknown>): void => {
-          settled[i] = result;
-          done += 1;
-          if (result.status === "rejected" && options.onError !== "collect-all") {
-            parts.forEach((part, k) => {
-              if (!settled[k] && !part.stopped) this.#stop(part, opCanceled());
-            });
-            reject(result.reason);
-          } else if (done === branches.length) resolve();
-          else begin();
-        };
-        this.#inside(parts[i] as Part, branches[i] as Branch).then(
-          (value) => finish({ status: "fulfilled", value }),
-          (reason) => finish({ status: "rejected", reason }),
-        );
-      };
-      for (let i = 0; i < Math.min(options.limit ?? branches.length, branches.length); i++) begin();
-    });
-    return options.onError === "collect-all"
-      ? settled
-      : settled.map((one) => (one as PromiseFulfilledResult<unknown>).value);
-  }
-
-  #race(parent: Part, branches: readonly Branch[]): Promise<unknown> {
-    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
-    const errors: unknown[] = [];
-    return new Promise((resolve, reject) => {
-      let over = false;
-      branches.forEach((branch, i) => {
-        this.#inside(parts[i] as Part, branch).then(
-          (value) => {
-            if (over) return;
-            over = true;
-            parts.forEach((part, k) => {
-              if (k === i) return;
-              this.#giveBack(part);
-              this.#stop(part, opCanceled());
-            });
-            resolve({ winner: i, value });
-          },
-          (error) => {
-            errors.push(error);
-            if (over || errors.length < branches.length) return;
-            over = true;
-            reject(stoppedBy(parent) ?? new HoldfastError("race_failed", "every branch failed"));
-          },
-        );
-      });
-    });
   }
 }
 
@@ -439,50 +381,10 @@ function quiet<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-interface ParallelOptions {
-  readonly onError?: string;
-  readonly limit?: number;
-}
-
 function decoded(event: HistoryEvent): unknown {
   return event.payload === undefined ? undefined : jsonCodec.decode(event.payload);
 }
 
-function opCanceled(): HoldfastError {
-  return new HoldfastError("op_canceled", "another branch is done");
-}
-
 function cancellation(event: HistoryEvent): HoldfastError {
   return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
-}
-
-function stoppedBy(part: Part): Error | undefined {
-  for (let one: Part | undefined = part; one; one = one.parent) {
-    if (one.stopped) return one.stopped;
-    if (one.shielded) return undefined;
-  }
-  return undefined;
-}
-
-/** Whether stopping `from` also stops `part`. */
-function reaches(from: Part, part: Part): boolean {
-  for (let one: Part | undefined = part; one; one = one.parent) {
-    if (one === from) return true;
-    if (one.shielded) return false;
-  }
-  return false;
-}
-
-/** Without the failures that a retry of the run has taken back. */
-function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
-  const forgotten = new Set<HistoryEvent>();
-  events.forEach((retry, i) => {
-    for (const op of retry.meta?.forgets ?? []) {
-      const failure = events
-        .slice(0, i)
-        .findLast((event) => isFailure(event) && event.op === op && !forgotten.has(event));
-      if (failure) forgotten.add(failure);
-    }
-  });
-  return events.filter((event) => !forgotten.has(event));
 }

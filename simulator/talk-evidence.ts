@@ -48,8 +48,8 @@ export interface QueryAnswer {
   readonly id: string;
   readonly askedAt: number;
   readonly sketch: Sketch;
-  /** How many events of that run were in the store when the caller got it. */
-  readonly durable: number;
+  /** How many events of that run were in the store when the caller got it; undefined if its code had not begun. */
+  readonly durable: number | undefined;
   /** The updates of that run that somebody knew to be answered when it was asked. */
   readonly known: readonly string[];
 }

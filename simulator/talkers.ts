@@ -134,7 +134,9 @@ export class Talkers {
     }, NO_ANSWER);
     if (!answer) return;
     const sketch = answer.value;
-    const durable = state.runs.get(sketch.runId)?.eventCount ?? -1;
+    const row = state.runs.get(sketch.runId);
+    // Of a run that has not begun, the answer is what its code says before it waits for anything.
+    const durable = row?.commit === 0 ? undefined : row?.eventCount;
     this.queries.push({ at: time.elapsedMs, id, askedAt, sketch, durable, known: known.get(sketch.runId) ?? [] });
   }
 

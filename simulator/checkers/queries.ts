@@ -30,7 +30,8 @@ function judge({ sketch, durable, known }: QueryAnswer, { run, history }: RunEvi
   const { runId } = run;
   const { at, log } = sketch;
   const found: Found[] = [];
-  if (at > durable) found.push({ runId, text: `an answer was given at event ${at}, but only ${durable} were durable` });
+  if (durable !== undefined && at > durable)
+    found.push({ runId, text: `an answer was given at event ${at}, but only ${durable} were durable` });
   const seen = history.slice(0, at);
   const expected = logOf(seen);
   const begun = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("+")).join(" ");
