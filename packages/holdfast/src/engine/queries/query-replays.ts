@@ -33,9 +33,10 @@ export class QueryReplays {
 
   async answer(run: Run, code: WorkflowCode, name: string, argument: Payload): Promise<Payload> {
     const machine = await this.#machine(run, code);
+    // Code that was never called does not fit what has ended it.
+    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
     if (machine.divergence) throw queryFailed(run, name, new Error(describeDivergence(machine.divergence)));
     if (machine.violation) throw queryFailed(run, name, machine.violation);
-    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
     return machine.query(name, argument);
   }
 
