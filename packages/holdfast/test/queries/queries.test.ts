@@ -57,6 +57,19 @@ describe("a query", () => {
     await t.close();
   });
 
+  test("to a run that ended before its code was ever called is refused, whatever that code does first", async () => {
+    const busy = workflow("busy", async (ctx) => {
+      ctx.on(total, () => 1);
+      await ctx.sleep("rest", "1 hour");
+    });
+    const t = await testEngine({ workflows: [busy] });
+    const run = await t.client.start(busy, undefined, { delay: "1 hour" });
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "run_canceled" });
+    await expect(run.query(total)).rejects.toMatchObject({ code: "handler_not_found" });
+    await t.close();
+  });
+
   test("that throws, uses ctx or returns a promise fails, and the run is as it was", async () => {
     const throws = query("throws");
     const steps = query("steps");

@@ -34,9 +34,10 @@ export class QueryReplays {
 
   async answer(run: Run, code: WorkflowCode, name: string, argument: Payload): Promise<Payload> {
     const machine = await this.#machine(run, code);
+    // Code that was never called does not fit what has ended it.
+    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
     if (machine.divergence) throw queryFailed(run, name, new Error(describeDivergence(machine.divergence)));
     if (machine.violation) throw queryFailed(run, name, machine.violation);
-    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
     // By a query that was answered at the same time.
     if (machine.spoiled) return this.answer(run, code, name, argument);
     try {
