@@ -13,12 +13,16 @@ export const HELP = `Runs workflows on your database while it kills their worker
   --minutes <n>    how long; default 5
   --workers <n>    how many worker processes; default 4
   --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
-  --only tasks     only runs with tasks, and only faults that concern them
+  --only <kind>    only runs of one kind, and only faults that concern them: tasks, or conversations (children, messages
+                   between runs, updates)
   --json           the report as JSON, and nothing else, on standard output
   --keep           keeps the file or the schema
 
 Exit code: 0 no findings, 1 findings, 2 the campaign could not run.
 `;
+
+const ONLY = ["tasks", "conversations"] as const;
+export type Only = (typeof ONLY)[number];
 
 export interface TortureRequest {
   /** Null: start a server. */
@@ -26,7 +30,7 @@ export interface TortureRequest {
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
-  readonly onlyTasks: boolean;
+  readonly only: Only | undefined;
   readonly json: boolean;
   readonly keep: boolean;
 }
@@ -43,7 +47,7 @@ export function readCommandLine(args: readonly string[], randomSeed: number): To
     minutes: readNumber("minutes", values.minutes, { byDefault: 5, least: 0.1, most: 10_000, whole: false }),
     workers: readNumber("workers", values.workers, { byDefault: 4, least: 2, most: 64, whole: true }),
     seed: readNumber("seed", values.seed, { byDefault: randomSeed, least: 0, most: 2 ** 32, whole: true }),
-    onlyTasks: readOnly(values.only),
+    only: readOnly(values.only),
     json: values.json ?? false,
     keep: values.keep ?? false,
   };
@@ -76,9 +80,10 @@ function readUrl(given: string): string | null {
   throw new CommandLineError("the URL is not one of file:app.db, postgres://…, sqlite or postgres");
 }
 
-function readOnly(given: string | undefined): boolean {
-  if (given === undefined || given === "tasks") return given === "tasks";
-  throw new CommandLineError(`--only is ${JSON.stringify(given)}; it must be tasks`);
+function readOnly(given: string | undefined): Only | undefined {
+  const found = ONLY.find((only) => only === given);
+  if (given === undefined || found !== undefined) return found;
+  throw new CommandLineError(`--only is ${JSON.stringify(given)}; it must be ${ONLY.join(" or ")}`);
 }
 
 interface Bounds {

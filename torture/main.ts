@@ -41,8 +41,8 @@ async function torture(request: TortureRequest): Promise<number> {
 }
 
 async function runCampaign(request: TortureRequest, stage: Stage, server: OwnServer | undefined): Promise<number> {
-  const { minutes, workers, seed, onlyTasks, json } = request;
-  const campaign = await Campaign.open({ stage, minutes, workers, seed, onlyTasks, server });
+  const { minutes, workers, seed, only, json } = request;
+  const campaign = await Campaign.open({ stage, minutes, workers, seed, only, server });
   const startedAt = performance.now();
   const elapsedMs = (): number => performance.now() - startedAt;
   const stopProgress = showProgress(() => progressLine(campaign.tally, elapsedMs(), minutes));
