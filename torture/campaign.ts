@@ -204,10 +204,10 @@ export class Campaign {
     const rows = await collectTasks(torture.store);
     const { started, answers, said, resumed, retried } = driver;
     const evidence: Evidence = { started, runs, lines: readEffects(file), entries, rows, answers, said, debts };
-    const { findings, finished, effects, cutOff, tasks, conversations } = await examine(evidence);
+    const { runs: judged, findings, finished, effects, cutOff, tasks, conversations } = await examine(evidence);
     const before = this.#judged;
     this.#judged = {
-      started: before.started + started.length,
+      started: before.started + judged,
       finished: before.finished + finished,
       effects: before.effects + effects,
       cutOff: before.cutOff + cutOff,

@@ -13,6 +13,10 @@ test("everything can be said otherwise", () => {
   expect(read(...args)).toEqual(said);
 });
 
+test("two workers that reach for each other are watched for a minute", () => {
+  expect(read("--only", "mutual")).toMatchObject({ url: null, minutes: 1, only: "mutual" });
+});
+
 test("help is help, whatever else is there", () => {
   expect(read("--help")).toBe("help");
   expect(read("-h", "--minutes", "nonsense")).toBe("help");
@@ -23,7 +27,8 @@ test.each([
   [["--minutes", ""], '--minutes is ""'],
   [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
   [["--workers", "2.5"], '--workers is "2.5"'],
-  [["--only", "steps"], '--only is "steps"; it must be tasks or conversations'],
+  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, mutual'],
+  [["sqlite", "--only", "mutual"], "--only mutual is about the locks of PostgreSQL"],
   [["--sead", "1"], "Unknown option '--sead'"],
   [["file:a", "file:b"], "pass one URL, not 2"],
 ])("%s is refused, and it says why", (args, why) => {

@@ -30,7 +30,6 @@ const OFTEN_PASSED: readonly Point[] = [
   "in-task",
   "before-result",
   "after-result",
-  ...POINTS_OF_CONVERSATIONS,
 ];
 /** Points that a run passes that talks to others, besides those because of that. */
 const POINTS_OF_TALKERS: readonly Point[] = [

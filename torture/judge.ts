@@ -22,6 +22,7 @@ import type { LedgerEntry } from "./ledger.ts";
 import type { ExpectedEnd } from "./workload.ts";
 
 export interface Verdict {
+  /** Whose ends are known in advance. */
   readonly runs: number;
   readonly finished: number;
   readonly effects: number;
@@ -40,6 +41,7 @@ export function judge(evidence: Evidence): Verdict {
   const entriesByRun = groupBy(entries, ({ run }) => run);
   const rowsByRun = groupBy(rows, ({ runId }) => runId);
   const answersByRun = groupBy(answers, ({ runId }) => runId);
+  let judged = 0;
   let finished = 0;
   let tasks = NO_TASKS;
   // Children without an id of their own have no end that is known in advance; what they did is judged all the same.
@@ -49,6 +51,7 @@ export function judge(evidence: Evidence): Verdict {
     const report: Report = (fault, text) => findings.push({ fault, id, text });
     const chain = byId.get(id) ?? [];
     if (chain.length === 0 && "optional" in more) continue;
+    if (expected) judged += 1;
     if (expected && judgeEnd(chain, expected, report)) finished += 1;
     const recorded = new Set(chain.flatMap(({ history }) => history.flatMap(tokensOf)));
     for (const one of chain) {
@@ -68,7 +71,7 @@ export function judge(evidence: Evidence): Verdict {
   const cutOff = begins.filter(({ task, token }) => task === undefined && !recorded.has(token ?? "")).length;
   const conversations = judgeConversations({ runs, lines, said, debts }, findings);
   return {
-    runs: started.length,
+    runs: judged,
     finished,
     effects: begins.length,
     cutOff: cutOff + tasks.cutOff,

@@ -1,6 +1,7 @@
 /** The tally in words: one line while it runs, a table at the end. */
 import type { Tally } from "./campaign.ts";
 import { FAULTS, type Fault } from "./finding.ts";
+import { faultsOf, type MutualProgress, type MutualResult } from "./mutual/mutual-load.ts";
 
 const MEANINGS: Readonly<Record<Fault, string>> = {
   lost: "lost runs",
@@ -76,12 +77,38 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
     ["dead letters of dead workers, taken up", tally.retried],
     ...FAULTS.map((fault): [string, number] => [MEANINGS[fault], counts[fault]]),
   ];
-  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  const table = rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
+  const table = tableOf(rows);
   const shown = findings.slice(0, FINDINGS_SHOWN).map(({ fault, id, text }) => `${fault}: ${id} ${text}`);
   const more = findings.length > FINDINGS_SHOWN ? [`… and ${findings.length - FINDINGS_SHOWN} more`] : [];
   const ended = accidents.map((accident) => `a worker process ended unexpectedly: ${accident}`);
   return [...table, "", ...shown, ...more, ...ended].join("\n").trimEnd();
+}
+
+export function mutualLine(progress: MutualProgress | undefined, minutes: number): string {
+  const { elapsedMs = 0, finished = 0, deadlocks = 0 } = progress ?? {};
+  return `${clock(elapsedMs)} of ${clock(minutes * 60_000)}, ${finished} runs have ended, ${deadlocks} deadlocks`;
+}
+
+export function mutualReport(result: MutualResult): string {
+  const table = tableOf([
+    ["time", clock(result.elapsedMs)],
+    ["runs started", result.started],
+    ["runs that ended", result.finished],
+    ["intervals", result.intervals],
+    ["fewest runs that ended in one", result.fewest],
+    ["runs per flush", result.commitsPerFlush.toFixed(1)],
+    ["put off because of a lock", result.busy],
+    ["deadlocks that the server counts", result.serverDeadlocks],
+    ["errors and lines of the log that mention one", result.deadlocks],
+    ["runs that have not completed", result.unfinished],
+    ["debts left", result.debts],
+  ]);
+  return [...table, "", ...faultsOf(result), ...result.complaints].join("\n").trimEnd();
+}
+
+function tableOf(rows: readonly (readonly [string, string | number])[]): string[] {
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  return rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
 }
 
 function clock(ms: number): string {
