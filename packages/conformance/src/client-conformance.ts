@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
+import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
@@ -16,6 +17,7 @@ const SUITES: readonly ClientSuite[] = [
   wrongArguments,
   starting,
   signaling,
+  manyMessages,
   onCall,
   retrying,
   tasks,
