@@ -30,6 +30,7 @@ export {
   type MessageReceiver,
   type UpdateStage,
   updateStage,
+  wasInVain,
   wakes,
   wakeTime,
 } from "./model/decisions/delivery.ts";

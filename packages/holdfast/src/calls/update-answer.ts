@@ -15,13 +15,21 @@ export type UpdateFate = Pick<UpdateReply, "event" | "error"> & {
   /** Of the other update. */
   readonly name?: string | null;
   readonly status?: ReplyState["status"];
+  /** The run has ended without looking at it. */
+  readonly unread?: true;
 };
 
 /** Where the update stands for good; undefined if its answer is still to come. */
 export function settledFate({ runId, status, stage, event, error }: ReplyState): UpdateFate | undefined {
   if (runId === null || status === null) return { stage: "gone" };
   if (stage === "answered") return { stage, ...(event ? { event } : {}), ...(error ? { error } : {}) };
-  return isClosed(status) ? { stage: "closed", status } : undefined;
+  if (!isClosed(status)) return undefined;
+  return { stage: "closed", status, ...(stage === "unread" ? { unread: true } : {}) };
+}
+
+/** The run was ending: nothing has happened, and nothing will. */
+export function cameTooLate({ unread, error }: UpdateFate): boolean {
+  return unread === true || error?.code === "run_closed";
 }
 
 /** Why there is no result; undefined if there is one. */

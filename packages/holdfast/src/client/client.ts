@@ -35,7 +35,7 @@ import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./star
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { UpdateWaiter } from "./update-waiter.ts";
-import { prepareUpdate, sendUpdate } from "./updates.ts";
+import { prepareUpdate, sendUntilTaken } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import {
@@ -169,7 +169,8 @@ export class Client {
 
   /**
    * Sends an update to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
-   * starts, unless that run has had this update. Resolves with the answer of the handler.
+   * starts, unless that run has had this update. If the open run ends before it has looked at the update, that goes to the next
+   * run. Resolves with the answer of the handler.
    */
   updateWithStart<D extends AnyWorkflow | string, In, Out, Sent, S extends string = string>(
     workflow: D,
@@ -190,7 +191,7 @@ export class Client {
     const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
     const prepared = await prepareUpdate(this.#core, update, argument, own, offering(workflow));
     let run: RunHandle<never> | undefined;
-    const answer = sendUpdate(this.#core, prepared, async ({ name, messageId, payload }) => {
+    const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
       return { outcome: started.delivered, runId: started.runId };

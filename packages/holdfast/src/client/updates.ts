@@ -1,4 +1,4 @@
-import { type UpdateFate, updateFailure } from "../calls/update-answer.ts";
+import { cameTooLate, type UpdateFate, updateFailure } from "../calls/update-answer.ts";
 import { requireKind } from "../define/conversations.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, isId, oneOf, requireDuration } from "../errors/option-checks.ts";
@@ -118,15 +118,35 @@ export async function encodedArgument(
 
 /** Sends an update, and waits for what the caller wants to know. */
 export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
-  const { wait, timeoutMs } = update;
-  const waiting = core.updates.wait(update, wait === "accepted");
+  const { runId, fate } = await sendOnce(core, update, send, update.timeoutMs);
+  if (fate.stage !== "accepted") return answerOf(core, update, fate);
+  const result = (): Promise<unknown> => laterAnswer(core, update, runId);
+  return { id: update.id, result };
+}
+
+/** The same, sent again as long as it comes too late for one run and reaches another the next time. */
+export async function sendUntilTaken(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
+  const { clock } = core.ports;
+  const until = clock.monotonic() + (update.timeoutMs ?? Number.POSITIVE_INFINITY);
+  for (let before: string | undefined; ; ) {
+    const leftMs = update.timeoutMs === undefined ? undefined : Math.max(0, until - clock.monotonic());
+    const { runId, fate } = await sendOnce(core, update, send, leftMs);
+    if (!cameTooLate(fate) || runId === before) return answerOf(core, update, fate);
+    before = runId;
+  }
+}
+
+async function sendOnce(
+  core: ClientCore,
+  update: PreparedUpdate,
+  send: SendUpdate,
+  timeoutMs: number | undefined,
+): Promise<{ readonly runId: string; readonly fate: UpdateFate }> {
+  const waiting = core.updates.wait(update, update.wait === "accepted");
   try {
     const { outcome, runId } = await send(update);
     waiting.sentTo(runId, outcome === "duplicate");
-    const fate = await within(core, update, waiting.fate, timeoutMs);
-    if (fate.stage !== "accepted") return answerOf(core, update, fate);
-    const result = (): Promise<unknown> => laterAnswer(core, update, runId);
-    return { id: update.id, result };
+    return { runId, fate: await within(core, update, waiting.fate, timeoutMs) };
   } finally {
     waiting.cancel();
   }

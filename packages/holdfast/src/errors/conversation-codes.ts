@@ -22,8 +22,8 @@ export const CONVERSATION_CODES = {
     caller: "fix_input",
     kind: "ValidationError",
     summary:
-      "The run refused the update before its handler was called: validate threw, or the run is being canceled or undone. Nothing has happened.",
-    advice: "cause is what validate threw. Correct the argument, or wait until the run is in another state.",
+      "The run refused the update before its handler was called: validate threw. Nothing has happened.",
+    advice: "cause is what validate threw. Correct the argument, or wait until the run is in another state, and send it with a new id: the refusal of this one stays.",
   },
   update_failed: {
     group: "workflow_execution",

@@ -35,7 +35,7 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run has ended; it accepts no more signals or other commands. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
+      "The run has ended, and accepts no more signals, updates or other commands; or it is being wound up, and accepts no more updates. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
     advice: "Read its result, or start a new run.",
   },
   run_not_failed: {

@@ -1,4 +1,4 @@
-import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
+import { judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
@@ -42,8 +42,17 @@ function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: 
 }
 
 /** Whether that message was delivered to the run, or to one that it continues. */
-export function hasHad(state: MemoryState, { firstRunId }: RunRecord, messageId: string): boolean {
+function hasHad(state: MemoryState, { firstRunId }: RunRecord, messageId: string): boolean {
   return state.messageIds.get(firstRunId)?.has(messageId) ?? false;
+}
+
+/** The same, unless that was in vain: then it may come with another run. */
+export function mayHaveHad(state: MemoryState, row: RunRecord, messageId: string): boolean {
+  if (!hasHad(state, row, messageId)) return false;
+  if (!isClosed(row.status)) return true;
+  const message = state.inbox.get(row.runId)?.find((other) => other.messageId === messageId);
+  const error = state.updates.get(row.firstRunId)?.get(messageId)?.reply?.error;
+  return !message || !wasInVain({ number: message.number, consumed: row.consumed }, error);
 }
 
 /** The messages that come with a start. The run exists, and has not continued. */

@@ -24,7 +24,8 @@ export interface RunStore {
    * any of that.
    * `messages` are delivered in the same transaction to the run that the outcome names, unless that is `exists`: to a new run
    * as its first messages, to an open one as by `inbox.deliver`. If the newest run of the id, or one that it continues, has
-   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`.
+   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`. One that
+   * was in vain (`wasInVain`) does not count once the newest run is closed.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 

@@ -197,7 +197,7 @@ describe("an update", () => {
     await t.close();
   });
 
-  test("that a canceled run has not read yet is rejected", async () => {
+  test("that a canceled run has not read yet is refused: it accepts no more", async () => {
     const w = workflow("w", async (ctx) => {
       ctx.on(add, (n) => n);
       try {
@@ -209,7 +209,7 @@ describe("an update", () => {
     const t = await testEngine({ workflows: [w] });
     const run = await t.client.start(w);
     await run.cancel();
-    await expect(run.update(add, 1)).rejects.toMatchObject({ code: "update_rejected" });
+    await expect(run.update(add, 1)).rejects.toMatchObject({ code: "run_closed" });
     await t.close();
   });
 

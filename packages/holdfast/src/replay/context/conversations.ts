@@ -35,7 +35,8 @@ export interface UpdateHandler<In = unknown, Out = unknown> {
    * Refuses the update by throwing, before anything is recorded. It answers at once, and cannot use ctx.
    * @defaultValue every update is accepted
    */
-  readonly validate?: (argument: In) => void;
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns a promise fits void alone.
+  readonly validate?: (argument: In) => undefined | void;
   /** What the update does and returns. */
   readonly handle: UpdateFunction<In, Out>;
 }

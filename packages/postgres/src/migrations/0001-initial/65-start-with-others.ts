@@ -44,7 +44,7 @@ begin
 end $$;
 
 -- Before starts with messages are judged: locks the open runs of their ids, and finds the starts whose first message was
--- delivered to the newest run of the id, or to one that it continues.
+-- delivered to the newest run of the id, or to one that it continues, and was not in vain (wasInVain in model/decisions/delivery.ts).
 create function starts_with_messages(
   p_open int[], p_namespace text[], p_id text[], m_i int[], m_message text[], out o_known int[], out o_locked uuid[])
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -57,9 +57,14 @@ begin
   o_known := array(
     select f.i from (select distinct on (m.i) m.i, m.message from unnest(m_i, m_message) with ordinality as m(i, message, n)
                       where m.i = any (p_open) order by m.i, m.n) f
-     cross join lateral (select s.chain_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
+     cross join lateral (select s.chain_id, s.run_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
                           order by s.created_at desc limit 1) last
-     where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null);
+     where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null
+       and (select 1 from runs r
+              join inbox x on x.chain_id = last.chain_id and x.message_id = f.message and x.run_id = r.run_id
+              left join replies p on p.run_id = x.run_id and p.number = x.number
+             where r.run_id = last.run_id and r.ended_at is not null
+               and (x.number > r.consumed or convert_from(p.error, 'UTF8')::json ->> 'code' = 'run_closed') limit 1) is null);
 end $$;
 
 -- Delivers the messages to the runs that were created or found. A run that was found and is locked makes its start busy: nothing
