@@ -249,7 +249,7 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: ["child"],
+    meta: ["child", "reason"],
     shows: "canceled",
     writtenBy: "the executor: nobody waits for the task or the child any more, and it was taken back",
   },

@@ -8,6 +8,7 @@
  *  K2. The end of a child names the run and which of its ends it was. One that the op does not wait for is dropped.
  *  K3. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
  */
+import { closeReason } from "../../calls/close-reason.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { type EndedRun, endedRun, endName } from "../../model/ended-run.ts";
 import type { EventMeta, HistoryEvent } from "../../model/event.ts";
@@ -194,7 +195,7 @@ export class OtherRuns {
   /** Its end comes as a message. */
   async #cancel(child: ChildWork): Promise<void> {
     const { runId, id } = this.#run.run;
-    const name = `parent "${id}" does not wait for it any more`;
+    const name = this.#windUpReason() ?? closeReason(id);
     const to = this.#ref(child);
     this.#stopped.add(child.identity.runId);
     await this.#host.others.deliver({
@@ -204,6 +205,13 @@ export class OtherRuns {
       messageId: closeMessageId(runId, child.identity.runId),
       payload: EMPTY_PAYLOAD,
     });
+  }
+
+  /** Why this run is being wound up from outside, as its children are told; undefined if it is not. */
+  #windUpReason(): string | undefined {
+    const { run, cancelCause, cancellation } = this.#run.machine;
+    if (cancelCause === undefined || !isHoldfastError(cancellation)) return undefined;
+    return closeReason(run.id, cancelCause === "deadline" ? "timed_out" : "canceled", cancellation.data["reason"]);
   }
 
   #ref({ identity }: ChildWork): RunRef {
@@ -245,7 +253,9 @@ export class OtherRuns {
       recorded ??= new Set(machine.recorded.flatMap((event) => canceledRunId(event) ?? []));
       const { identity } = child;
       if (recorded.has(identity.runId)) continue;
-      machine.noteRun({ type: "op_canceled", op: id, meta: { child: identity } }, this.#host.storeTime.now());
+      const reason = this.#windUpReason();
+      const meta: EventMeta = reason === undefined ? { child: identity } : { child: identity, reason };
+      machine.noteRun({ type: "op_canceled", op: id, meta }, this.#host.storeTime.now());
     }
   }
 
