@@ -396,6 +396,23 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("why a child is closed whose parent is canceled", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.child(slow).catch(() => {});
+      await ctx.uncancelable((c) => c.sleep("clean up", "1h"));
+    };
+    const meanwhile = (run: RunHandle): Promise<void> => run.cancel("enough");
+    expect(await typesOf({ code, meanwhile, others: [slow] })).toEqual([
+      "run_started",
+      "child_started",
+      "cancel_requested",
+      "timer_created",
+      "op_canceled",
+      "timer_fired",
+      "run_completed",
+    ]);
+  });
+
   test("what became of a child that may have to be undone", async () => {
     const compensate = (): void => {};
     const code: Code = async (ctx) => {

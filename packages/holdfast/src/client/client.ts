@@ -194,7 +194,7 @@ export class Client {
     const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
-      return { outcome: started.delivered, runId: started.runId };
+      return { outcome: started.delivered, runId: started.runId, status: started.status };
     });
     const result = (await this.during(answer)) as never;
     return { run: run as RunHandle<never>, result };
@@ -206,7 +206,8 @@ export class Client {
     const made = await newRun(this.#core, this.#known, { workflow, input, options });
     const outcome = await this.#start(made, options, [message]);
     const run = this.#handleFor(outcome, workflow);
-    return { run, runId: outcome.run.runId, delivered: requireDelivered(outcome) };
+    const { runId, status } = outcome.run;
+    return { run, runId, status, delivered: requireDelivered(outcome) };
   }
 
   /** The test engine advances its clock while a caller waits. */

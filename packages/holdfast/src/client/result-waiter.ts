@@ -14,7 +14,7 @@ import { onIdleProcess } from "../system/shutdown-signals.ts";
 
 const RUNS_PER_LOOK = 1_000;
 /** The code of a run that a person has paused: that person will resume it. */
-const PAUSED = "paused";
+export const PAUSED = "paused";
 
 /** How a wait ends: the run has ended, or it is parked. */
 export type RunFate = RunEnd | RunParking;

@@ -209,7 +209,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   /**
    * Asks the run to do something, and waits for the answer of its handler (`ctx.on`). Once per id, whatever is repeated. The
    * answer comes when everything that it depends on is durable. Rejects with `update_rejected`, `update_failed`,
-   * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed` or `run_continued`.
+   * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed`, `run_continued` or `run_parked`.
    */
   update<In, Out, Sent, S extends string = string>(
     update: UpdateDefinition<In, Out, Sent> & M["updates"],
@@ -225,8 +225,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     const prepared = await prepareUpdate(this.#core, definition, argument, options, this.#expected);
     const sent = sendUpdate(this.#core, prepared, async ({ name, payload, messageId }) => {
       try {
-        const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
-        return { outcome, runId: runId as string };
+        const { outcome, runId, status } = await this.#deliver({ kind: "update", name, payload }, messageId);
+        return { outcome, runId: runId as string, status };
       } catch (error) {
         if (!isHoldfastError(error, "run_not_found")) throw error;
         return sentBefore(this.#core, this.#ref(), messageId, error);

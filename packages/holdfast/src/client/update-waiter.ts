@@ -12,6 +12,7 @@ import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { ReplyState, Store } from "../ports/store.ts";
+import { PAUSED } from "./result-waiter.ts";
 
 const UPDATES_PER_LOOK = 1_000;
 
@@ -38,7 +39,7 @@ export interface AwaitedUpdate {
 /** One caller's wait. */
 export interface UpdateWait {
   readonly fate: Promise<UpdateFate>;
-  /** The message was delivered to this run, now or (`look`) before. */
+  /** The message was delivered to this run. `look`: it may have been before, or the run is parked. */
   sentTo(runId: string, look: boolean): void;
   cancel(): void;
 }
@@ -97,7 +98,11 @@ export class UpdateWaiter {
   #subscribe(): void {
     const { ends, notifier } = this.#params;
     this.#unsubscribe.push(
-      ends.subscribe({ ended: ({ runId }) => this.#hint(runId), replied: (reply) => this.#tell(reply) }),
+      ends.subscribe({
+        ended: ({ runId }) => this.#hint(runId),
+        parked: ({ runId }) => this.#hint(runId),
+        replied: (reply) => this.#tell(reply),
+      }),
       notifier.subscribe((hint) => {
         if (hint.type === "ended") this.#hint(hint.runId);
         else if (hint.type === "replied" && !this.#params.isHeldHere(hint.runId)) this.#hint(hint.runId);
@@ -197,6 +202,7 @@ export class UpdateWaiter {
         states.forEach((state, i) => {
           this.#learn(wanted[i] as Waiting, state);
         });
+        await this.#rejectParked(wanted.filter((_, i) => states[i]?.status === "parked"));
       } catch (error) {
         if (this.#params.life.over) return;
         log.warn({ error: String(error) }, "could not read the answers to updates; the next look repeats it");
@@ -217,6 +223,18 @@ export class UpdateWaiter {
     if (stage === "accepted" && waiting.accepted) return this.#settle(waiting, { stage });
     const fate = settledFate(state);
     if (fate) this.#settle(waiting, fate);
+  }
+
+  /** No code can decide about these now. Unless a person has paused the run, which waits for that person. */
+  async #rejectParked(stuck: readonly Waiting[]): Promise<void> {
+    const waiting = stuck.filter((one) => this.#waiting.has(one));
+    if (waiting.length === 0) return;
+    const { store, namespace } = this.#params;
+    const runs = await store.runs.read({ runs: waiting.map(({ runId }) => ({ namespace, runId: runId as string })) });
+    runs.forEach((run, i) => {
+      if (run?.status === "parked" && run.error?.code !== PAUSED)
+        this.#settle(waiting[i] as Waiting, { stage: "parked", run });
+    });
   }
 
   #close(): void {

@@ -64,7 +64,7 @@ export interface PreparedUpdate {
 /** How the update reaches its run; throws what the caller gets if it does not. */
 export type SendUpdate = (
   update: PreparedUpdate,
-) => Promise<Pick<DeliverOutcome, "outcome"> & { readonly runId: string }>;
+) => Promise<Pick<DeliverOutcome, "outcome" | "status"> & { readonly runId: string }>;
 
 /** Checks everything, before anything is sent. */
 export async function prepareUpdate(
@@ -98,7 +98,7 @@ export async function sentBefore(
 ): ReturnType<SendUpdate> {
   const [state] = await core.call((store) => store.inbox.replies({ updates: [{ run, messageId }] }));
   if (!state || state.runId === null) throw notFound;
-  return { outcome: "duplicate", runId: state.runId };
+  return { outcome: "duplicate", runId: state.runId, status: state.status };
 }
 
 /** The argument as it is stored. Without one, nothing is. */
@@ -144,8 +144,8 @@ async function sendOnce(
 ): Promise<{ readonly runId: string; readonly fate: UpdateFate }> {
   const waiting = core.updates.wait(update, update.wait === "accepted");
   try {
-    const { outcome, runId } = await send(update);
-    waiting.sentTo(runId, outcome === "duplicate");
+    const { outcome, runId, status } = await send(update);
+    waiting.sentTo(runId, outcome === "duplicate" || status === "parked");
     return { runId, fate: await within(core, update, waiting.fate, timeoutMs) };
   } finally {
     waiting.cancel();

@@ -183,9 +183,9 @@ describe("the reason that a child is told", () => {
       await t.clock.settle();
       const { runs } = await t.client.list({ parent: run.runId, status: "canceled" });
       const [, told] = await reasonsOf(t, runs[0]?.id as string);
-      expect(told).toMatch(/^parent "top" was canceled: (enough|x+….*)$/);
+      expect(told).toMatch(/^parent "top" was canceled: (enough$|x{100})/);
       expect((told as string).length).toBeLessThanOrEqual(4_000);
-      expect((await reasonsOf(t, "kid"))[0]).toMatch(/^parent "top" was canceled: (enough|x+….*)$/);
+      expect((await reasonsOf(t, "kid"))[0]).toMatch(/^parent "top" was canceled: (enough$|x{100})/);
       expect(await t.client.get("kid").status()).toBe("terminated");
     }
   });

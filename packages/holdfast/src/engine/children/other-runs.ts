@@ -57,10 +57,27 @@ export class OtherRuns {
   /** Whether an answer is to come, or a call to be made: then the run stays here. */
   holding(): boolean {
     this.#take();
-    return this.#calling.size > 0 || this.#ops.some((op) => op.pending);
+    return this.#calling.size > 0 || this.#ops.some((op) => op.pending && !this.#isEarly(op));
   }
 
-  /** The run is no longer here, or its last turns are taken back. */
+  /** Ops whose call is to be made later: the run was retried because of them. */
+  get delayed(): readonly DrivenOp[] {
+    return this.#ops.length === 0 ? NONE : this.#ops.filter((op) => op.pending && delayOf(op) !== undefined);
+  }
+
+  #isEarly(op: DrivenOp): boolean {
+    const retryAt = delayOf(op);
+    return retryAt !== undefined && retryAt > this.#host.storeTime.now();
+  }
+
+  /** The run is no longer here. It may come back as it is. */
+  leave(): void {
+    const { delayed } = this;
+    this.clear();
+    this.#ops = delayed;
+  }
+
+  /** Its last turns are taken back. */
   clear(): void {
     this.#generation += 1;
     this.#calling = new Set();
@@ -89,7 +106,7 @@ export class OtherRuns {
     const active = this.#host.lease.active();
     for (const op of ops) {
       if (!this.#needsCall(op)) continue;
-      if (active && this.#run.mayUse(op) && !this.#calling.has(op)) void this.#call(op);
+      if (active && this.#run.mayUse(op) && !this.#calling.has(op) && !this.#isEarly(op)) void this.#call(op);
       else this.#ops = appended(this.#ops, op);
     }
   }
@@ -294,6 +311,11 @@ export class OtherRuns {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
+}
+
+/** When the call may be made. A child that is being wound up does not wait. */
+function delayOf({ child, message }: DrivenOp): number | undefined {
+  return child?.closing ? undefined : (child ?? message)?.retryAt;
 }
 
 /** Whether the answer comes as a message. */

@@ -58,9 +58,10 @@ export class OutsideWork {
     return this.#tasks.holding() || (this.#otherRuns?.holding() ?? false);
   }
 
-  /** Tasks that must be scheduled again, but not yet. */
+  /** What must be asked of others again, but not yet. */
   get lost(): readonly DrivenOp[] {
-    return this.#tasks.lost;
+    const delayed = this.#others?.delayed ?? NONE;
+    return delayed.length === 0 ? this.#tasks.lost : [...this.#tasks.lost, ...delayed];
   }
 
   /** Whether something must be learned before the run is tried again. */
@@ -91,6 +92,6 @@ export class OutsideWork {
   /** The run is no longer here. */
   leave(): void {
     this.#tasks.leave();
-    this.#others?.clear();
+    this.#others?.leave();
   }
 }
