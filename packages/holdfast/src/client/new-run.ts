@@ -5,7 +5,7 @@ import {
   isPriority,
   requireWorkflow,
 } from "../define/definitions.ts";
-import { assertAttributes, limitAttributes, storedAttributes } from "../errors/attribute-checks.ts";
+import { isAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -47,10 +47,7 @@ const START_OPTIONS: OptionChecks<StartOptions> = {
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
-  attributes: (value, where) => {
-    assertAttributes(value as Attributes, where);
-    limitAttributes(value as Attributes, where);
-  },
+  attributes: isAttributes,
   ifRunning: oneOf("return", "fail", "replace"),
   ifClosed: oneOf("return", "start", "fail"),
 };

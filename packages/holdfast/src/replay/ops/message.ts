@@ -4,10 +4,9 @@
  */
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
+import { requireId, requireName, requireReason } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
-import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
@@ -148,13 +147,4 @@ function readTarget({ run }: MachineInside, call: string, target: RunTarget): Me
   }
   requireId(target, `${call}: the run's id`);
   return { namespace, id: target };
-}
-
-/** Free text that every store can keep. */
-function requireReason(reason: unknown, call: string): void {
-  if (reason === undefined) return;
-  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
-  const tooLong = reason.length > REASON_LENGTH_MAX;
-  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
-  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
 }
