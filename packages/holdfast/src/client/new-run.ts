@@ -22,7 +22,6 @@ import {
 } from "../errors/option-checks.ts";
 import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
-import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
