@@ -1,8 +1,9 @@
+import { inboxFull, runClosed, runNotFound } from "../calls/refused-message.ts";
 import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, oneOf, requireDuration, requireReason } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -21,7 +22,6 @@ import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
-import { requireReason } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
@@ -341,17 +341,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     const messageId = id ?? this.#core.newId();
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
-    if (outcome.outcome === "closed" && !closedIsFine) {
-      throw new HoldfastError("run_closed", `Run "${this.id}" is ${outcome.status}; it accepts no more messages.`, {
-        data: { id: this.id, status: outcome.status },
-      });
-    }
-    if (outcome.outcome === "full")
-      throw new HoldfastError(
-        "too_many_signals",
-        `Run "${this.id}" has too many messages that it has not received yet. Try again later.`,
-        { data: { id: this.id } },
-      );
+    if (outcome.outcome === "closed" && !closedIsFine) throw runClosed(this.id, outcome.status);
+    if (outcome.outcome === "full") throw inboxFull(this.id);
     return outcome;
   }
 
@@ -393,9 +384,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   }
 
   #notFound(): HoldfastError {
-    return new HoldfastError("run_not_found", `There is no run "${this.id}" in namespace "${this.#core.namespace}".`, {
-      data: { id: this.id, namespace: this.#core.namespace },
-    });
+    return runNotFound(this.id, this.#core.namespace);
   }
 }
 

@@ -4,32 +4,14 @@
  * wait.
  */
 
-import type { Lifetime } from "../calls/lifetime.ts";
-import type { RunEnds, UpdateReply } from "../calls/run-ends.ts";
+import type { UpdateReply } from "../calls/run-ends.ts";
 import { settledFate, type UpdateFate } from "../calls/update-answer.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { Clock, Timer } from "../ports/clock.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Notifier } from "../ports/notifier.ts";
-import type { ReplyState, Store } from "../ports/store.ts";
-import { PAUSED } from "./result-waiter.ts";
+import type { Timer } from "../ports/clock.ts";
+import type { ReplyState } from "../ports/store.ts";
+import { PAUSED, type ResultWaiterParams } from "./result-waiter.ts";
 
 const UPDATES_PER_LOOK = 1_000;
-
-/** What is known of an update: that it was accepted, its answer, or that it will never have one. */
-export interface UpdateWaiterParams {
-  readonly clock: Clock;
-  readonly store: Store;
-  readonly log: Logger;
-  readonly notifier: Notifier;
-  readonly namespace: string;
-  readonly ends: RunEnds;
-  /** Whether a worker of this process holds the run: then its answers arrive from there. */
-  readonly isHeldHere: (runId: string) => boolean;
-  /** How often to look for answers that no hint announced. */
-  readonly lookMs: number;
-  readonly life: Lifetime;
-}
 
 export interface AwaitedUpdate {
   readonly messageId: string;
@@ -60,7 +42,7 @@ interface Waiting {
 }
 
 export class UpdateWaiter {
-  readonly #params: UpdateWaiterParams;
+  readonly #params: ResultWaiterParams;
   readonly #waiting = new Set<Waiting>();
   /** Those whose run is known, by run. */
   readonly #byRun = new Map<string, Set<Waiting>>();
@@ -70,7 +52,7 @@ export class UpdateWaiter {
   #looking = false;
   #timer: Timer | undefined;
 
-  constructor(params: UpdateWaiterParams) {
+  constructor(params: ResultWaiterParams) {
     this.#params = params;
     params.life.watch(() => this.#close());
   }

@@ -1,4 +1,4 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { runNotFound } from "../calls/refused-message.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Cause } from "./cause.ts";
@@ -34,8 +34,7 @@ interface Known extends Pick<Findings, "workers" | "now"> {
 export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   const { namespace } = core;
   const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, id }] }));
-  if (!run)
-    throw new HoldfastError("run_not_found", `There is no run "${id}" in namespace "${namespace}".`, { data: { id } });
+  if (!run) throw runNotFound(id, namespace);
   const workers = await core.call((store) => store.workers.list({ namespace }));
   const { now } = await core.call((store) => store.readClock());
   const findings = await findingsOf(core, run, { workers, now, budget: { left: RUNS_MAX } }, []);

@@ -1,4 +1,5 @@
 /** Messages that come with the start of their run: one atomic call, whether the run is new or open. */
+import { inboxFull, runClosed } from "../calls/refused-message.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { requireId } from "../errors/option-checks.ts";
@@ -71,15 +72,9 @@ export function requireRunId(options: { readonly id?: unknown } | undefined, cal
 /** What became of the message of a start. Throws if the run has not got it. */
 export function requireDelivered({ outcome, run, messages }: StartOutcome): DeliverOutcome["outcome"] {
   const [delivered] = messages ?? [];
-  const data = { id: run.id, runId: run.runId, status: run.status };
-  if (delivered === "closed")
-    throw new HoldfastError("run_closed", `Run "${run.id}" is ${run.status}; it accepts no more messages.`, { data });
-  if (delivered === "full")
-    throw new HoldfastError(
-      "too_many_signals",
-      `Run "${run.id}" has too many messages that it has not received yet. Try again later.`,
-      { data },
-    );
+  const { runId, status } = run;
+  if (delivered === "closed") throw runClosed(run.id, status, { runId });
+  if (delivered === "full") throw inboxFull(run.id, { runId, status });
   if (delivered === undefined)
     throw new HoldfastError(
       "invariant_broken",

@@ -82,31 +82,31 @@ function tooDeep({ run }: MachineInside): HoldfastError | undefined {
   return new HoldfastError("child_depth_exceeded", message, { data: { id: run.id, depth } });
 }
 
-export function askChild(
+type ChildCall = [
   machine: MachineInside,
   scope: Scope,
   definition: ChildDefinition,
   input: unknown,
   options: ChildOptions<never> | undefined,
-): Promise<unknown> {
-  const child = newChild(machine, "ctx.child", definition, input, options, false);
+];
+
+/** Asks for the child; `result` is the promise of its output. Rejects if the run may have none. */
+function ask(call: string, byHandle: boolean, ...[machine, scope, definition, input, options]: ChildCall) {
+  const child = newChild(machine, call, definition, input, options, byHandle);
   const deep = tooDeep(machine);
-  if (deep) return quiet(Promise.reject(deep));
   const undo = options?.compensate as Compensation<unknown> | undefined;
-  return machine.ask(CHILD, definition.name, scope, { child, undo });
+  const result = deep
+    ? quiet(Promise.reject<unknown>(deep))
+    : machine.ask(CHILD, definition.name, scope, { child, undo });
+  return { child, result };
 }
 
-export function askStartChild(
-  machine: MachineInside,
-  scope: Scope,
-  definition: ChildDefinition,
-  input: unknown,
-  options: ChildOptions<never> | undefined,
-): Promise<ChildHandle> {
-  const child = newChild(machine, "ctx.startChild", definition, input, options, true);
-  const deep = tooDeep(machine);
-  if (deep) return quiet(Promise.reject(deep));
-  const undo = options?.compensate as Compensation<unknown> | undefined;
-  const result = machine.ask(CHILD, definition.name, scope, { child, undo });
+export function askChild(...asked: ChildCall): Promise<unknown> {
+  return ask("ctx.child", false, ...asked).result;
+}
+
+export function askStartChild(...asked: ChildCall): Promise<ChildHandle> {
+  const [machine, scope, definition] = asked;
+  const { child, result } = ask("ctx.startChild", true, ...asked);
   return makeChildHandle(machine, scope, definition, child, result);
 }

@@ -4,10 +4,9 @@
  */
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
+import { invalidOption, requireId, requireName, requireReason } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
-import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
@@ -156,13 +155,4 @@ function requireOther({ run }: MachineInside, call: string, { namespace, id, run
   if (namespace !== run.namespace || id !== run.id || (runId ?? run.runId) !== run.runId) return;
   const fault = `is run "${id}" itself, which would wait for its own end forever. Name another run`;
   throw invalidOption(call, "the target", fault);
-}
-
-/** Free text that every store can keep. */
-function requireReason(reason: unknown, call: string): void {
-  if (reason === undefined) return;
-  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
-  const tooLong = reason.length > REASON_LENGTH_MAX;
-  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
-  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
 }

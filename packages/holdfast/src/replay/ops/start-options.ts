@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { assertAttributes, limitAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
+import { isAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import {
@@ -75,10 +75,7 @@ export const START_OPTIONS: OptionChecks<StepStartOptions> = {
   queue: isName("queue name"),
   priority: wholeNumber(PRIORITY_MIN, PRIORITY_MAX, ", larger is sooner"),
   timeout: checkedLater,
-  attributes: (value, where) => {
-    assertAttributes(value as Attributes, where);
-    limitAttributes(value as Attributes, where);
-  },
+  attributes: isAttributes,
 };
 
 /** For a start inside a step, which nobody closes. */
