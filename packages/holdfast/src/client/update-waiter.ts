@@ -34,9 +34,9 @@ interface Waiting {
   known: boolean;
   /** The run that has the update; null until the store has said so. */
   runId: string | null;
-  /** What came before that was known. */
+  /** What came before that was known: answers, and hints after this one. */
   early: UpdateReply[];
-  earlyRuns: Set<string>;
+  readonly lastHint: number;
   readonly resolve: (fate: UpdateFate) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -46,7 +46,12 @@ export class UpdateWaiter {
   readonly #waiting = new Set<Waiting>();
   /** Those whose run is known, by run. */
   readonly #byRun = new Map<string, Set<Waiting>>();
+  /** Those whose run is not known yet, the oldest first, and by message. */
   readonly #unsent = new Set<Waiting>();
+  readonly #byMessage = new Map<string, Set<Waiting>>();
+  /** Runs that hints were about since the oldest of them began to wait, with the number of the last one, in that order. */
+  readonly #hintedRuns = new Map<string, number>();
+  #hints = 0;
   readonly #hinted = new Set<Waiting>();
   readonly #unsubscribe: (() => void)[] = [];
   #looking = false;
@@ -63,10 +68,11 @@ export class UpdateWaiter {
     if (this.#unsubscribe.length === 0) this.#subscribe();
     let waiting: Waiting | undefined;
     const fate = new Promise<UpdateFate>((resolve, reject) => {
-      const early = { early: [], earlyRuns: new Set<string>() };
+      const early = { early: [], lastHint: this.#hints };
       waiting = { messageId, name, accepted, known: false, runId: null, ...early, resolve, reject };
       this.#waiting.add(waiting);
       this.#unsent.add(waiting);
+      addTo(this.#byMessage, messageId, waiting);
     });
     fate.catch(() => {});
     const own = waiting as unknown as Waiting;
@@ -94,13 +100,13 @@ export class UpdateWaiter {
 
   #sentTo(waiting: Waiting, runId: string, look: boolean): void {
     if (!this.#waiting.has(waiting)) return;
-    this.#unsent.delete(waiting);
+    const hinted = (this.#hintedRuns.get(runId) ?? 0) > waiting.lastHint;
+    this.#sent(waiting);
     this.#follow(waiting, runId);
     waiting.early = waiting.early.filter((reply) => reply.runId === runId);
     // One that was sent before may have another name.
     if (!look) this.#settleEarly(waiting);
-    if (look || waiting.earlyRuns.has(runId)) this.#lookAt([waiting]);
-    waiting.earlyRuns.clear();
+    if (look || hinted) this.#lookAt([waiting]);
     this.#schedule();
   }
 
@@ -113,20 +119,26 @@ export class UpdateWaiter {
     if (waiting.runId === runId) return;
     this.#unfollow(waiting);
     waiting.runId = runId;
-    const others = this.#byRun.get(runId);
-    if (others) others.add(waiting);
-    else this.#byRun.set(runId, new Set([waiting]));
+    addTo(this.#byRun, runId, waiting);
   }
 
   #unfollow(waiting: Waiting): void {
-    if (waiting.runId === null) return;
-    const others = this.#byRun.get(waiting.runId);
-    others?.delete(waiting);
-    if (others?.size === 0) this.#byRun.delete(waiting.runId);
+    if (waiting.runId !== null) removeFrom(this.#byRun, waiting.runId, waiting);
+  }
+
+  /** Its run is known, or nobody waits. Hints that only it could have missed are forgotten. */
+  #sent(waiting: Waiting): void {
+    if (!this.#unsent.delete(waiting)) return;
+    removeFrom(this.#byMessage, waiting.messageId, waiting);
+    const [oldest] = this.#unsent;
+    for (const [runId, number] of this.#hintedRuns) {
+      if (oldest && number > oldest.lastHint) return;
+      this.#hintedRuns.delete(runId);
+    }
   }
 
   #tell(reply: UpdateReply): void {
-    for (const waiting of this.#unsent) if (waiting.messageId === reply.messageId) waiting.early.push(reply);
+    for (const waiting of this.#byMessage.get(reply.messageId) ?? []) waiting.early.push(reply);
     for (const waiting of [...(this.#byRun.get(reply.runId) ?? [])])
       if (waiting.messageId !== reply.messageId) continue;
       else if (waiting.known) this.#settle(waiting, reply);
@@ -134,7 +146,11 @@ export class UpdateWaiter {
   }
 
   #hint(runId: string): void {
-    for (const waiting of this.#unsent) waiting.earlyRuns.add(runId);
+    if (this.#unsent.size > 0) {
+      this.#hints += 1;
+      this.#hintedRuns.delete(runId);
+      this.#hintedRuns.set(runId, this.#hints);
+    }
     this.#lookAt(this.#byRun.get(runId) ?? []);
   }
 
@@ -148,7 +164,7 @@ export class UpdateWaiter {
   #remove(waiting: Waiting): void {
     this.#unfollow(waiting);
     this.#waiting.delete(waiting);
-    this.#unsent.delete(waiting);
+    this.#sent(waiting);
     this.#hinted.delete(waiting);
     if (this.#waiting.size > 0) return;
     this.#timer?.cancel();
@@ -227,4 +243,16 @@ export class UpdateWaiter {
     for (const waiting of this.#waiting) waiting.reject(new HoldfastError("client_closed", message));
     this.#waiting.clear();
   }
+}
+
+function addTo(groups: Map<string, Set<Waiting>>, key: string, waiting: Waiting): void {
+  const group = groups.get(key);
+  if (group) group.add(waiting);
+  else groups.set(key, new Set([waiting]));
+}
+
+function removeFrom(groups: Map<string, Set<Waiting>>, key: string, waiting: Waiting): void {
+  const group = groups.get(key);
+  group?.delete(waiting);
+  if (group?.size === 0) groups.delete(key);
 }
