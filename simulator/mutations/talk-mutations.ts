@@ -115,13 +115,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
     caughtBy: "queries",
   },
   {
-    name: "lets a query ask for steps",
-    file: "replay/handlers.ts",
-    find: "    if (this.#calling === undefined) return;\n    const message",
-    replace: "    if (call.length > 0) return;\n    const message",
-    caughtBy: "queries",
-  },
-  {
     name: "goes on before a condition is true",
     file: "replay/ops/until.ts",
     find: "      if (!call(predicate)) continue;\n",
