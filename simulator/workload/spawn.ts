@@ -27,8 +27,9 @@ export const spawn: OpKind<SpawnNode> = {
     const result = site.ctx.step(
       plan.op,
       async (info) => {
+        const value = await site.stage.perform(runId, wanted, info, seen);
         for (let i = 0; i < starts; i++) await info.start(definitionOfProgram(workflow), { ...input, number: i + 1 });
-        return site.stage.perform(runId, wanted, info, seen);
+        return value;
       },
       { retry: { attempts: 2, fixed: "100ms" } },
     );
