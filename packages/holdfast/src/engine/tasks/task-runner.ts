@@ -348,12 +348,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.#count(attempt, result);
     if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
-    void this.#send(held, result);
-  }
-
-  async #send(held: HeldTask, result: TaskResult): Promise<void> {
-    if (result.type !== "completed") await this.#beats.flush(held.attempt);
-    await this.#finish(held, result);
+    // The next attempt must see what this one has reported.
+    void this.#finish(held, result, result.type === "completed" ? undefined : this.#beats.flush(attempt));
   }
 
   #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
@@ -390,8 +386,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     held.taken = false;
   }
 
-  async #finish(held: HeldTask, result: TaskResult): Promise<void> {
-    await this.#reports.report(held, result);
+  async #finish(held: HeldTask, result: TaskResult, before?: Promise<void>): Promise<void> {
+    await this.#reports.report(held, result, before);
     this.#leave(held);
   }
 }
