@@ -196,7 +196,7 @@ export class PooledProcess {
     if (details === null) await attempt.heartbeat();
     else if (this.#params.plain) await attempt.beat(details);
     else await attempt.heartbeat(jsonCodec.decode(details));
-    if (this.#running.has(id)) this.#process.send({ type: "heard", id, beat });
+    this.#process.send({ type: "heard", id, beat });
   }
 
   // Ends --------------------------------------------------------------------------------------------------------------

@@ -175,6 +175,16 @@ test("attempts that no process will execute soon are given back, for none has be
   expect(ends).toMatchObject([{ ok: false, died: { begun: false } }]);
 });
 
+test("a heartbeat is answered also if its task has ended meanwhile: its process would wait for ever", async () => {
+  const stage = new Stage();
+  await stage.open();
+  stage.run();
+  stage.process(0).said({ type: "beat", id: 1, beat: 7, details: null });
+  stage.process(0).said({ type: "done", id: 1, payload: null });
+  await stage.clock.settle();
+  expect(stage.process(0).orders.at(-1)).toEqual({ type: "heard", id: 1, beat: 7 });
+});
+
 test("an attempt that is given up while it waits for a process never begins", async () => {
   const stage = new Stage();
   await stage.open();
