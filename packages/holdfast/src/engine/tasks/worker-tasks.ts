@@ -202,6 +202,11 @@ export class WorkerTasks {
     if (this.names.length > 0) this.#claimer.poke();
   }
 
+  /** The store could not be reached. */
+  noteOutage(): void {
+    this.#sweeper.noteOutage();
+  }
+
   noteLimit(storeAt: number): void {
     this.#sweeper.note(storeAt);
   }
