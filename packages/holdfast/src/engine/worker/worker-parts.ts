@@ -167,7 +167,10 @@ export class WorkerParts {
       leaseMs: options.leaseMs,
       draining: this.#self.draining,
       onHeartbeat: this.#self.onHeartbeat,
-      onOutage: () => this.sweeper.noteOutage(),
+      onOutage: () => {
+        this.sweeper.noteOutage();
+        this.tasks.noteOutage();
+      },
       onRegained: () => this.pokeAll(),
       onDead: this.#self.onDead,
     });

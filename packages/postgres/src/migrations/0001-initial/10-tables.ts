@@ -197,7 +197,8 @@ create table tasks (
 create index tasks_due on tasks (lane_id, suspect, available_at) where available_at is not null;
 create index tasks_held on tasks (held_by) where held_by is not null;
 create index tasks_expiring on tasks (expires_at) where expires_at is not null;
-create index tasks_dead on tasks (run_id, seq) where status = 'dead';
+-- Lists of what waits for a person: external tasks and dead letters.
+create index tasks_kept on tasks (lane_id, status, run_id, seq) where status in ('external', 'dead');
 
 create table workers (
   worker_id        uuid primary key,
