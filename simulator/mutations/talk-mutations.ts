@@ -25,8 +25,8 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   {
     name: "takes a child for the one that it replaces",
     file: "model/ids.ts",
-    find: "`${parentRunId}\\n${op}\\n${generation}`",
-    replace: "`${parentRunId}\\n${op}`",
+    find: "{generation}`).digest();",
+    replace: "{1}`).digest();",
     caughtBy: "nothing-lost",
   },
   {
