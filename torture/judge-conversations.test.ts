@@ -169,7 +169,7 @@ describe("an update is", () => {
     const again = [accepted(1, "update:add", "u1"), answered(2, "update:add", 3)];
     const next = { run: run("q", { id: "p", firstRunId: "p", continuedFrom: "p", createdAt: 2 }), history: again };
     expect(told({ runs: [first, next] })).toEqual([
-      "repeated: has taken messages twice: update_accepted  u1",
+      "repeated: has taken messages twice: u1",
       "repeated: update u1 has two answers",
     ]);
   });
@@ -178,7 +178,20 @@ describe("an update is", () => {
 test("a signal that was taken out of the inbox twice is repeated", () => {
   const signal = (seq: number) => event(seq, "signal_received", "nudge", { meta: { messageId: "s" } });
   const found = told({ runs: [{ run: run("p"), history: [signal(1), signal(2)] }] });
-  expect(found).toEqual(["repeated: has taken messages twice: signal_received nudge s"]);
+  expect(found).toEqual(["repeated: has taken messages twice: nudge s"]);
+});
+
+test("a signal that a run has carried on to its successor is as it should be", () => {
+  const history = [event(1, "signal_received", "nudge", { meta: { messageId: "s" } })];
+  const next = run("q", { id: "p", firstRunId: "p", continuedFrom: "p", createdAt: 2 });
+  expect(
+    told({
+      runs: [
+        { run: run("p", { status: "continued" }), history },
+        { run: next, history },
+      ],
+    }),
+  ).toEqual([]);
 });
 
 test("a debt that nobody has paid is forgotten", () => {

@@ -190,12 +190,9 @@ function judgeMessages({ history }: RunEvidence, chains: Chains, report: Report)
 function judgeInbox(chain: Chain, { said, lines }: ConversationEvidence, findings: Finding[]): number {
   const { id } = (chain[0] as RunEvidence).run;
   const report: Report = (fault, text) => findings.push({ fault, id, text });
-  const history = chain.flatMap((one) => one.history);
-  const received = history.filter(({ type }) => type === "signal_received" || type === "update_accepted");
-  const ids = received.map(
-    ({ type, op, meta }) => `${type} ${type === "signal_received" ? op : ""} ${meta?.messageId}`,
-  );
-  const twice = ids.filter((one, i) => ids.indexOf(one) !== i);
+  // A signal that the code has not received yet is carried on: it is in the history of the successor as well.
+  const signals = chain.map(({ history }) => idsOf(history, "signal_received"));
+  const twice = [...signals, chain.flatMap(({ history }) => idsOf(history, "update_accepted"))].flatMap(repeatedIn);
   if (twice.length > 0) report("repeated", `has taken messages twice: ${twice.join(", ")}`);
   const answers = answersOf(chain, report);
   for (const one of said.filter((saying) => saying.id === id)) {
@@ -205,6 +202,15 @@ function judgeInbox(chain: Chain, { said, lines }: ConversationEvidence, finding
   for (const { op, answer } of lines.filter(({ phase, run }) => phase === "told" && run === id))
     if (answer !== null) judgeAnswer(op, answer, answers, report);
   return answers.size;
+}
+
+function idsOf(history: readonly HistoryEvent[], type: HistoryEvent["type"]): string[] {
+  const events = history.filter((event) => event.type === type);
+  return events.map(({ op, meta }) => (type === "signal_received" ? `${op} ${meta?.messageId}` : `${meta?.messageId}`));
+}
+
+function repeatedIn(ids: readonly string[]): string[] {
+  return ids.filter((id, i) => ids.indexOf(id) !== i);
 }
 
 function judgeAnswer(token: string, value: unknown, answers: ReadonlyMap<string, unknown>, report: Report): void {
