@@ -244,7 +244,13 @@ begin
              where a.run_id = any (v_some) order by a.i, m.number) m;
   end if;
   if v_tied is not null or v_parents is not null or x_i is not null or v_again then
-    select array_agg(a.i), string_agg(coalesce(result_for_parent(a.run_id)::text, ''), ',') into o_owes, o_debts
+    -- Without watchers, a result is for the parent.
+    select array_agg(a.i), string_agg(coalesce(case
+             when (select 1 from debts d where d.run_id = a.run_id and d.kind <> 'result' limit 1) is null
+              and (select 1 from watches w where w.chain_id =
+                     (select s.chain_id from run_starts s where s.run_id = a.run_id) limit 1) is null
+             then (select d.debt_no from debts d where d.run_id = a.run_id and d.kind = 'result') end::text, ''), ',')
+      into o_owes, o_debts
       from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id where r.owes and v_outcome[a.i] = 'w';
   end if;
   o_outcome := array_to_string(v_outcome, '');

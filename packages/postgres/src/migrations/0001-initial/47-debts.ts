@@ -78,20 +78,6 @@ begin
   end if;
 end $$;
 
--- The number of what the run owes, if it is a result for its parent alone, and all that it owes. ("parent_op" is not looked at:
--- without one, somebody else would have to watch it.)
-create function result_for_parent(p_run uuid) returns bigint
-language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off as $$
-declare v_no bigint; v_kind text; v_chain uuid;
-begin
-  select d.debt_no, d.kind into v_no, v_kind from debts d where d.run_id = p_run limit 1;
-  if v_kind is distinct from 'result' then return null; end if;
-  if (select 1 from debts d where d.run_id = p_run and d.kind <> 'result' limit 1) is not null then return null; end if;
-  select s.chain_id into v_chain from run_starts s where s.run_id = p_run;
-  if (select 1 from watches w where w.chain_id = v_chain limit 1) is not null then return null; end if;
-  return v_no;
-end $$;
-
 -- The runs of a flush do not want these children any more. The lock excludes starts: a child that is not there never will be.
 create function give_up_children(
   p_run uuid[], v_no bigint[], w_namespace text[], p_by int[], x_i int[], x_run uuid[], p_now bigint)
