@@ -33,7 +33,8 @@ export default {
     const { DBOS, DBOSClient } = await import("@dbos-inc/dbos-sdk");
     if (clientOnly) {
       const client = await DBOSClient.create({ systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
-      return { ...conversation(client, true), close: () => client.destroy() };
+      const { update, query } = conversation(client, true);
+      return { update, query, close: () => client.destroy() };
     }
     const identity = { name: "bench", executorID: "bench", applicationVersion: "1" };
     const quiet = { logLevel: "error", enableOTLP: false };
@@ -42,13 +43,15 @@ export default {
     await DBOS.launch();
     if (workload === "tasks") await DBOS.registerQueue("work", { minPollingIntervalMs: POLL_MS });
     const open = await openRuns(url, OPEN);
+    const { update, query } = conversation(DBOS);
     return {
       async start(kind, id, arg) {
         const handle = await DBOS.startWorkflow(workflows[kind], { workflowID: id })(id, arg);
         return { result: () => handle.getResult() };
       },
       signal: (id) => DBOS.send(id, { ok: true }, "go"),
-      ...conversation(DBOS),
+      update,
+      query,
       pending: open.count,
       async close() {
         await open.end();

@@ -36,6 +36,7 @@ async function readsSoFar(database: TestDatabase): Promise<Reads> {
 /** Pages that a statement reads, of tables and indexes: entries that an index skips over are counted nowhere else. */
 export async function pagesOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<number> {
   const [row] = await database.sql(`explain (analyze, buffers, format json) ${text}`, [...values]);
-  const [{ Plan }] = row?.["QUERY PLAN"] as [{ Plan: Record<string, number> }];
-  return (Plan["Shared Hit Blocks"] ?? 0) + (Plan["Shared Read Blocks"] ?? 0);
+  const [plan] = (row?.["QUERY PLAN"] ?? []) as { readonly Plan: Readonly<Record<string, number>> }[];
+  const { "Shared Hit Blocks": hit = Number.NaN, "Shared Read Blocks": read = Number.NaN } = plan?.Plan ?? {};
+  return hit + read;
 }

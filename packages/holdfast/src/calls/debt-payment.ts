@@ -16,6 +16,8 @@ const MESSAGES_MAX = 500;
 export interface Payment {
   /** How many debts were paid, all of them or in part. */
   readonly paid: number;
+  /** Of how many the store has noted it. */
+  readonly noted: number;
   /** Runs that owe something because of it: they were ended. */
   readonly owing: readonly { readonly namespace: string; readonly runId: string }[];
 }
@@ -34,8 +36,8 @@ export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: n
   }
   await mail.send(store, inboxMax);
   const paid = payments.flatMap((payment) => payment() ?? []);
-  if (paid.length > 0) await store.debts.pay({ debts: paid });
-  return { paid: paid.length, owing };
+  const { paid: noted } = paid.length > 0 ? await store.debts.pay({ debts: paid }) : { paid: 0 };
+  return { paid: paid.length, noted, owing };
 }
 
 /** Messages that are sent together, and what has become of each. */

@@ -286,6 +286,11 @@ export interface CommitOutcome {
   readonly tasksHeld?: readonly number[];
   /** The run owes something; absent if not. Also when the commit had been written before. */
   readonly owes?: true;
+  /**
+   * The number of that debt, if it is a `result` for an op of the parent and for nobody else, and the run owes nothing besides:
+   * whoever has made the commit knows all that paying it takes. May be left out.
+   */
+  readonly debtNo?: number;
 }
 
 export interface CommitRunsResult {

@@ -2,6 +2,7 @@ import type { HistoryEvent } from "../../model/event.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
+import { knownDebt } from "../children/known-debt.ts";
 import { closedBy, OtherRuns, type OtherRunsOwner } from "../children/other-runs.ts";
 import type { GatheredWork } from "../commit/run-commits.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
@@ -37,9 +38,11 @@ export class OutsideWork {
     return { ...tasks, results, closes: closedBy(events) };
   }
 
-  written(commit: RunCommit, outcome: CommitOutcome): void {
+  /** `eventCount`: how many events the run has with it. */
+  written(commit: RunCommit, outcome: CommitOutcome, eventCount: number): void {
     this.#tasks.written(commit, outcome);
-    if (outcome.owes) this.#host.others.owing(this.#run.run);
+    const { run } = this.#run;
+    if (outcome.owes) this.#host.others.owing(run, knownDebt({ ...run, eventCount }, commit, outcome));
   }
 
   /** Nothing of the commit was written. */

@@ -323,7 +323,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#rewind?.written(events);
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
-      this.#outside.written(flight, outcome);
+      this.#outside.written(flight, outcome, this.#commits.durableSeq);
       if (flight.replies) this.#host.replied(flight, this.#machine);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);

@@ -242,7 +242,7 @@ export class WorkerParts {
         ...this.#params,
         reserve: this.#self.reserve,
         onDue: this.#self.onDue,
-        onOwing: (run) => this.#params.payer.note(run),
+        onOwing: (run, debt) => this.#params.payer.note(run, debt),
       }),
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
