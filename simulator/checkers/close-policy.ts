@@ -1,4 +1,5 @@
 import { closeMessageId } from "../../packages/holdfast/src/model/ids.ts";
+import type { Run } from "../../packages/holdfast/src/model/run.ts";
 import type { Checker, Found } from "../evidence.ts";
 import { isUndoableChild } from "../workload/child.ts";
 
@@ -14,13 +15,18 @@ export const closePolicy: Checker = {
       .filter(({ kind }) => kind === "close")
       .map(({ runId, text }) => ({ runId, text }));
     const ops = new Map(runs.map(({ run }) => [run.runId, run.lineage?.op]));
+    const ended = new Set(runs.filter(({ run }) => isClosedByParent(run)).map(({ run }) => run.firstRunId));
     for (const { runId, parentRunId, policy } of births) {
       // One with a compensation is canceled whatever its policy says: its outcome must be known.
       if (policy !== "abandon" || isUndoableChild(ops.get(runId) ?? "")) continue;
       const messageId = closeMessageId(parentRunId, runId);
-      if (inboxes?.get(runId)?.some((message) => message.messageId === messageId))
-        found.push({ runId, text: `it was to be left alone, but ${parentRunId} has canceled it` });
+      if (ended.has(runId) || inboxes?.get(runId)?.some((message) => message.messageId === messageId))
+        found.push({ runId, text: `it was to be left alone, but ${parentRunId} has closed it` });
     }
     return found;
   },
 };
+
+function isClosedByParent({ status, error }: Run): boolean {
+  return status === "terminated" && error !== null && /^parent ".*" does not wait for it any more$/.test(error.message);
+}
