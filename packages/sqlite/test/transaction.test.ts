@@ -280,7 +280,7 @@ describe("inTransaction", () => {
     app.exec("rollback");
     const joined = ["cancel", "signal"];
     const reads = ["describe", "history", "result", "runId", "status", "steps"];
-    const refused = ["resume", "retry", "terminate"];
+    const refused = ["query", "resume", "retry", "terminate", "update"];
     const calls = Object.getOwnPropertyNames(Object.getPrototypeOf(handle)).filter((name) => name !== "constructor");
     expect(calls.sort()).toEqual([...joined, ...reads, ...refused].sort());
   });
