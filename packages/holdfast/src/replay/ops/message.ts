@@ -8,13 +8,13 @@ import { invalidOption, requireId, requireName } from "../../errors/option-check
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
 import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
-import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
 import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
-import { type OpModule, rejectOp } from "../op.ts";
+import { type OpModule, rejectOp, withData } from "../op.ts";
 import type { MessageContent, MessageTarget, MessageWork } from "./message-work.ts";
 import { otherRunError } from "./other-run-error.ts";
 import { PLAIN_OP } from "./plain-op.ts";
@@ -72,10 +72,14 @@ export function askSignal(
   const { name, schema } = signal;
   const to = readTarget(machine, call, target);
   const what = `payload of signal "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_signal", what);
-  // A signal without a payload only says that it arrived. Undefined would look like a timeout.
-  const payload = machine.codec.encode(checked === undefined ? true : checked, what);
-  return ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }) as Promise<void>;
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_signal", what);
+    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
+    return machine.codec.encode(checked === undefined ? true : checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }),
+  ) as Promise<void>;
 }
 
 export function askUpdate(
@@ -96,9 +100,13 @@ export function askUpdate(
   const { name, schema } = update;
   const to = readTarget(machine, call, target);
   const what = `argument of update "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_input", what);
-  const payload = checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
-  return ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload });
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_input", what);
+    return checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload }),
+  );
 }
 
 export function askCancel(
@@ -110,9 +118,11 @@ export function askCancel(
 ): Promise<void> {
   machine.assertInTurn(call);
   const to = readTarget(machine, call, target);
-  requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel:", to, machine), to, content) as Promise<void>;
+  return withData(
+    () => requireReason(reason, call),
+    () => ask(machine, scope, opName("cancel:", to, machine), to, content),
+  ) as Promise<void>;
 }
 
 export function askResult(
