@@ -4,10 +4,10 @@
  */
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
+import { invalidOption, requireName } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
-import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
+import { idFault, REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
@@ -152,13 +152,20 @@ function opName(prefix: string, { id, namespace }: MessageTarget, { run }: Machi
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
   const { namespace } = run;
   if (typeof target === "object" && target !== null) {
-    requireId(target.id, `${call}: the run's id`);
+    requireTargetId(target.id, call);
     if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
     const named = { namespace: target.namespace ?? namespace, id: target.id };
     return "runId" in target ? { ...named, runId: target.runId } : named;
   }
-  requireId(target, `${call}: the run's id`);
+  requireTargetId(target, call);
   return { namespace, id: target };
+}
+
+function requireTargetId(id: unknown, call: string): void {
+  const fault = idFault(id);
+  if (fault === undefined) return;
+  const shown = typeof id === "string" ? `${shownValue(id)} ` : "";
+  throw new HoldfastError("invalid_name", `${call}: the run's id ${shown}${fault}.`, { data: { call } });
 }
 
 /** While a run is open, its id means itself. */
