@@ -91,7 +91,8 @@ export class ClientInTransaction {
 
   /**
    * `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed.
-   * `terminate`, `retry` and `resume` are refused with `not_supported`: call them on the client, after the commit.
+   * `update`, `query`, `terminate`, `retry` and `resume` are refused with `not_supported`: call them on the client, after the
+   * commit.
    */
   get(id: string): RunHandle;
   get<D extends AnyWorkflow>(workflow: D, id: string): HandleOf<D>;

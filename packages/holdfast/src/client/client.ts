@@ -144,7 +144,7 @@ export class Client {
 
   /**
    * Sends a signal to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
-   * starts. The signal is delivered before the run can end without it.
+   * starts. A run that ends before its code has received the signal takes it along.
    */
   signalWithStart<D extends AnyWorkflow | string, T, P, S extends string = string>(
     workflow: D,
