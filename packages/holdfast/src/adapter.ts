@@ -30,9 +30,9 @@ export {
   type MessageReceiver,
   type UpdateStage,
   updateStage,
-  wasInVain,
   wakes,
   wakeTime,
+  wasInVain,
 } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";

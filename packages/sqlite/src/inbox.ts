@@ -23,7 +23,7 @@ import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
-import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./runs/run-state.ts";
+import { announceIfDue, findState, keyOf, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
@@ -64,7 +64,7 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
 function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
   const { to, from, kind } = message;
   if (!isAllowed(call, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
-  const row = isResult(kind) ? findState(call, to) : addressee(call, to);
+  const row = isResult(kind) && "runId" in to ? stateOf(call, to.namespace, to.runId) : addressee(call, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   return deliverTo(call, row, message, inboxMax);
 }

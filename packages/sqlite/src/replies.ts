@@ -11,7 +11,7 @@ import { hasTie, statusName, TIES } from "./database/codes.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
 import { chainOf, noteAsked, owe, type TiedRun } from "./debts/debt-state.ts";
 import { readEvent } from "./histories.ts";
-import { keyOf } from "./runs/run-state.ts";
+import { findKey } from "./runs/run-state.ts";
 
 const INSERT_ADDRESS = `
   insert into holdfast_updates (run_key, number, reply_namespace, reply_run_id, reply_op) values (?, ?, ?, ?, ?)`;
@@ -82,7 +82,7 @@ const UNKNOWN: ReplyState = { runId: null, status: null, name: null, stage: null
 
 export function readReplies(call: Call, params: ReadRepliesParams): ReplyState[] {
   return params.updates.map(({ run, messageId }) => {
-    const of = keyOf(call, run);
+    const of = findKey(call, run);
     const update = of === null ? undefined : call.sql.get<StoredUpdate>(UPDATE, chainOf(call, of), messageId);
     if (!update || update.runKey === null) return UNKNOWN;
     const { runKey, runId, status, consumed, number, name, seq, error } = update;

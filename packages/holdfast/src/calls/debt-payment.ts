@@ -127,7 +127,7 @@ async function terminate(
   for (let next: string | null = openRunId; next !== null; ) {
     const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
     if (answer?.outcome === "busy") return false;
-    if (answer?.owes) owing.push({ namespace, runId: next });
+    if (answer?.owes) owing.push({ namespace, runId: answer.runId ?? next });
     if (answer?.status !== "continued") return true;
     const [row] = await store.runs.read({ runs: [{ namespace, runId: next }] });
     next = row?.continuedAs ?? null;

@@ -39,9 +39,9 @@ import { prepareUpdate, sendUntilTaken } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import {
+  checkWithStart,
   firstMessages,
   requireDelivered,
-  requireRunId,
   type SignalWithStartOptions,
   type StartedUpdate,
   type UpdateWithStartOptions,
@@ -144,7 +144,7 @@ export class Client {
 
   /**
    * Sends a signal to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
-   * starts. The signal is delivered before the run can end without it.
+   * starts. A run that ends before its code has received the signal takes it along.
    */
   signalWithStart<D extends AnyWorkflow | string, T, P, S extends string = string>(
     workflow: D,
@@ -160,7 +160,7 @@ export class Client {
     payload: unknown,
     options: SignalWithStartOptions,
   ): Promise<RunHandle<never>> {
-    requireRunId(options, "signalWithStart");
+    checkWithStart(options, "signalWithStart");
     const { signalId, ...start } = options;
     const id = signalId === undefined ? undefined : { id: signalId };
     const message = await prepareSignal(this.#core, signal, payload, id, offering(workflow));
@@ -186,7 +186,7 @@ export class Client {
     argument: unknown,
     options: UpdateWithStartOptions,
   ): Promise<StartedUpdate<never, never>> {
-    requireRunId(options, "updateWithStart");
+    checkWithStart(options, "updateWithStart");
     const { updateId: id, updateTimeout: timeout, ...start } = options;
     const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
     const prepared = await prepareUpdate(this.#core, update, argument, own, offering(workflow));

@@ -38,7 +38,7 @@ export interface Start {
   readonly options: StartOptions;
 }
 
-const START_OPTIONS: OptionChecks<StartOptions> = {
+export const START_OPTIONS: OptionChecks<StartOptions> = {
   id: isId("run id"),
   version: isName("version"),
   queue: isName("queue name"),

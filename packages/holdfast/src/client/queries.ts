@@ -1,6 +1,6 @@
 import { requireKind } from "../define/conversations.ts";
-import { fromErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
@@ -34,14 +34,24 @@ export async function queryRun(
   const { name } = definition;
   const argument = await encodedArgument(core, definition, given);
   const { codec } = core.ports;
+  try {
+    return codec.decode(await answered(core, about, name, argument));
+  } catch (error) {
+    // The same error, whichever process has answered.
+    const { redact } = core.ports;
+    if (isHoldfastError(error, "query_failed")) throw fromErrorRecord(toErrorRecord(error, redact ? { redact } : {}));
+    throw error;
+  }
+}
+
+async function answered(core: ClientCore, about: QueriedRun, name: string, argument: Payload): Promise<Payload> {
   const { knownRunId } = about;
   const early = knownRunId === undefined ? undefined : await core.local?.live(knownRunId, name, argument);
-  if (early !== undefined) return codec.decode(early);
+  if (early !== undefined) return early;
   const run = await about.read();
   const live = await core.local?.live(run.runId, name, argument);
-  if (live !== undefined) return codec.decode(live);
-  const replayed = core.local?.replayed(run, name, argument);
-  return codec.decode(await (replayed ?? askOthers(core, run, name, argument)));
+  if (live !== undefined) return live;
+  return core.local?.replayed(run, name, argument) ?? askOthers(core, run, name, argument);
 }
 
 /** The newest run of a chain of runs that continued as new. */

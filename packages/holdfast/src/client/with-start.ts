@@ -2,12 +2,13 @@
 import { inboxFull, runClosed } from "../calls/refused-message.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { requireId } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, isId, type OptionChecks } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Message } from "../model/message.ts";
 import type { CarriedMessage, DeliverOutcome, StartOutcome } from "../ports/store.ts";
 import type { Offers } from "../replay/context/offers.ts";
 import type { StartOptions } from "./client-options.ts";
+import { START_OPTIONS } from "./new-run.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Options of `hf.signalWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
@@ -59,14 +60,26 @@ export interface StartedUpdate<T, Out, M extends Offers = Offers> {
 /** The input of the run, if it is new. A workflow given by name accepts any. */
 export type WithStartInput<D extends AnyWorkflow | string> = D extends AnyWorkflow ? InputOf<D> : unknown;
 
-/** Without it, every call would start a run of its own. */
-export function requireRunId(options: { readonly id?: unknown } | undefined, call: string): void {
+const SIGNAL_WITH_START: OptionChecks<SignalWithStartOptions> = { ...START_OPTIONS, signalId: isId("signal id") };
+
+const UPDATE_WITH_START: OptionChecks<UpdateWithStartOptions> = {
+  ...START_OPTIONS,
+  updateId: isId("update id"),
+  updateTimeout: checkedLater,
+};
+
+/** Without an id, every call would start a run of its own. */
+export function checkWithStart(
+  options: { readonly id?: unknown } | undefined,
+  call: "signalWithStart" | "updateWithStart",
+): void {
+  if (call === "signalWithStart") checkOptions(options, SIGNAL_WITH_START, call);
+  else checkOptions(options, UPDATE_WITH_START, call);
   if (options?.id === undefined)
     throw new HoldfastError(
       "invalid_option",
       `${call}: the option id is missing: it says which run to start or to reach.`,
     );
-  requireId(options.id, "run id");
 }
 
 /** What became of the message of a start. Throws if the run has not got it. */

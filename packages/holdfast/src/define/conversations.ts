@@ -40,10 +40,7 @@ export function query<Schema extends StandardSchemaV1>(
   name: string,
   schema: Schema,
 ): QueryDefinition<unknown, Argument<StandardSchemaV1.InferOutput<Schema>>, StandardSchemaV1.InferInput<Schema>>;
-export function query<Out, In>(
-  name: string,
-  schema: StandardSchemaV1<In, In>,
-): QueryDefinition<Out, Argument<In>, In>;
+export function query<Out, In>(name: string, schema: StandardSchemaV1<In, In>): QueryDefinition<Out, Argument<In>, In>;
 export function query(name: string, schema?: StandardSchemaV1): QueryDefinition {
   requireName(name, "query name");
   if (schema !== undefined) isSchema(schema, `query(${JSON.stringify(name)})`, "the schema");

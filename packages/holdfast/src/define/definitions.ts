@@ -64,7 +64,8 @@ export interface WorkflowOptions<
    */
   readonly version?: string;
   /**
-   * A schema (zod, valibot, arktype, any Standard Schema) that checks and converts the input before anything is stored.
+   * A schema (zod, valibot, arktype, any Standard Schema) that checks and converts the input before anything is stored. For
+   * runs that other runs start, as children or in steps, it must answer at once.
    * @defaultValue no check
    */
   readonly input?: In;

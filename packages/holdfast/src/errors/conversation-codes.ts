@@ -21,9 +21,9 @@ export const CONVERSATION_CODES = {
     group: "validation",
     caller: "fix_input",
     kind: "ValidationError",
-    summary:
-      "The run refused the update before its handler was called: validate threw. Nothing has happened.",
-    advice: "cause is what validate threw. Correct the argument, or wait until the run is in another state, and send it with a new id: the refusal of this one stays.",
+    summary: "The run refused the update before its handler was called: validate threw. Nothing has happened.",
+    advice:
+      "cause is what validate threw. Correct the argument, or wait until the run is in another state, and send it with a new id: the refusal of this one stays.",
   },
   update_failed: {
     group: "workflow_execution",

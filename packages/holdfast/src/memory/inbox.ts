@@ -22,7 +22,7 @@ export function deliverMessages(state: MemoryState, params: DeliverMessagesParam
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
   const { to, from, kind } = message;
   if (!isAllowed(state, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
-  const row = isResult(kind) ? findRun(state, to) : addressee(state, to);
+  const row = isResult(kind) && "runId" in to ? runIn(state, to.namespace, to.runId) : addressee(state, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   return deliverTo(state, row, message, inboxMax, now);
 }

@@ -97,7 +97,7 @@ export interface RunStore {
    */
   watch(params: WatchRunsParams): Promise<readonly WatchOutcome[]>;
 
-  /** The newest run of each requested id, or the run with the requested runId; null if there is none. */
+  /** The newest run of each requested id, or the run that the requested runId means; null if there is none. */
   read(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
 
   list(params: ListRunsParams): Promise<readonly RunRow[]>;

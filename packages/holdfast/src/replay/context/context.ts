@@ -243,12 +243,16 @@ export interface Context<I = unknown, M extends Offers = Offers> {
    */
   continueAsNew(...rest: ContinueArguments<I>): never;
 
-  /** Starts another run and waits for its output. Rejects with its error if it ends in any other way. */
+  /**
+   * Starts another run and waits for its output. Rejects with its error if it ends in any other way, and if its input is
+   * refused: by the schema, which must answer at once, or because it cannot be stored or is too large. Misuse, such as an
+   * unknown option, throws. The same goes for everything that is sent to another run.
+   */
   child<I, O, S extends string = string>(
     definition: ChildDefinition<I, O>,
     ...inputAndOptions: ChildArguments<I, O, S>
   ): Promise<O>;
-  /** Starts another run, and resolves once it exists. */
+  /** Starts another run, and resolves once it exists. Rejects and throws as `child` does. */
   startChild<I, O, N extends Offers, S extends string = string>(
     definition: ChildDefinition<I, O, N>,
     ...inputAndOptions: ChildArguments<I, O, S>

@@ -26,7 +26,10 @@ export function makeChildHandle(
     get workflow() {
       return child.identity.workflow;
     },
-    result: () => result,
+    result: () => {
+      machine.assertInTurn("child.result", definition.name);
+      return result;
+    },
     signal: (signal, ...[payload]) =>
       askSignal(machine, scope, "child.signal", handle, signal as SignalDefinition<unknown, unknown>, payload),
     update: (update, ...[argument]) =>

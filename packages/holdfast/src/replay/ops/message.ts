@@ -4,16 +4,17 @@
  */
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { invalidOption, requireId, requireName, requireReason } from "../../errors/option-checks.ts";
+import { invalidOption, requireName, requireReason } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
-import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import { idFault } from "../../model/names.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
 import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
-import { type OpModule, rejectOp } from "../op.ts";
+import { type OpModule, rejectOp, withData } from "../op.ts";
 import type { MessageContent, MessageTarget, MessageWork } from "./message-work.ts";
 import { otherRunError } from "./other-run-error.ts";
 import { PLAIN_OP } from "./plain-op.ts";
@@ -71,10 +72,14 @@ export function askSignal(
   const { name, schema } = signal;
   const to = readTarget(machine, call, target);
   const what = `payload of signal "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_signal", what);
-  // A signal without a payload only says that it arrived. Undefined would look like a timeout.
-  const payload = machine.codec.encode(checked === undefined ? true : checked, what);
-  return ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }) as Promise<void>;
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_signal", what);
+    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
+    return machine.codec.encode(checked === undefined ? true : checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }),
+  ) as Promise<void>;
 }
 
 export function askUpdate(
@@ -95,9 +100,13 @@ export function askUpdate(
   const { name, schema } = update;
   const to = readTarget(machine, call, target);
   const what = `argument of update "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_input", what);
-  const payload = checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
-  return ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload });
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_input", what);
+    return checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload }),
+  );
 }
 
 export function askCancel(
@@ -109,9 +118,11 @@ export function askCancel(
 ): Promise<void> {
   machine.assertInTurn(call);
   const to = readTarget(machine, call, target);
-  requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel:", to, machine), to, content) as Promise<void>;
+  return withData(
+    () => requireReason(reason, call),
+    () => ask(machine, scope, opName("cancel:", to, machine), to, content),
+  ) as Promise<void>;
 }
 
 export function askResult(
@@ -141,13 +152,20 @@ function opName(prefix: string, { id, namespace }: MessageTarget, { run }: Machi
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
   const { namespace } = run;
   if (typeof target === "object" && target !== null) {
-    requireId(target.id, `${call}: the run's id`);
+    requireTargetId(target.id, call);
     if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
     const named = { namespace: target.namespace ?? namespace, id: target.id };
     return "runId" in target ? { ...named, runId: target.runId } : named;
   }
-  requireId(target, `${call}: the run's id`);
+  requireTargetId(target, call);
   return { namespace, id: target };
+}
+
+function requireTargetId(id: unknown, call: string): void {
+  const fault = idFault(id);
+  if (fault === undefined) return;
+  const shown = typeof id === "string" ? `${shownValue(id)} ` : "";
+  throw new HoldfastError("invalid_name", `${call}: the run's id ${shown}${fault}.`, { data: { call } });
 }
 
 /** While a run is open, its id means itself. */
