@@ -19,6 +19,7 @@ export {
   DEBT_PAGE,
   type Debt,
   type DebtKind,
+  type DebtRow,
   type ReplyToTell,
   type ResultReceiver,
 } from "./model/debt.ts";

@@ -32,6 +32,7 @@ export {
   type MaybeSchema,
   type MaybeSignals,
   type MaybeUpdates,
+  type NotOffered,
   type OffersOf,
   type OutputOf,
   type Received,
@@ -64,7 +65,7 @@ export {
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
-export type { ClosePolicy, RunName } from "./model/child.ts";
+export type { ChildIdentity, ClosePolicy, RunName } from "./model/child.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";

@@ -228,7 +228,7 @@ type Returning<Out> = Out extends StandardSchemaV1
 type OneOf<List> = List extends readonly (infer One)[] ? ([One] extends [never] ? NotOffered : One) : unknown;
 
 /** What stands in messages of the compiler where a list is empty. */
-interface NotOffered {
+export interface NotOffered {
   readonly "this workflow offers none: its list is empty": true;
 }
 

@@ -87,7 +87,8 @@ describe("for the person on call", () => {
     for (const [id, circle] of circles) {
       const { causes, reason } = await t.client.why(id);
       expect(causes).toMatchObject([{ kind: "child", circle }]);
-      expect(reason).toContain(`${circle.map((one) => `"${one}"`).join(", ")} wait for each other in a circle`);
+      const [first, second, third] = circle;
+      expect(reason).toContain(`Runs "${first}", "${second}" and "${third}" wait for each other in a circle`);
     }
   });
 

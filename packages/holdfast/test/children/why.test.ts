@@ -147,14 +147,6 @@ describe("a circle of waits", () => {
     );
   });
 
-  test("of one run is shown as well", async () => {
-    const self = await circle({ a: ["a"] }, "a");
-    expect(self.causes[0]).toMatchObject({ circle: ["a"] });
-    expect(self.reason).toContain("It waits for its own end.");
-    const beyond = await circle({ a: ["b"], b: ["b"] }, "a");
-    expect(beyond.reason).toContain('Run "b" waits for its own end.');
-  });
-
   test("is found behind another wait of the run in between", async () => {
     const found = await circle({ a: ["b"], b: ["x", "a"], x: [] }, "a");
     expect(found.causes[0]).toMatchObject({ circle: ["a", "b"] });

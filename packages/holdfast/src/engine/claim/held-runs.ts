@@ -68,7 +68,12 @@ export class HeldRuns {
   /** The executor of a run that was suspended here, if nothing has happened to it since. */
   resting(run: Run): RunExecutor | undefined {
     const executor = this.#cache.look(run.runId);
-    return executor?.matches(run, 0) ? executor : undefined;
+    return executor?.matches(run, 0) && !executor.machine.spoiled ? executor : undefined;
+  }
+
+  /** It is not what its history says any more. */
+  forgetResting(executor: RunExecutor): void {
+    if (this.#cache.look(executor.runId) === executor) this.#cache.take(executor.runId)?.evict();
   }
 
   all(): RunExecutor[] {
@@ -88,7 +93,7 @@ export class HeldRuns {
     if (known && epoch <= known.epoch) return;
     if (live) return this.#replace(live, { run, messages });
     const cached = this.#cache.take(runId);
-    if (cached?.matches(run, 1)) {
+    if (cached?.matches(run, 1) && !cached.machine.spoiled) {
       cached.reactivate(run, messages);
       return this.#enter(cached);
     }

@@ -39,7 +39,7 @@ export class WorkerQueries {
   /** The answer from the stored history, or from the code that rests after it; undefined if the code is not here. */
   replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined {
     const resting = this.#params.held.resting(run);
-    if (resting) return answerOf(resting, name, argument);
+    if (resting) return this.#answerResting(resting, name, argument);
     const code = this.#params.registry.code(run.workflow, run.version);
     return code && this.#replays.answer(run, code, name, argument);
   }
@@ -49,6 +49,19 @@ export class WorkerQueries {
     const live = this.live(run.runId, name, argument);
     const replayed = (): Promise<Payload> => this.replayed(run, name, argument) as Promise<Payload>;
     return live === undefined ? replayed() : live.then((answer) => answer ?? replayed());
+  }
+
+  /** The handler is called at once: before the run can wake. As for a live run, what it may have woken is waited for. */
+  async #answerResting(executor: RunExecutor, name: string, argument: Payload): Promise<Payload> {
+    const { ports, held } = this.#params;
+    const { machine } = executor;
+    try {
+      return machine.query(name, argument);
+    } finally {
+      await new Promise<void>((resolve) => ports.clock.immediate(resolve));
+      if (machine.spoiled) held.forgetResting(executor);
+      machine.rested();
+    }
   }
 
   /** A process without the code has asked something. */
@@ -63,9 +76,4 @@ export class WorkerQueries {
   left(runId: string): void {
     this.#live.left(runId);
   }
-}
-
-/** At once: before the run can wake. */
-async function answerOf({ machine }: RunExecutor, name: string, argument: Payload): Promise<Payload> {
-  return machine.query(name, argument);
 }
