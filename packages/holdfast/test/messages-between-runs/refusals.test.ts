@@ -23,7 +23,7 @@ describe("what a caller is told", () => {
       const texts: string[] = [];
       for (const to of [undefined, { namespace: "default" }, ""])
         try {
-          await ctx.signal(to as never, go);
+          await ctx.signal(to as string, go);
         } catch (error) {
           texts.push((error as Error).message);
         }
