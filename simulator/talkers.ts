@@ -113,9 +113,11 @@ export class Talkers {
     const messageId = updateMessageId(updateId);
     const chains = [...state.updates].filter(([, updates]) => updates.has(messageId));
     const records = chains.map(([, updates]) => updates.get(messageId) as UpdateRecord);
-    const isTrue =
-      records.some((record) => agrees(state, record, told)) || (records.length === 0 && told.startsWith("run_closed"));
-    const chain = chains.length === 1 ? chains[0]?.[0] : undefined;
+    const recorded = records.some((record) => agrees(state, record, told));
+    // It may have reached a run that was closed, which keeps nothing of it, and another copy of it the next run of the id.
+    const closed = (): boolean => [...state.runs.values()].some((run) => run.id === id && isClosed(run.status));
+    const isTrue = recorded || (told.startsWith("run_closed") && (records.length === 0 || closed()));
+    const chain = recorded && chains.length === 1 ? chains[0]?.[0] : undefined;
     this.updates.push({ at: time.elapsedMs, id, updateId, how, chain, told, true: isTrue });
     const runId = records[0]?.runId;
     trace.add(time.elapsedMs, "talker", runId, `told about update ${updateId}: ${told} ${isTrue}`);

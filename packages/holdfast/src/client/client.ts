@@ -194,7 +194,8 @@ export class Client {
     const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
-      return { outcome: started.delivered, runId: started.runId, status: started.status };
+      const { delivered: outcome, runId, status } = started;
+      return { outcome, runId, status, created: run.created };
     });
     const result = (await this.during(answer)) as never;
     return { run: run as RunHandle<never>, result };

@@ -64,7 +64,13 @@ export interface PreparedUpdate {
 /** How the update reaches its run; throws what the caller gets if it does not. */
 export type SendUpdate = (
   update: PreparedUpdate,
-) => Promise<Pick<DeliverOutcome, "outcome" | "status"> & { readonly runId: string }>;
+) => Promise<SentUpdate>;
+
+interface SentUpdate extends Pick<DeliverOutcome, "outcome" | "status"> {
+  readonly runId: string;
+  /** The run was started with it. */
+  readonly created?: boolean;
+}
 
 /** Checks everything, before anything is sent. */
 export async function prepareUpdate(
@@ -124,14 +130,17 @@ export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send:
   return { id: update.id, result };
 }
 
-/** The same, sent again as long as it comes too late for one run and reaches another the next time. */
+/**
+ * The same, sent again as long as it comes too late for one run and reaches another the next time. A run that was started with it
+ * and does not look at it is no reason to start another.
+ */
 export async function sendUntilTaken(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
   const { clock } = core.ports;
   const until = clock.monotonic() + (update.timeoutMs ?? Number.POSITIVE_INFINITY);
   for (let before: string | undefined; ; ) {
     const leftMs = update.timeoutMs === undefined ? undefined : Math.max(0, until - clock.monotonic());
-    const { runId, fate } = await sendOnce(core, update, send, leftMs);
-    if (!cameTooLate(fate) || runId === before) return answerOf(core, update, fate);
+    const { runId, created, fate } = await sendOnce(core, update, send, leftMs);
+    if (!cameTooLate(fate) || created || runId === before) return answerOf(core, update, fate);
     before = runId;
   }
 }
@@ -141,12 +150,12 @@ async function sendOnce(
   update: PreparedUpdate,
   send: SendUpdate,
   timeoutMs: number | undefined,
-): Promise<{ readonly runId: string; readonly fate: UpdateFate }> {
+): Promise<{ readonly runId: string; readonly created: boolean; readonly fate: UpdateFate }> {
   const waiting = core.updates.wait(update, update.wait === "accepted");
   try {
-    const { outcome, runId, status } = await send(update);
+    const { outcome, runId, status, created = false } = await send(update);
     waiting.sentTo(runId, outcome === "duplicate" || status === "parked");
-    return { runId, fate: await within(core, update, waiting.fate, timeoutMs) };
+    return { runId, created, fate: await within(core, update, waiting.fate, timeoutMs) };
   } finally {
     waiting.cancel();
   }

@@ -126,6 +126,15 @@ describe("updateWithStart", () => {
     },
   );
 
+  test("starts one run and no more if the workflow ends without looking at it", async () => {
+    const brief = workflow("brief", async () => "done");
+    const t = await testEngine({ workflows: [brief] });
+    const enter = t.client.updateWithStart(brief, undefined, join, "ann", { id: "b", updateId: "u" });
+    await expect(enter).rejects.toMatchObject({ code: expect.stringMatching(/^(run_closed|handler_not_found)$/) });
+    expect(await t.client.count()).toBe(1);
+    await t.close();
+  });
+
   test("of a run that is being wound up is refused, and starts another when that has ended", async () => {
     const slow = workflow("slow", async (ctx) => {
       ctx.on(join, () => 1);
