@@ -62,9 +62,7 @@ export interface PreparedUpdate {
 }
 
 /** How the update reaches its run; throws what the caller gets if it does not. */
-export type SendUpdate = (
-  update: PreparedUpdate,
-) => Promise<SentUpdate>;
+export type SendUpdate = (update: PreparedUpdate) => Promise<SentUpdate>;
 
 interface SentUpdate extends Pick<DeliverOutcome, "outcome" | "status"> {
   readonly runId: string;
