@@ -94,7 +94,8 @@ export class Attempt implements StepInfo {
     return runLogger({ log: this.#host.log, about });
   }
 
-  async start(definition: ChildDefinition, input?: unknown, options?: StepStartOptions<never>): Promise<RunName> {
+  async start(definition: ChildDefinition, ...rest: readonly unknown[]): Promise<RunName> {
+    const [input, options] = rest as [unknown?, StepStartOptions?];
     this.#starts += 1;
     const which = { run: this.#run, op: this.op.id, number: this.#starts };
     const started = await startInStep(this.#host, which, definition, input, options);
