@@ -166,6 +166,7 @@ export class Driver {
       if (sent) this.#ack({ kind: "signal", id, runId, messageId, true: this.#isThere(messageId) });
     } else {
       const request = { id: given, how };
+      const since = this.talkers.newest(id);
       const told = await this.#insist(
         answered(async (c) => {
           const started = await c.updateWithStart(workflow, input, ADD, request, { ...options, updateId: given });
@@ -174,7 +175,7 @@ export class Driver {
         }),
         [],
       );
-      if (told) this.talkers.told(id, request, told.value);
+      if (told) this.talkers.told(id, request, told.value, since);
     }
     if (runId !== "") this.#ack({ kind: "start", id, runId, true: this.#params.state.runs.has(runId) });
     return runId === "" ? this.#start(run, "return", "return") : { runId };

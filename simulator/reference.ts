@@ -292,12 +292,12 @@ class ReferenceMachine {
     name: string,
     part: Part,
     given: string | undefined,
-  ): { readonly result: Promise<unknown>; readonly started: Promise<ChildIdentity> } {
+  ): { readonly result: Promise<unknown>; readonly started: Promise<Kid> } {
     const id = this.#nextId(name);
     const result = this.#wish(name, part, undefined);
     result.catch(() => {});
-    const started = new Promise<ChildIdentity>((resolve, reject) => {
-      const kid: Kid = { identity: this.#identity(id, name, given), started: () => resolve(kid.identity) };
+    const started = new Promise<Kid>((resolve, reject) => {
+      const kid: Kid = { identity: this.#identity(id, name, given), started: () => resolve(kid) };
       this.#kids.set(id, kid);
       result.catch(reject);
     });
@@ -307,16 +307,23 @@ class ReferenceMachine {
 
   async #startChild(name: string, part: Part, given: string | undefined): Promise<unknown> {
     const { result, started } = this.#child(name, part, given);
-    const { id, runId, workflow } = await started;
+    // Another run may take the place of the first one, when this run is retried.
+    const kid = await started;
     const send = (op: string): Promise<unknown> => quiet(this.#wish(op, part, undefined));
     return {
-      id,
-      runId,
-      workflow,
+      get id() {
+        return kid.identity.id;
+      },
+      get runId() {
+        return kid.identity.runId;
+      },
+      get workflow() {
+        return kid.identity.workflow;
+      },
       result: () => result,
       signal: (signal: Named) => send(`signal:${signal.name}`),
       update: (update: Named) => send(`ask:${update.name}`),
-      cancel: () => send(`cancel:${id}`),
+      cancel: () => send(`cancel:${kid.identity.id}`),
     };
   }
 

@@ -48,7 +48,7 @@ export interface QueryAnswer {
   readonly id: string;
   readonly askedAt: number;
   readonly sketch: Sketch;
-  /** How many events of that run were in the store when the caller got it; undefined if its code had not begun. */
+  /** How many events of that run were in the store when the caller got it; undefined if it was purged by then. */
   readonly durable: number | undefined;
   /** The updates of that run that somebody knew to be answered when it was asked. */
   readonly known: readonly string[];

@@ -22,7 +22,7 @@ export interface TalkersParams extends Caller {
 
 /** What a run may say instead of an answer. */
 const REFUSALS = ["update_rejected", "update_failed", "handler_not_found", "run_closed", "run_continued"];
-const NO_ANSWER = ["run_not_found", "query_timeout", "handler_not_found", "run_parked"];
+const NO_ANSWER = ["run_not_found", "query_timeout", "handler_not_found", "run_not_begun", "run_parked"];
 const PASSERSBY_EVERY_MS = 900;
 
 export class Talkers {
@@ -103,20 +103,27 @@ export class Talkers {
       }
       return run.update(ADD, request, { id: request.id });
     };
+    const since = this.newest(id);
     const answer = await this.#insist(answered(call), ["run_not_found"]);
-    if (answer) this.told(id, request, answer.value);
+    if (answer) this.told(id, request, answer.value, since);
   }
 
-  /** Somebody got an answer to an update. */
-  told(id: string, { id: updateId, how }: Request, told: string): void {
+  /** The run that has the id now: its creation comes after that of all runs before it. */
+  newest(id: string): number {
+    const runs = [...this.#params.state.runs.values()].filter((run) => run.id === id);
+    return Math.max(0, ...runs.map(({ createdAt }) => createdAt));
+  }
+
+  /** Somebody got an answer to an update. `since`: the newest run of the id when it was first sent. */
+  told(id: string, { id: updateId, how }: Request, told: string, since: number): void {
     const { time, trace, state } = this.#params;
     const messageId = updateMessageId(updateId);
     const chains = [...state.updates].filter(([, updates]) => updates.has(messageId));
     const records = chains.map(([, updates]) => updates.get(messageId) as UpdateRecord);
     const recorded = records.some((record) => agrees(state, record, told));
     // It may have reached a run that was closed, which keeps nothing of it, and another copy of it the next run of the id.
-    const closed = (): boolean => [...state.runs.values()].some((run) => run.id === id && isClosed(run.status));
-    const isTrue = recorded || (told.startsWith("run_closed") && (records.length === 0 || closed()));
+    const isClosedOne = (run: RunRecord): boolean => run.id === id && run.createdAt >= since && isClosed(run.status);
+    const isTrue = recorded || (told.startsWith("run_closed") && [...state.runs.values()].some(isClosedOne));
     const chain = recorded && chains.length === 1 ? chains[0]?.[0] : undefined;
     this.updates.push({ at: time.elapsedMs, id, updateId, how, chain, told, true: isTrue });
     const runId = records[0]?.runId;
@@ -136,9 +143,7 @@ export class Talkers {
     }, NO_ANSWER);
     if (!answer) return;
     const sketch = answer.value;
-    const row = state.runs.get(sketch.runId);
-    // Of a run that has not begun, the answer is what its code says before it waits for anything.
-    const durable = row?.commit === 0 ? undefined : row?.eventCount;
+    const durable = state.runs.get(sketch.runId)?.eventCount;
     this.queries.push({ at: time.elapsedMs, id, askedAt, sketch, durable, known: known.get(sketch.runId) ?? [] });
   }
 

@@ -6,7 +6,7 @@ import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
 import { childOf } from "../../packages/holdfast/src/memory/debts/debt-state.ts";
 import type { MemoryState, RunRecord } from "../../packages/holdfast/src/memory/state.ts";
 import type { DebtKind, ResultReceiver } from "../../packages/holdfast/src/model/debt.ts";
-import { endedRun, endMessageId } from "../../packages/holdfast/src/model/ended-run.ts";
+import { type EndedRun, endedRun, endMessageId, endName } from "../../packages/holdfast/src/model/ended-run.ts";
 import { closeMessageId, replyMessageId } from "../../packages/holdfast/src/model/ids.ts";
 import { isResult } from "../../packages/holdfast/src/model/message.ts";
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
@@ -185,13 +185,24 @@ export class TalkWatch {
       const { lineage } = row;
       const mother = lineage?.op != null ? [{ ...lineage.parent, op: lineage.op }] : [];
       const receivers = [...mother, ...(this.#watchers.get(row.firstRunId) ?? [])];
-      const left = receivers.find((to) => !this.#isTold(to, endMessageId(end, to)));
+      const left = receivers.find((to) => !this.#isTold(to, endMessageId(end, to)) && !this.#hasRecorded(to, end));
       return left && `"${left.op}" of ${left.runId} was not told`;
     }
     const left = (this.#waiting.get(runId) ?? []).find(
       ({ to, messageId }) => !this.#isTold(to, replyMessageId(runId, messageId)),
     );
     return left && isClosed(row.status) ? `"${left.to.op}" of ${left.to.runId} was not told` : undefined;
+  }
+
+  /** A parent on the same worker is told without a message: its history says so. */
+  #hasRecorded({ runId, op }: ResultReceiver, end: EndedRun): boolean {
+    return (this.#state.events.get(runId) ?? []).some(
+      ({ type, op: of, meta }) =>
+        of === op &&
+        (end.status === "completed"
+          ? type === "child_completed"
+          : type === "child_failed" && meta?.end === endName(end)),
+    );
   }
 
   #isTold({ runId }: ResultReceiver, messageId: string): boolean {

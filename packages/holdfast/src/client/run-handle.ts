@@ -241,7 +241,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   /**
    * Asks the code of the run for a value (`ctx.on`), also after its end. Nothing changes, and no event is recorded. Answered by
    * this process if it has the run or its code, otherwise by a worker that has. Rejects with `handler_not_found`,
-   * `query_failed` or `query_timeout`.
+   * `query_failed`, `query_timeout` or `run_not_begun`.
    */
   query<Out, In, Sent>(
     query: QueryDefinition<Out, In, Sent> & M["queries"],

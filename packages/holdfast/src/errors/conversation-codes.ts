@@ -62,6 +62,14 @@ export const CONVERSATION_CODES = {
       "The handler of the query threw, used ctx, was asynchronous, or made the run go on; or the code of the run does not match its history.",
     advice: "cause is the original error. A query handler returns a value at once and changes nothing.",
   },
+  run_not_begun: {
+    group: "workflow_execution",
+    caller: "retry_later",
+    kind: "Timeout",
+    summary: "The query has no answer: the code of the run has not come to its first wait yet.",
+    advice:
+      "Ask again later. A run with a delay begins when that is over, a parked one when it is resumed; any other needs a worker.",
+  },
   query_timeout: {
     group: "timeout",
     caller: "retry_later",

@@ -117,7 +117,8 @@ describe("a run that owes something", () => {
           pays ? call() : { outcomes: params.messages.map(() => busy), now: world.clock.now() },
       },
     });
-    await world.worker(client, { workflows: [main, child] });
+    await world.worker(client, { workflows: [main] });
+    await world.worker(client, { workflows: [child] });
     const run = await client.start(main);
     await world.clock.advance("10s");
     const purge = async (): Promise<number> =>

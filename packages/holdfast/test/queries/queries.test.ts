@@ -169,8 +169,12 @@ describe("from a process without the code", () => {
 
   test("a query that nobody can answer times out after 10 seconds", async () => {
     const cluster = new Cluster();
-    const process = cluster.process("worker");
-    const run = await cluster.until(process.client.start("tally", undefined, { id: "t" }));
+    const gone = cluster.process("gone");
+    await gone.worker({ workflows: [tally] });
+    await cluster.until(gone.client.start(tally, undefined, { id: "t" }));
+    await cluster.clock.settle();
+    gone.kill();
+    const run = cluster.process("caller").client.get("t");
     const before = cluster.clock.now();
     await expect(cluster.until(run.query(total))).rejects.toMatchObject({ code: "query_timeout" });
     expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(10_000);
@@ -278,4 +282,76 @@ describe("what queries ask of the store", () => {
       expect(await cluster.until(second.client.get("t").query(total))).toBe(n);
     }
   });
+});
+
+describe("to a run that has not begun", () => {
+  test("a query waits until the run has come to its first wait, and sees what was sent to it before", async () => {
+    const cluster = new Cluster();
+    const caller = cluster.process("caller");
+    const run = await cluster.until(caller.client.start("tally", undefined, { id: "t" }));
+    await cluster.until(run.signal(go, 5));
+    const answer = run.query(total);
+    await cluster.until(cluster.wait(3_000));
+    const worker = cluster.process("worker");
+    await worker.worker({ workflows: [tally] });
+    expect(await cluster.until(answer)).toBe(5);
+  });
+
+  test("a query in the process that has just started it is answered with what the run has seen", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.signalWithStart(tally, undefined, go, 4, { id: "t" });
+    expect(await run.query(total)).toBe(4);
+    await t.close();
+  });
+
+  test("a query is refused after 10 seconds if no worker takes it", async () => {
+    const cluster = new Cluster();
+    const process = cluster.process("caller");
+    const run = await cluster.until(process.client.start("tally", undefined, { id: "t" }));
+    const before = cluster.clock.now();
+    await expect(cluster.until(run.query(total))).rejects.toMatchObject({
+      code: "run_not_begun",
+      message: expect.stringContaining("no worker has brought it to its first wait within 10 s"),
+    });
+    expect(cluster.clock.now() - before).toBe(10_000);
+  });
+
+  test("a query is refused at once while its delay is not over, and answered after it", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.start(tally, undefined, { delay: "3 s" });
+    const before = t.clock.now();
+    await expect(run.query(total)).rejects.toMatchObject({
+      code: "run_not_begun",
+      message: expect.stringContaining("it is to begin at "),
+      data: { status: "pending", name: "total" },
+    });
+    expect(t.clock.now()).toBe(before);
+    await t.clock.advance("3 s");
+    expect(await run.query(total)).toBe(0);
+    await t.close();
+  });
+});
+
+test("a worker that has given a run up, and does not know it yet, does not answer for it", async () => {
+  const cluster = new Cluster();
+  let slow = false;
+  const first = cluster.process("first", async (method, params, next) => {
+    const answer = await next();
+    const { commits } = (method === "runs.commit" ? params : { commits: [] }) as { commits: readonly Commit[] };
+    if (slow && commits.some(({ transition }) => transition.type === "suspend")) await cluster.wait(5_000);
+    return answer;
+  });
+  interface Commit {
+    readonly transition: { readonly type: string };
+  }
+  await first.worker({ workflows: [tally] });
+  const run = await cluster.until(first.client.start(tally, undefined, { id: "t" }));
+  await cluster.clock.settle();
+  slow = true;
+  await cluster.until(run.signal(go, 1));
+  await cluster.until(cluster.wait(100));
+  const second = cluster.process("second");
+  await second.worker({ workflows: [tally] });
+  expect(await cluster.until(second.client.get("t").update(add, 10))).toBe(11);
+  expect(await cluster.until(run.query(total))).toBe(11);
 });

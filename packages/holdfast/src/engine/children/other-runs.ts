@@ -6,7 +6,8 @@
  * Invariants
  *  K1. A child has one run id per generation, which follows from this run and the op: whoever makes the call again finds the run.
  *  K2. The end of a child names the run and which of its ends it was. One that the op does not wait for is dropped.
- *  K3. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
+ *  K3. A child that the same worker has executed tells its parent at once, and owes its end until the parent has recorded it.
+ *  K4. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
  */
 import { closeReason } from "../../calls/close-reason.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
@@ -16,6 +17,7 @@ import { closeMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import { isClosed, type Run } from "../../model/run.ts";
 import { appended, NONE } from "../../model/short-list.ts";
+import type { Timer } from "../../ports/clock.ts";
 import type { RunRef } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { ChildWork } from "../../replay/ops/child-work.ts";
@@ -24,6 +26,7 @@ import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
 import { endDraft } from "./end-draft.ts";
+import { type EndDebt, type NearParent, ToldEnds } from "./near-ends.ts";
 import { reopenChild } from "./reopen-child.ts";
 import { addressOf, namespaceRefused, sendMessage } from "./send-message.ts";
 import { startOfChild } from "./start-of-child.ts";
@@ -35,7 +38,7 @@ export interface OtherRunsOwner extends HeldRun {
   mayUse(op: DrivenOp): boolean;
 }
 
-export class OtherRuns {
+export class OtherRuns implements NearParent {
   readonly #host: ExecutorHost;
   readonly #run: OtherRunsOwner;
   /** Ops whose call is still to be made. */
@@ -46,18 +49,52 @@ export class OtherRuns {
   readonly #stopped = new Set<string>();
   /** Children that the next try of the run must find out about: history says so. */
   readonly #noted = new Set<DrivenOp>();
+  /** Children that the same worker holds, by run id, and when the newest of them began. */
+  readonly #near = new Set<string>();
+  #newestNear = 0;
+  #holdTimer: Timer | undefined;
+  readonly #told: ToldEnds;
   /** Answers to calls that were made before do not count. */
   #generation = 0;
 
   constructor(host: ExecutorHost, run: OtherRunsOwner) {
     this.#host = host;
     this.#run = run;
+    this.#told = new ToldEnds((debt) => host.others.owing(debt, debt));
   }
 
-  /** Whether an answer is to come, or a call to be made: then the run stays here. */
+  /** Whether an answer is to come, or a call to be made, or a child may end here at any moment: then the run stays here. */
   holding(): boolean {
     this.#take();
-    return this.#calling.size > 0 || this.#ops.some((op) => op.pending && !this.#isEarly(op));
+    return this.#calling.size > 0 || this.#ops.some((op) => op.pending && !this.#isEarly(op)) || this.#holdsNear();
+  }
+
+  #holdsNear(): boolean {
+    const { clock, holdMs } = this.#host;
+    if (this.#near.size === 0 || this.#host.draining()) return false;
+    const leftMs = this.#newestNear + holdMs - clock.monotonic();
+    if (leftMs <= 0) return false;
+    this.#holdTimer ??= clock.setTimer(leftMs, () => {
+      this.#holdTimer = undefined;
+      this.#run.poke();
+    });
+    return true;
+  }
+
+  ended(debt: EndDebt): void {
+    const { op } = debt.parent as NonNullable<EndDebt["parent"]>;
+    this.#told.add(op, debt);
+    this.#run.push(endDraft("child", op, debt.end));
+  }
+
+  left(childRunId: string): void {
+    this.#near.delete(childRunId);
+    this.#run.poke();
+  }
+
+  /** These events are durable. */
+  written(events: readonly HistoryEvent[]): void {
+    this.#told.written(events, (op) => this.#run.machine.op(op)?.pending ?? false);
   }
 
   /** Ops whose call is to be made later: the run was retried because of them. */
@@ -84,6 +121,11 @@ export class OtherRuns {
     this.#stopped.clear();
     this.#noted.clear();
     this.#ops = NONE;
+    for (const runId of this.#near) this.#host.near.forget(runId);
+    this.#near.clear();
+    this.#holdTimer?.cancel();
+    this.#holdTimer = undefined;
+    this.#told.payAll();
   }
 
   #take(): void {
@@ -141,6 +183,10 @@ export class OtherRuns {
         const { runId, id, workflow, version, status } = answer.run;
         if (!child.begun)
           this.#run.push({ type: "child_started", op: op.id, meta: { child: { runId, id, workflow, version } } });
+        if (this.#host.near.expect(runId, this)) {
+          this.#near.add(runId);
+          this.#newestNear = this.#host.clock.monotonic();
+        }
         // It may have ended while this run was elsewhere, and the message about it may have been for nobody.
         if (isClosed(status)) return this.#report(op, child, gone);
         return child.closing ? this.#cancel(child) : undefined;

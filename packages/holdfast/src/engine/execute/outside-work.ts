@@ -41,8 +41,11 @@ export class OutsideWork {
   /** `eventCount`: how many events the run has with it. */
   written(commit: RunCommit, outcome: CommitOutcome, eventCount: number): void {
     this.#tasks.written(commit, outcome);
+    this.#others?.written(commit.events);
+    if (!outcome.owes) return;
     const { run } = this.#run;
-    if (outcome.owes) this.#host.others.owing(run, knownDebt({ ...run, eventCount }, commit, outcome));
+    const debt = knownDebt({ ...run, eventCount }, commit, outcome);
+    if (!debt || !this.#host.near.ended(debt)) this.#host.others.owing(run, debt);
   }
 
   /** Nothing of the commit was written. */

@@ -11,8 +11,7 @@
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
  *  E4. The run is suspended or ended only when nothing of it runs here, and the store confirms that no message is left.
  *  E5. How the code ended becomes durable together with the run's end, or not at all. If the store has a signal that the
- *      code was waiting for (a look, looks.ts), the turns from that look on are taken back (rewind.ts) and repeated after
- *      the signal.
+ *      code was waiting for (a look, looks.ts), the turns from that look on are taken back and repeated after it (rewind.ts).
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../model/event.ts";
@@ -311,7 +310,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const flight = this.#commits.answered();
     if (!this.here || !flight) return;
     if (outcome.outcome === "lost") return this.drop();
-    this.#phase.stay();
     const { events, attributes, transition } = flight;
     if (outcome.outcome === "behind") {
       // Messages arrived before the end: none of it was written.
@@ -330,6 +328,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
       this.#end?.kept();
     }
+    this.#phase.stay();
+    this.#host.kept(this);
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
     if (this.#phase.parkedWith || this.#end?.retry) this.#host.committer.request(this);

@@ -46,8 +46,8 @@ export class LiveQueries {
     });
   }
 
-  /** Events of the run became durable. */
-  progressed(runId: string): void {
+  /** A commit of the run was answered, and the run stays here. */
+  kept(runId: string): void {
     for (const waiting of [...(this.#waiting.get(runId) ?? [])]) this.#attend(waiting);
   }
 
@@ -63,6 +63,8 @@ export class LiveQueries {
     if (!this.#waiting.get(executor.runId)?.has(waiting)) return;
     if (!executor.here || machine.divergence || machine.violation)
       return this.#settle(waiting, () => waiting.resolve(undefined));
+    // While it is given up, others may have it already, and have told somebody more than is known here: the answer decides.
+    if (!executor.keeps(executor.run.epoch)) return;
     const atRest = machine.started && !machine.inTurn && !machine.replaying;
     // A turn is over in the next macrotask, and so is each turn of a replay.
     if (!atRest) return this.#clock.immediate(() => this.#attend(waiting));

@@ -33,6 +33,8 @@ export class QueryReplays {
   }
 
   async answer(run: Run, code: WorkflowCode, name: string, argument: Payload): Promise<Payload> {
+    // It ended before its code came to its first wait: nothing says what that would have done.
+    if (run.commit === 0) throw handlerNotFound(run, "query", name, []);
     const machine = await this.#machine(run, code);
     // Code that was never called does not fit what has ended it.
     if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);

@@ -69,8 +69,8 @@ export class WorkerQueries {
     this.#asks.poke();
   }
 
-  progressed(runId: string): void {
-    this.#live.progressed(runId);
+  kept(runId: string): void {
+    this.#live.kept(runId);
   }
 
   left(runId: string): void {
