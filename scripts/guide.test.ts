@@ -1,4 +1,4 @@
-// The code in docs/guide is compiled and executed as written, and must print what the guide says.
+// The code in docs/guide and in the README is compiled and executed as written, and must print what the guide says.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import type { Block } from "./guide/blocks.ts";
 import { runNode, runPrograms } from "./guide/child-process.ts";
 import { brokenLinks } from "./guide/links.ts";
 import type { ProgramOutcome } from "./guide/program-runner.ts";
-import { guideFolder, pageNames, readGuide, root, Workspace } from "./guide/workspace.ts";
+import { guideFolder, pageNames, projectReadme, readGuide, root, Workspace } from "./guide/workspace.ts";
 
 /** At most one block in this many may be a fragment: code that is not executed is not known to work. */
 const BLOCKS_PER_FRAGMENT = 10;
@@ -44,6 +44,10 @@ describe("the guide", () => {
 
   test.each(pageNames())("%s.md has no link that leads nowhere", (page) => {
     expect(brokenLinks(path.join(guideFolder, `${page}.md`))).toEqual([]);
+  });
+
+  test("begins at a README whose links lead somewhere", () => {
+    expect(brokenLinks(projectReadme)).toEqual([]);
   });
 });
 

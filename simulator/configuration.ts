@@ -113,6 +113,8 @@ export interface WorkloadSettings {
   /** Failed runs that an operator retries. */
   readonly retries: number;
   readonly killers: number;
+  /** Runs answer updates and queries, and callers send them some. */
+  readonly talks: boolean;
 }
 
 export function drawConfiguration(seed: number, kinds: readonly string[]): Configuration {
@@ -138,7 +140,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       lateMs: dice.pick([50, 2_000]),
     },
     trouble: drawTrouble(dice, harm, leaseMs),
-    workload: drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)),
+    workload: withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
     safetyMs: dice.int(15, 40) * 1_000,
   };
 }
@@ -194,10 +196,11 @@ function drawTrouble(dice: Dice, harm: number, leaseMs: number): TroubleSettings
 }
 
 const TASK_KINDS: readonly string[] = ["task", "approval"];
+const TALK_KINDS: readonly string[] = ["child", "family", "spawn", "post", "notice", "recall", "sequel", "condition"];
 
 function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): WorkloadSettings {
   const share = (...shares: number[]): number => dice.pick([0, ...shares]);
-  const others = kinds.filter((kind) => !TASK_KINDS.includes(kind));
+  const others = kinds.filter((kind) => !TASK_KINDS.includes(kind) && !TALK_KINDS.includes(kind));
   const weights = Object.fromEntries(others.map((kind) => [kind, dice.pick([0, 1, 1, 2, 4])]));
   const tasks = { task: taskDice.pick([0, 2, 5, 12]), approval: taskDice.pick([0, 0, 1, 4]) };
   return {
@@ -212,6 +215,29 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     restarts: share(0.3),
     retries: share(0.5, 1),
     killers: share(0, 0.1),
+    talks: false,
+  };
+}
+
+/** In some seeds, runs talk to each other and to callers. There are fewer of them: each has children. */
+function withTalk(workload: WorkloadSettings, dice: Dice): WorkloadSettings {
+  if (!dice.chance(0.35)) return workload;
+  const weights = {
+    child: dice.pick([1, 3, 6]),
+    family: dice.pick([1, 3, 6]),
+    spawn: dice.pick([0, 1, 2]),
+    post: dice.pick([0, 1, 3]),
+    notice: dice.pick([0, 1]),
+    recall: dice.pick([0, 0, 0.3]),
+    sequel: dice.pick([0, 1]),
+    condition: dice.pick([0, 1, 2]),
+  };
+  return {
+    ...workload,
+    runs: Math.ceil(workload.runs / 2),
+    workflows: Math.ceil(workload.workflows / 2),
+    opWeights: { ...workload.opWeights, ...weights },
+    talks: true,
   };
 }
 

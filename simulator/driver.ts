@@ -9,10 +9,13 @@ import { isClosed } from "../packages/holdfast/src/model/run.ts";
 import type { SignalDefinition } from "../packages/holdfast/src/replay/context/context.ts";
 import type { Ack, Letters } from "./evidence.ts";
 import { type Caller, insist } from "./insist.ts";
-import type { PlannedRun } from "./plan.ts";
+import type { PlannedRun, PlannedTalk } from "./plan.ts";
+import { answered, Talkers } from "./talkers.ts";
 import type { Trace } from "./trace.ts";
 import { LAST_WORD } from "./workload/last-words.ts";
 import { LETTER } from "./workload/mailbox.ts";
+import { NOTE } from "./workload/post.ts";
+import { ADD } from "./workload/talk.ts";
 
 export interface DriverParams extends Caller {
   readonly state: MemoryState;
@@ -25,6 +28,7 @@ const OPERATOR_EVERY_MS = 2_000;
 export class Driver {
   readonly acks: Ack[] = [];
   readonly letters: Letters[] = [];
+  readonly talkers: Talkers;
   readonly #params: DriverParams;
   readonly #open = new Map<object, string>();
   readonly #retried = new Set<string>();
@@ -33,6 +37,7 @@ export class Driver {
 
   constructor(params: DriverParams) {
     this.#params = params;
+    this.talkers = new Talkers({ ...params, task: (what, work) => this.#task(what, work) });
   }
 
   /** What it still waits for. */
@@ -73,6 +78,7 @@ export class Driver {
     }
     if (status !== "waiting" || !newest) return;
     for (const op of row.waitingFor) {
+      if (op.startsWith("until:")) this.#task(`an extra update for ${id}`, () => this.talkers.extraUpdate(id, "plain"));
       const name = /^receive:([^#]+)/.exec(op)?.[1];
       if (name === undefined) continue;
       const messageId = `extra/${++this.#extras}`;
@@ -114,7 +120,11 @@ export class Driver {
 
   async #talk(run: PlannedRun): Promise<void> {
     await this.#until(run.atMs);
-    const handle = await this.#start(run, "return", "return");
+    const { talk } = run;
+    const first = talk?.withStart?.atMs === run.atMs ? talk.withStart : undefined;
+    const handle = first ? await this.#startWith(run, first) : await this.#start(run, "return", "return");
+    if (talk) this.talkers.begin(run.id, talk);
+    if (talk?.withStart && !first) this.#task(`more for ${run.id}`, () => this.#later(run, talk.withStart));
     if (run.awaitsResult) this.#task(`the result of ${run.id}`, () => this.#result(run.id));
     for (const one of run.signals) this.#task(`signal ${one.name} of ${run.id}`, () => this.#signal(run.id, one));
     for (const sender of run.senders)
@@ -130,23 +140,70 @@ export class Driver {
     await this.#start(run, restart.ifRunning, restart.ifClosed);
   }
 
+  async #later(run: PlannedRun, withStart: PlannedTalk["withStart"]): Promise<void> {
+    if (!withStart) return;
+    await this.#until(withStart.atMs);
+    await this.#startWith(run, withStart);
+  }
+
+  /** Starts it, or finds it, and sends something in the same call. */
+  async #startWith(
+    run: PlannedRun,
+    { what, how, ifClosed }: NonNullable<PlannedTalk["withStart"]>,
+  ): Promise<{ readonly runId: string }> {
+    const { id, program } = run;
+    const options = { ...this.#startOptions(run), ifClosed };
+    const given = `${id}-with`;
+    const input = { hop: 0 };
+    let runId = "";
+    const { workflow } = program;
+    if (what === "signal") {
+      const note = { from: "driver", by: given, number: 1 };
+      const call = (c: Client) => c.signalWithStart(workflow, input, NOTE, note, { ...options, signalId: given });
+      const sent = await this.#insist(call, ["run_closed"]);
+      runId = sent?.value.runId ?? "";
+      const messageId = signalMessageId(NOTE.name, given);
+      if (sent) this.#ack({ kind: "signal", id, runId, messageId, true: this.#isThere(messageId) });
+    } else {
+      const request = { id: given, how };
+      const since = this.talkers.newest(id);
+      const told = await this.#insist(
+        answered(async (c) => {
+          const started = await c.updateWithStart(workflow, input, ADD, request, { ...options, updateId: given });
+          runId = started.run.runId;
+          return started.result;
+        }),
+        [],
+      );
+      if (told) this.talkers.told(id, request, told.value, since);
+    }
+    if (runId !== "") this.#ack({ kind: "start", id, runId, true: this.#params.state.runs.has(runId) });
+    return runId === "" ? this.#start(run, "return", "return") : { runId };
+  }
+
+  #isThere(messageId: string): boolean {
+    return [...this.#params.state.messageIds.values()].some((ids) => ids.has(messageId));
+  }
+
+  #startOptions({ id, program, delayMs, timeoutMs, priority }: PlannedRun) {
+    // A delay that the timeout does not outlast is refused: such a run gets one millisecond.
+    const waitMs = Math.min(delayMs ?? 0, (timeoutMs ?? Number.POSITIVE_INFINITY) - 1);
+    return {
+      id,
+      version: program.version,
+      priority,
+      ...(delayMs === undefined ? {} : { delay: { milliseconds: waitMs } }),
+      ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }),
+    };
+  }
+
   async #start(
     run: PlannedRun,
     ifRunning: "return" | "replace",
     ifClosed: "return" | "start",
   ): Promise<{ readonly runId: string }> {
-    const { id, program, delayMs, timeoutMs, priority } = run;
-    // A delay that the timeout does not outlast is refused: such a run gets one millisecond.
-    const waitMs = Math.min(delayMs ?? 0, (timeoutMs ?? Number.POSITIVE_INFINITY) - 1);
-    const options = {
-      id,
-      version: program.version,
-      priority,
-      ifRunning,
-      ifClosed,
-      ...(delayMs === undefined ? {} : { delay: { milliseconds: waitMs } }),
-      ...(timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } }),
-    };
+    const { id, program } = run;
+    const options = { ...this.#startOptions(run), ifRunning, ifClosed };
     const started = await this.#insist((client) => client.start(program.workflow, { hop: 0 }, options), []);
     const runId = started?.value.runId ?? "";
     this.#ack({ kind: "start", id, runId, true: this.#params.state.runs.has(runId) });
@@ -184,8 +241,7 @@ export class Driver {
     const messageId = signalMessageId(definition.name, given);
     const sent = await this.#insist(call, ["run_closed"]);
     if (!sent) return false;
-    const there = [...this.#params.state.messageIds.values()].some((ids) => ids.has(messageId));
-    this.#ack({ kind: "signal", id, runId: undefined, messageId, true: there });
+    this.#ack({ kind: "signal", id, runId: undefined, messageId, true: this.#isThere(messageId) });
     return true;
   }
 

@@ -6,6 +6,7 @@ import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
 import type { Message } from "../packages/holdfast/src/model/message.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Transition } from "../packages/holdfast/src/ports/store.ts";
+import type { Birth, DebtFault, EarlyNote, Meddling, OpenDebt, QueryAnswer, UpdateAnswer } from "./talk-evidence.ts";
 import type { Execution, TaskAccount, TaskChange, TokenAnswer } from "./task-evidence.ts";
 import type { Program } from "./workload/program.ts";
 
@@ -121,6 +122,13 @@ export interface Evidence {
   readonly taskChanges?: readonly TaskChange[];
   readonly taskAccounts?: readonly TaskAccount[];
   readonly tokenAnswers?: readonly TokenAnswer[];
+  readonly births?: readonly Birth[];
+  readonly debtFaults?: readonly DebtFault[];
+  readonly openDebts?: readonly OpenDebt[];
+  readonly earlyNotes?: readonly EarlyNote[];
+  readonly updateAnswers?: readonly UpdateAnswer[];
+  readonly queryAnswers?: readonly QueryAnswer[];
+  readonly meddlings?: readonly Meddling[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

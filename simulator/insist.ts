@@ -11,6 +11,9 @@ export interface Caller {
   readonly anybody: () => SimProcess | undefined;
 }
 
+/** The store is away, or the run waits for code that does not park it. */
+const TRY_AGAIN = ["store_unavailable", "store_outcome_unknown", "run_parked"];
+
 /** Makes a call from any live process until it is answered. The answer, or undefined if it is an expected refusal. */
 export async function insist<T>(
   { time, dice, anybody }: Caller,
@@ -29,12 +32,7 @@ export async function insist<T>(
       ]);
       if (answer && "value" in answer) return answer;
       if (answer && isHoldfastError(answer.error) && fine.includes(answer.error.code)) return undefined;
-      const away =
-        answer &&
-        ["store_unavailable", "store_outcome_unknown"].some((code) =>
-          isHoldfastError(answer.error, code as "store_unavailable"),
-        );
-      if (answer && !away) throw answer.error;
+      if (answer && !(isHoldfastError(answer.error) && TRY_AGAIN.includes(answer.error.code))) throw answer.error;
     }
     await time.wait(dice.between(20, 400));
   }

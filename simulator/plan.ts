@@ -2,7 +2,28 @@ import type { Configuration } from "./configuration.ts";
 import { Dice } from "./dice.ts";
 import { drawProgram } from "./workload/index.ts";
 import type { Program } from "./workload/program.ts";
+import { drawManner, type Manner } from "./workload/talk.ts";
 import { taskNames } from "./workload/task-definitions.ts";
+
+/** What callers ask of a run, and whether it is started together with a message. */
+export interface PlannedTalk {
+  readonly updates: readonly {
+    readonly atMs: number;
+    readonly how: Manner;
+    /** By two callers at once. */
+    readonly twice: boolean;
+    readonly mode: "completed" | "accepted" | "timed";
+  }[];
+  readonly queries: readonly { readonly atMs: number; readonly meddles: boolean }[];
+  readonly withStart:
+    | {
+        readonly atMs: number;
+        readonly what: "signal" | "update";
+        readonly how: Manner;
+        readonly ifClosed: "return" | "start";
+      }
+    | undefined;
+}
 
 /** A planned run, and everything that is sent to it. Times are since the beginning. */
 export interface PlannedRun {
@@ -28,6 +49,7 @@ export interface PlannedRun {
   readonly awaitsResult: boolean;
   /** If it fails, an operator retries it. */
   readonly retried: boolean;
+  readonly talk: PlannedTalk | undefined;
 }
 
 export interface Plan {
@@ -45,7 +67,12 @@ export function drawPlan(configuration: Configuration): Plan {
     if (i % 2 === 0) programs.push(drawProgram(`${seed}`, `w${i}`, "2", workload));
   }
   const runs = Array.from({ length: workload.runs }, (_, i) => drawRun(configuration, programs, i + 1));
-  return { programs, runs, tasks: taskNames(programs) };
+  const all = programs.flatMap(withOffspring);
+  return { programs: all, runs, tasks: taskNames(all) };
+}
+
+function withOffspring(program: Program): readonly Program[] {
+  return [program, ...program.offspring.flatMap(withOffspring)];
 }
 
 function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly Program[], n: number): PlannedRun {
@@ -85,6 +112,28 @@ function drawRun({ seed, workload, safetyMs }: Configuration, programs: readonly
     })),
     awaitsResult: dice.chance(0.5),
     retried: program.retriable && dice.chance(workload.retries),
+    talk: workload.talks ? drawTalk(new Dice(`talk ${seed} ${n}`), atMs) : undefined,
+  };
+}
+
+function drawTalk(dice: Dice, atMs: number): PlannedTalk {
+  const soon = (): number => atMs + dice.next() * dice.pick([100, 3_000, 15_000]);
+  return {
+    updates: Array.from({ length: dice.int(0, 5) }, () => ({
+      atMs: soon(),
+      how: drawManner(dice),
+      twice: dice.chance(0.3),
+      mode: dice.pick(["completed", "completed", "accepted", "timed"] as const),
+    })),
+    queries: Array.from({ length: dice.int(0, 3) }, () => ({ atMs: soon(), meddles: dice.chance(0.15) })),
+    withStart: dice.chance(0.3)
+      ? {
+          atMs: dice.chance(0.5) ? atMs : soon(),
+          what: dice.pick(["signal", "update"] as const),
+          how: drawManner(dice),
+          ifClosed: dice.pick(["return", "return", "start"] as const),
+        }
+      : undefined,
   };
 }
 

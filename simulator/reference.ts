@@ -7,12 +7,26 @@ import process from "node:process";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import { fromErrorRecord } from "../packages/holdfast/src/errors/error-record.ts";
 import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
+import type { ChildIdentity } from "../packages/holdfast/src/model/child.ts";
 import { type HistoryEvent, isFailure } from "../packages/holdfast/src/model/event.ts";
+import { childRunId } from "../packages/holdfast/src/model/ids.ts";
 import type { Run } from "../packages/holdfast/src/model/run.ts";
 import type { Context } from "../packages/holdfast/src/replay/context/context.ts";
 import { SeededRandom } from "../packages/holdfast/src/replay/context/seeded-random.ts";
-import { type ProgramInput, programBody } from "./workload/index.ts";
-import type { Program, Stage } from "./workload/program.ts";
+import type { ChildOptions } from "../packages/holdfast/src/replay/ops/child-options.ts";
+import { otherRunError } from "../packages/holdfast/src/replay/ops/other-run-error.ts";
+import {
+  type Branch,
+  type ParallelOptions,
+  type Part,
+  parallelIn,
+  raceIn,
+  reaches,
+  stoppedBy,
+} from "./reference-branches.ts";
+import { withoutForgotten } from "./void-events.ts";
+import { programBody } from "./workload/index.ts";
+import type { Program, ProgramInput, Stage } from "./workload/program.ts";
 
 export type Conclusion =
   | { readonly type: "completed"; readonly output: string }
@@ -28,12 +42,6 @@ class Continue {
   }
 }
 
-interface Part {
-  readonly parent: Part | undefined;
-  readonly shielded: boolean;
-  stopped: Error | undefined;
-}
-
 interface Wish {
   readonly part: Part;
   readonly signal: string | undefined;
@@ -41,13 +49,28 @@ interface Wish {
   readonly reject: (error: unknown) => void;
 }
 
+/** A child that the code has asked for by handle. */
+interface Kid {
+  identity: ChildIdentity;
+  readonly started: () => void;
+}
+
+interface Condition {
+  readonly id: string;
+  readonly isTrue: () => boolean;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+type Handle = (argument: unknown) => unknown;
+
 interface Letter {
   readonly messageId: string;
   readonly name: string;
   readonly value: unknown;
 }
-
-type Branch = (ctx: Context) => unknown;
 
 /** The newest code, or the newest code that still has the retired steps. */
 const stage = (latest: boolean): Stage => ({
@@ -80,10 +103,10 @@ export async function conclude(
       else conclusion = { type: "failed", error, canceled: error === machine.root.stopped };
     },
   );
-  await settle();
+  await machine.rest();
   for (const event of history) {
     if (conclusion.type !== "pending") break;
-    if (machine.deliver(event)) await settle();
+    if (machine.deliver(event)) await machine.rest();
   }
   return conclusion;
 }
@@ -97,6 +120,9 @@ class ReferenceMachine {
   readonly #asked = new Map<string, number>();
   readonly #letters: Letter[] = [];
   #taken: { readonly letter: Letter; readonly part: Part }[] = [];
+  readonly #handlers = new Map<string, Handle>();
+  readonly #kids = new Map<string, Kid>();
+  #conditions: Condition[] = [];
   #now: number;
 
   constructor(run: Run, events: readonly HistoryEvent[]) {
@@ -108,6 +134,20 @@ class ReferenceMachine {
 
   get unread(): readonly string[] {
     return this.#letters.map((letter) => letter.messageId);
+  }
+
+  /** The code runs until it waits for events: conditions that have become true resolve one by one. */
+  async rest(): Promise<void> {
+    await settle();
+    for (;;) {
+      this.#conditions = this.#conditions.filter(({ id }) => this.#wishes.has(id));
+      const first = this.#conditions.find(({ isTrue }) => isTrue());
+      if (!first) return;
+      const wish = this.#wishes.get(first.id) as Wish;
+      this.#wishes.delete(first.id);
+      wish.resolve(true);
+      await settle();
+    }
   }
 
   /** Whether the code was waiting for the event. */
@@ -126,14 +166,22 @@ class ReferenceMachine {
       case "cancel_requested":
       case "deadline_reached":
         this.#now = event.at;
-        if (!this.root.stopped) this.#stop(this.root, cancellation(event));
+        if (!this.root.stopped) this.stop(this.root, cancellation(event));
         return true;
       case "step_completed":
       case "step_failed":
       case "task_completed":
       case "task_failed":
       case "timer_fired":
+      case "child_completed":
+      case "child_failed":
+      case "message_sent":
+      case "message_failed":
         return this.#complete(event);
+      case "child_started":
+        return this.#started(event);
+      case "update_accepted":
+        return this.#accepted(event);
       default:
         return false;
     }
@@ -146,8 +194,35 @@ class ReferenceMachine {
     this.#now = event.at;
     this.#wishes.delete(id);
     const record = event.meta?.error;
-    if (isFailure(event)) wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
-    else wish.resolve(event.type === "timer_fired" ? undefined : decoded(event));
+    const kid = this.#kids.get(id);
+    if (kid && (event.type === "child_completed" || event.meta?.status !== undefined)) kid.started();
+    if (event.type === "child_failed" || event.type === "message_failed")
+      wish.reject(this.#otherRunError(event, kid?.identity));
+    else if (isFailure(event)) wish.reject(record ? fromErrorRecord(record) : new Error("failed"));
+    else if (event.type !== "timer_fired") wish.resolve(decoded(event));
+    else wish.resolve(id.startsWith("until:") ? false : undefined);
+    return true;
+  }
+
+  #otherRunError({ op, meta = {} }: HistoryEvent, child: ChildIdentity | undefined): Error {
+    const { id, runId = "" } = child ?? meta.to ?? {};
+    const workflow = child?.workflow ?? meta.workflow ?? "";
+    return otherRunError(meta, { id: id ?? runId, runId, workflow, op: op as string });
+  }
+
+  #started({ op, at, meta }: HistoryEvent): boolean {
+    const kid = this.#kids.get(op as string);
+    if (!kid) return false;
+    this.#now = at;
+    kid.identity = meta?.child ?? kid.identity;
+    kid.started();
+    return true;
+  }
+
+  #accepted(event: HistoryEvent): boolean {
+    const name = (event.op as string).replace(/^update:|#\d+$/g, "");
+    this.#now = event.at;
+    Promise.resolve(this.#handlers.get(name)?.(decoded(event))).catch(() => {});
     return true;
   }
 
@@ -170,9 +245,9 @@ class ReferenceMachine {
     return letter.value;
   }
 
-  #stop(part: Part, error: Error): void {
+  stop(part: Part, error: Error): void {
     part.stopped = error;
-    this.#giveBack(part);
+    this.giveBack(part);
     for (const [id, wish] of [...this.#wishes]) {
       if (!reaches(part, wish.part)) continue;
       this.#wishes.delete(id);
@@ -181,40 +256,108 @@ class ReferenceMachine {
   }
 
   /** What was received in the turn in which the receiver was stopped counts as not received. */
-  #giveBack(part: Part): void {
+  giveBack(part: Part): void {
     const back = this.#taken.filter((one) => reaches(part, one.part));
     this.#taken = this.#taken.filter((one) => !back.includes(one));
     this.#letters.unshift(...back.map((one) => one.letter));
   }
 
-  #wish(name: string, part: Part, signal: string | undefined): Promise<unknown> {
+  /** The op that the next wish of that name is. */
+  #nextId(name: string): string {
     const occurrence = (this.#asked.get(name) ?? 0) + 1;
-    this.#asked.set(name, occurrence);
+    return occurrence === 1 ? name : `${name}#${occurrence}`;
+  }
+
+  #wish(name: string, part: Part, signal: string | undefined): Promise<unknown> {
+    const id = this.#nextId(name);
+    this.#asked.set(name, (this.#asked.get(name) ?? 0) + 1);
     const stopped = stoppedBy(part);
     if (stopped) return Promise.reject(stopped);
     return new Promise((resolve, reject) => {
-      this.#wishes.set(occurrence === 1 ? name : `${name}#${occurrence}`, { part, signal, resolve, reject });
+      this.#wishes.set(id, { part, signal, resolve, reject });
     });
   }
 
-  context(part: Part): Context {
-    const quiet = <T>(promise: Promise<T>): Promise<T> => {
-      promise.catch(() => {});
-      return promise;
+  /** Of a child whose end is recorded, but not its start: its id follows from the op. */
+  #identity(op: string, workflow: string, given: string | undefined): ChildIdentity {
+    const { runId: parent, namespace } = this.#run;
+    const replaced = this.#events.findLast(
+      (event) => event.type === "op_rescheduled" && event.op === op && event.meta?.attempt,
+    );
+    const runId = childRunId(parent, op, replaced?.meta?.attempt ?? 1, namespace, given);
+    return { runId, id: given ?? runId, workflow, version: "1" };
+  }
+
+  #child(
+    name: string,
+    part: Part,
+    given: string | undefined,
+  ): { readonly result: Promise<unknown>; readonly started: Promise<Kid> } {
+    const id = this.#nextId(name);
+    const result = this.#wish(name, part, undefined);
+    result.catch(() => {});
+    const started = new Promise<Kid>((resolve, reject) => {
+      const kid: Kid = { identity: this.#identity(id, name, given), started: () => resolve(kid) };
+      this.#kids.set(id, kid);
+      result.catch(reject);
+    });
+    started.catch(() => {});
+    return { result, started };
+  }
+
+  async #startChild(name: string, part: Part, given: string | undefined): Promise<unknown> {
+    const { result, started } = this.#child(name, part, given);
+    // Another run may take the place of the first one, when this run is retried.
+    const kid = await started;
+    const send = (op: string): Promise<unknown> => quiet(this.#wish(op, part, undefined));
+    return {
+      get id() {
+        return kid.identity.id;
+      },
+      get runId() {
+        return kid.identity.runId;
+      },
+      get workflow() {
+        return kid.identity.workflow;
+      },
+      result: () => result,
+      signal: (signal: Named) => send(`signal:${signal.name}`),
+      update: (update: Named) => send(`ask:${update.name}`),
+      cancel: () => send(`cancel:${kid.identity.id}`),
     };
+  }
+
+  #until(isTrue: () => boolean, part: Part): Promise<unknown> {
+    const name = "until:condition";
+    const id = this.#nextId(name);
+    const wish = quiet(this.#wish(name, part, undefined));
+    this.#conditions.push({ id, isTrue });
+    return wish;
+  }
+
+  context(part: Part): Context {
     const ctx = {
-      info: { runId: this.#run.runId, historyLength: 0 },
+      info: { runId: this.#run.runId, id: this.#run.id, historyLength: 0 },
       step: (name: string) => quiet(this.#wish(name, part, undefined)),
-      task: ({ name }: { readonly name: string }) => quiet(this.#wish(name, part, undefined)),
+      task: ({ name }: Named) => quiet(this.#wish(name, part, undefined)),
       sleep: (name: string) => quiet(this.#wish(name, part, undefined)),
       sleepUntil: (name: string) => quiet(this.#wish(name, part, undefined)),
-      receive: ({ name }: { readonly name: string }) =>
+      receive: ({ name }: Named) =>
         this.#letters.some((letter) => letter.name === name) && !stoppedBy(part)
           ? Promise.resolve(this.#take(name, part))
           : quiet(this.#wish(`receive:${name}`, part, name)),
-      parallel: (branches: readonly Branch[], options: ParallelOptions) => this.#parallel(part, branches, options),
-      race: (branches: readonly Branch[]) => this.#race(part, branches),
-      uncancelable: (fn: Branch) => this.#inside({ parent: part, shielded: true, stopped: undefined }, fn),
+      child: ({ name }: Named, _input: unknown, { id }: ChildOptions) => this.#child(name, part, id).result,
+      startChild: ({ name }: Named, _input: unknown, { id }: ChildOptions) => quiet(this.#startChild(name, part, id)),
+      signal: (_to: unknown, { name }: Named) => quiet(this.#wish(`signal:${name}`, part, undefined)),
+      cancel: (to: string) => quiet(this.#wish(`cancel:${to}`, part, undefined)),
+      resultOf: (to: string | { readonly id: string }) =>
+        quiet(this.#wish(`result:${typeof to === "string" ? to : to.id}`, part, undefined)),
+      on: ({ name }: Named, handler: Handle | { readonly handle: Handle }) =>
+        void this.#handlers.set(name, typeof handler === "function" ? handler : handler.handle),
+      until: (isTrue: () => boolean) => this.#until(isTrue, part),
+      parallel: (branches: readonly Branch[], options: ParallelOptions) => parallelIn(this, part, branches, options),
+      race: (branches: readonly Branch[]) => raceIn(this, part, branches),
+      uncancelable: (fn: Branch) => this.inside({ parent: part, shielded: true, stopped: undefined }, fn),
       sideEffect: (name: string) => this.#recorded("side_effect", name),
       now: () => new Date(this.#now),
       random: () => this.#random.next(),
@@ -235,115 +378,20 @@ class ReferenceMachine {
     return event && decoded(event);
   }
 
-  async #inside(part: Part, fn: Branch): Promise<unknown> {
+  async inside(part: Part, fn: Branch): Promise<unknown> {
     return fn(this.context(part));
-  }
-
-  async #parallel(parent: Part, branches: readonly Branch[], options: ParallelOptions): Promise<unknown[]> {
-    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
-    const settled: PromiseSettledResult<unknown>[] = [];
-    let next = 0;
-    let done = 0;
-    await new Promise<void>((resolve, reject) => {
-      const begin = (): void => {
-        const i = next++;
-        if (i >= branches.length) return;
-        const finish = (result: PromiseSettledResult<unknown>): void => {
-          settled[i] = result;
-          done += 1;
-          if (result.status === "rejected" && options.onError !== "collect-all") {
-            parts.forEach((part, k) => {
-              if (!settled[k] && !part.stopped) this.#stop(part, opCanceled());
-            });
-            reject(result.reason);
-          } else if (done === branches.length) resolve();
-          else begin();
-        };
-        this.#inside(parts[i] as Part, branches[i] as Branch).then(
-          (value) => finish({ status: "fulfilled", value }),
-          (reason) => finish({ status: "rejected", reason }),
-        );
-      };
-      for (let i = 0; i < Math.min(options.limit ?? branches.length, branches.length); i++) begin();
-    });
-    return options.onError === "collect-all"
-      ? settled
-      : settled.map((one) => (one as PromiseFulfilledResult<unknown>).value);
-  }
-
-  #race(parent: Part, branches: readonly Branch[]): Promise<unknown> {
-    const parts = branches.map((): Part => ({ parent, shielded: false, stopped: undefined }));
-    const errors: unknown[] = [];
-    return new Promise((resolve, reject) => {
-      let over = false;
-      branches.forEach((branch, i) => {
-        this.#inside(parts[i] as Part, branch).then(
-          (value) => {
-            if (over) return;
-            over = true;
-            parts.forEach((part, k) => {
-              if (k === i) return;
-              this.#giveBack(part);
-              this.#stop(part, opCanceled());
-            });
-            resolve({ winner: i, value });
-          },
-          (error) => {
-            errors.push(error);
-            if (over || errors.length < branches.length) return;
-            over = true;
-            reject(stoppedBy(parent) ?? new HoldfastError("race_failed", "every branch failed"));
-          },
-        );
-      });
-    });
   }
 }
 
-interface ParallelOptions {
-  readonly onError?: string;
-  readonly limit?: number;
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 function decoded(event: HistoryEvent): unknown {
   return event.payload === undefined ? undefined : jsonCodec.decode(event.payload);
 }
 
-function opCanceled(): HoldfastError {
-  return new HoldfastError("op_canceled", "another branch is done");
-}
-
 function cancellation(event: HistoryEvent): HoldfastError {
   return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
-}
-
-function stoppedBy(part: Part): Error | undefined {
-  for (let one: Part | undefined = part; one; one = one.parent) {
-    if (one.stopped) return one.stopped;
-    if (one.shielded) return undefined;
-  }
-  return undefined;
-}
-
-/** Whether stopping `from` also stops `part`. */
-function reaches(from: Part, part: Part): boolean {
-  for (let one: Part | undefined = part; one; one = one.parent) {
-    if (one === from) return true;
-    if (one.shielded) return false;
-  }
-  return false;
-}
-
-/** Without the failures that a retry of the run has taken back. */
-function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
-  const forgotten = new Set<HistoryEvent>();
-  events.forEach((retry, i) => {
-    for (const op of retry.meta?.forgets ?? []) {
-      const failure = events
-        .slice(0, i)
-        .findLast((event) => isFailure(event) && event.op === op && !forgotten.has(event));
-      if (failure) forgotten.add(failure);
-    }
-  });
-  return events.filter((event) => !forgotten.has(event));
 }

@@ -99,6 +99,7 @@ export class Scenario {
     this.#clients.push(this.#addProcess("client", false));
     this.#driver.begin(this.#plan.runs);
     if (this.#plan.tasks.length > 0) this.#clerk.begin();
+    if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -301,7 +302,7 @@ export class Scenario {
   #outcome(settled: boolean, quiet: Quiet | undefined): Outcome {
     const { state } = this.#store.memory;
     const runs = [...state.runs.values()].map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
-    const { acks, letters, unfinished } = this.#driver;
+    const { acks, letters, talkers, unfinished } = this.#driver;
     const evidence: Evidence = {
       runs,
       settled,
@@ -313,6 +314,13 @@ export class Scenario {
       taskChanges: this.#store.taskWatch.changes,
       taskAccounts: this.#store.taskWatch.accounts,
       tokenAnswers: this.#clerk.answers,
+      births: this.#store.talkWatch.births,
+      debtFaults: this.#store.talkWatch.faults,
+      earlyNotes: this.#store.talkWatch.earlyNotes,
+      openDebts: quiet ? this.#store.talkWatch.open : [],
+      updateAnswers: talkers.updates,
+      queryAnswers: talkers.queries,
+      meddlings: talkers.meddlings,
       acks,
       letters,
       ...(quiet ? { quiet } : {}),
@@ -326,6 +334,8 @@ export class Scenario {
       effects: this.#world.effects.length,
       executions: this.#taskWorld.executions.length,
       tokens: this.#clerk.answers.length,
+      updates: talkers.updates.length,
+      queries: talkers.queries.length,
       calls: this.#store.calls,
       faults: this.#store.faults,
       troubles: this.#trouble.count,

@@ -20,3 +20,17 @@ export function voidEvents(events: readonly HistoryEvent[]): ReadonlySet<History
   }
   return none;
 }
+
+/** Without the failures that a retry of the run has taken back. */
+export function withoutForgotten(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  const forgotten = new Set<HistoryEvent>();
+  events.forEach((retry, i) => {
+    for (const op of retry.meta?.forgets ?? []) {
+      const failure = events
+        .slice(0, i)
+        .findLast((event) => isFailure(event) && event.op === op && !forgotten.has(event));
+      if (failure) forgotten.add(failure);
+    }
+  });
+  return events.filter((event) => !forgotten.has(event));
+}

@@ -6,7 +6,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { jsonCodec } from "holdfast";
+import type { Debt } from "holdfast/adapter";
 import { SeededSource } from "holdfast/testing";
+import type { Only } from "./command-line.ts";
+import { CONVERSATION_WORKLOADS } from "./conversation-workloads.ts";
 import { type Disturbances, Disturber, type OwnServer } from "./disturber.ts";
 import { Driver } from "./driver.ts";
 import { readEffects } from "./effects-file.ts";
@@ -14,8 +17,10 @@ import { collectRuns, collectTasks, type Evidence } from "./evidence.ts";
 import { examine } from "./examination.ts";
 import type { Finding } from "./finding.ts";
 import { Fleet } from "./fleet.ts";
+import { addConversations, type ConversationCounts, NO_CONVERSATIONS } from "./judge-conversations.ts";
 import { addCounts, NO_TASKS, type TaskCounts } from "./judge-tasks.ts";
 import { createLedger, emptyLedger, readLedger } from "./ledger.ts";
+import { untilQuiet } from "./quiet.ts";
 import type { Stage } from "./stage.ts";
 import { TASK_WORKLOADS } from "./task-workloads.ts";
 import { openTortureClient, type TortureClient } from "./torture-client.ts";
@@ -31,15 +36,24 @@ const OPEN_PER_WORKER = 12;
 /** The share of starts that go through a worker process, which then holds the run from the first moment. */
 const STARTS_THROUGH_WORKERS = 0.4;
 /** What the worker processes work on, in turn. */
-const ROLES: readonly WorkerRole[] = ["both", "tasks", "workflows", "tasks"];
+const ROLES: Readonly<Record<Only | "all", readonly WorkerRole[]>> = {
+  all: ["both", "tasks", "workflows", "tasks"],
+  tasks: ["both", "tasks", "workflows", "tasks"],
+  conversations: ["workflows", "workflows", "client", "workflows"],
+};
+const WORKLOADS_OF: Readonly<Record<Only | "all", readonly Workload[]>> = {
+  all: WORKLOADS,
+  tasks: TASK_WORKLOADS,
+  conversations: CONVERSATION_WORKLOADS,
+};
 
 export interface CampaignParams {
   readonly stage: Stage;
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
-  /** Only runs with tasks, and mostly points that such runs pass. */
-  readonly onlyTasks: boolean;
+  /** Only runs of this kind, and mostly points that such runs pass; undefined: all kinds. */
+  readonly only: Only | undefined;
   readonly server: OwnServer | undefined;
 }
 
@@ -53,6 +67,7 @@ export interface Tally extends Disturbances {
   /** Runs that were parked after too many deaths of their workers, and resumed by the driver. */
   readonly resumed: number;
   readonly tasks: TaskCounts;
+  readonly conversations: ConversationCounts;
   /** Tasks finished with their tokens: how many answers were given, and how many of them were accepted. */
   readonly answers: number;
   readonly accepted: number;
@@ -79,6 +94,7 @@ export class Campaign {
     cutOff: 0,
     resumed: 0,
     tasks: NO_TASKS,
+    conversations: NO_CONVERSATIONS,
     answers: 0,
     accepted: 0,
     retried: 0,
@@ -87,12 +103,12 @@ export class Campaign {
   #ended = false;
 
   private constructor(params: CampaignParams, fleet: Fleet) {
-    const { stage, server, onlyTasks } = params;
+    const { stage, server, only } = params;
     this.#params = params;
     this.#random = new SeededSource(params.seed);
     this.#fleet = fleet;
     const random = (): number => this.#random.next();
-    this.#disturber = new Disturber({ fleet: this.#fleet, stage, leaseMs: LEASE_MS, random, onlyTasks, server });
+    this.#disturber = new Disturber({ fleet: this.#fleet, stage, leaseMs: LEASE_MS, random, only, server });
   }
 
   static async open(params: CampaignParams): Promise<Campaign> {
@@ -121,7 +137,8 @@ export class Campaign {
     const endAt = performance.now() + this.#params.minutes * 60_000;
     try {
       await createLedger(this.#params.stage.place);
-      const roles = Array.from({ length: this.#params.workers }, (_, i) => ROLES[i % ROLES.length] as WorkerRole);
+      const turn = ROLES[this.#params.only ?? "all"];
+      const roles = Array.from({ length: this.#params.workers }, (_, i) => turn[i % turn.length] as WorkerRole);
       await this.#fleet.keep(roles);
       while (!this.#ended && performance.now() < endAt && this.#findings.length === 0) {
         await this.#round(torture, Math.min(ROUND_MS, endAt - performance.now()));
@@ -159,9 +176,10 @@ export class Campaign {
     }
     await this.#disturber.stop();
     if (!(await driver.untilEnded(PEACE_MS))) driver.giveUp();
+    const debts = await untilQuiet(torture, PEACE_MS);
     // A process that was stopped has done its remaining work by now.
     await Promise.all(this.#fleet.live.map((worker) => worker.ask().catch(() => {})));
-    await this.#judge(torture, driver, prefix);
+    await this.#judge(torture, driver, prefix, debts);
     this.#rounds += 1;
     if (this.#findings.length > 0) return;
     await torture.client.purge({ olderThan: "0s" });
@@ -171,30 +189,31 @@ export class Campaign {
   #begin(driver: Driver, prefix: string): void {
     const { awake } = this.#fleet;
     this.#runs += 1;
-    const workloads = this.#params.onlyTasks ? TASK_WORKLOADS : WORKLOADS;
+    const workloads = WORKLOADS_OF[this.#params.only ?? "all"];
     const workload = workloads[Math.floor(this.#random.next() * workloads.length)] as Workload;
     const through = this.#random.next() < STARTS_THROUGH_WORKERS;
     const worker = through ? awake[Math.floor(this.#random.next() * awake.length)] : undefined;
     driver.begin(workload, this.#runs, `${prefix}${this.#runs}`, worker);
   }
 
-  async #judge(torture: TortureClient, driver: Driver, prefix: string): Promise<void> {
+  async #judge(torture: TortureClient, driver: Driver, prefix: string, debts: readonly Debt[]): Promise<void> {
     const file = this.#effectsFile();
     const runs = await collectRuns(torture.store, prefix);
     const { place } = this.#params.stage;
     const entries = await readLedger(place);
     const rows = await collectTasks(torture.store);
-    const { started, answers, resumed, retried } = driver;
-    const evidence: Evidence = { started, runs, lines: readEffects(file), entries, rows, answers };
-    const { findings, finished, effects, cutOff, tasks } = await examine(evidence);
+    const { started, answers, said, resumed, retried } = driver;
+    const evidence: Evidence = { started, runs, lines: readEffects(file), entries, rows, answers, said, debts };
+    const { runs: judged, findings, finished, effects, cutOff, tasks, conversations } = await examine(evidence);
     const before = this.#judged;
     this.#judged = {
-      started: before.started + started.length,
+      started: before.started + judged,
       finished: before.finished + finished,
       effects: before.effects + effects,
       cutOff: before.cutOff + cutOff,
       resumed: before.resumed + resumed,
       tasks: addCounts(before.tasks, tasks),
+      conversations: addConversations(before.conversations, conversations),
       answers: before.answers + answers.length,
       accepted: before.accepted + answers.filter(({ outcome }) => outcome === "done").length,
       retried: before.retried + retried,

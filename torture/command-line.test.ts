@@ -4,13 +4,17 @@ import { readCommandLine } from "./command-line.ts";
 const read = (...args: string[]) => readCommandLine(args, 99);
 
 test("without arguments it is five minutes on a server of its own", () => {
-  expect(read()).toEqual({ url: null, minutes: 5, workers: 4, seed: 99, onlyTasks: false, json: false, keep: false });
+  expect(read()).toEqual({ url: null, minutes: 5, workers: 4, seed: 99, only: undefined, json: false, keep: false });
 });
 
 test("everything can be said otherwise", () => {
   const args = ["file:app.db", "--minutes", "0.5", "--workers=8", "--seed", "7", "--only=tasks", "--json", "--keep"];
-  const said = { url: "file:app.db", minutes: 0.5, workers: 8, seed: 7, onlyTasks: true, json: true, keep: true };
+  const said = { url: "file:app.db", minutes: 0.5, workers: 8, seed: 7, only: "tasks", json: true, keep: true };
   expect(read(...args)).toEqual(said);
+});
+
+test("two workers that reach for each other are watched for a minute", () => {
+  expect(read("--only", "mutual")).toMatchObject({ url: null, minutes: 1, only: "mutual" });
 });
 
 test("help is help, whatever else is there", () => {
@@ -23,7 +27,8 @@ test.each([
   [["--minutes", ""], '--minutes is ""'],
   [["--workers", "1"], '--workers is "1"; it must be a whole number from 2 to 64'],
   [["--workers", "2.5"], '--workers is "2.5"'],
-  [["--only", "steps"], '--only is "steps"; it must be tasks'],
+  [["--only", "steps"], '--only is "steps"; it must be one of tasks, conversations, mutual'],
+  [["sqlite", "--only", "mutual"], "--only mutual is about the locks of PostgreSQL"],
   [["--sead", "1"], "Unknown option '--sead'"],
   [["file:a", "file:b"], "pass one URL, not 2"],
 ])("%s is refused, and it says why", (args, why) => {

@@ -13,12 +13,18 @@ export const HELP = `Runs workflows on your database while it kills their worker
   --minutes <n>    how long; default 5
   --workers <n>    how many worker processes; default 4
   --seed <n>       repeats the choices of an earlier campaign (the timing is never exactly the same)
-  --only tasks     only runs with tasks, and only faults that concern them
+  --only <kind>    only runs of one kind, and only faults that concern them: tasks, or conversations (children, messages
+                   between runs, updates); or mutual: no faults, but two workers on PostgreSQL whose runs start, signal and
+                   await each other, which must not deadlock (default: 1 minute)
   --json           the report as JSON, and nothing else, on standard output
   --keep           keeps the file or the schema
 
 Exit code: 0 no findings, 1 findings, 2 the campaign could not run.
 `;
+
+const ONLY = ["tasks", "conversations", "mutual"] as const;
+/** The kinds of runs that a campaign can be limited to. */
+export type Only = Exclude<(typeof ONLY)[number], "mutual">;
 
 export interface TortureRequest {
   /** Null: start a server. */
@@ -26,7 +32,7 @@ export interface TortureRequest {
   readonly minutes: number;
   readonly workers: number;
   readonly seed: number;
-  readonly onlyTasks: boolean;
+  readonly only: Only | "mutual" | undefined;
   readonly json: boolean;
   readonly keep: boolean;
 }
@@ -38,12 +44,21 @@ export function readCommandLine(args: readonly string[], randomSeed: number): To
   const { values, positionals } = parse(args);
   if (values.help) return "help";
   if (positionals.length > 1) throw new CommandLineError(`pass one URL, not ${positionals.length}`);
+  const only = readOnly(values.only);
+  const url = readUrl(positionals[0] ?? "postgres");
+  if (only === "mutual" && url !== null && !/^postgres/i.test(url))
+    throw new CommandLineError("--only mutual is about the locks of PostgreSQL: pass postgres, or the URL of a server");
   return {
-    url: readUrl(positionals[0] ?? "postgres"),
-    minutes: readNumber("minutes", values.minutes, { byDefault: 5, least: 0.1, most: 10_000, whole: false }),
+    url,
+    minutes: readNumber("minutes", values.minutes, {
+      byDefault: only === "mutual" ? 1 : 5,
+      least: 0.1,
+      most: 10_000,
+      whole: false,
+    }),
     workers: readNumber("workers", values.workers, { byDefault: 4, least: 2, most: 64, whole: true }),
     seed: readNumber("seed", values.seed, { byDefault: randomSeed, least: 0, most: 2 ** 32, whole: true }),
-    onlyTasks: readOnly(values.only),
+    only,
     json: values.json ?? false,
     keep: values.keep ?? false,
   };
@@ -76,9 +91,10 @@ function readUrl(given: string): string | null {
   throw new CommandLineError("the URL is not one of file:app.db, postgres://…, sqlite or postgres");
 }
 
-function readOnly(given: string | undefined): boolean {
-  if (given === undefined || given === "tasks") return given === "tasks";
-  throw new CommandLineError(`--only is ${JSON.stringify(given)}; it must be tasks`);
+function readOnly(given: string | undefined): TortureRequest["only"] {
+  const found = ONLY.find((only) => only === given);
+  if (given === undefined || found !== undefined) return found;
+  throw new CommandLineError(`--only is ${JSON.stringify(given)}; it must be one of ${ONLY.join(", ")}`);
 }
 
 interface Bounds {

@@ -1,5 +1,6 @@
 /** What must hold however workers die: the same tests for every store. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { conversationCrashTests } from "./conversation-crash-tests.ts";
 import type { EffectLine } from "./effects-file.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Point } from "./named-points.ts";
@@ -92,6 +93,7 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
   zombieTests(store, () => theater);
   poisonTests(store, () => theater);
   taskCrashTests(store, () => theater);
+  conversationCrashTests(store, () => theater);
   migrationTests(store, () => theater, openStage);
 }
 

@@ -1,8 +1,18 @@
 /** Injects faults into the worker processes, and into the database if it is torture's own. */
+import type { Only } from "./command-line.ts";
 import type { Fleet } from "./fleet.ts";
-import { POINTS, POINTS_OF_ALL, POINTS_OF_RESULTS, POINTS_OF_TASKS, type Point } from "./named-points.ts";
+import {
+  POINTS,
+  POINTS_OF_ALL,
+  POINTS_OF_CLIENTS,
+  POINTS_OF_CONVERSATIONS,
+  POINTS_OF_RESULTS,
+  POINTS_OF_TASKS,
+  type Point,
+} from "./named-points.ts";
 import type { Stage } from "./stage.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
+import type { WorkerRole } from "./worker-messages.ts";
 
 /** How long a process may take to reach the point where it is to die; after that it is killed where it is. */
 const REACH_MS = 3_000;
@@ -21,6 +31,17 @@ const OFTEN_PASSED: readonly Point[] = [
   "before-result",
   "after-result",
 ];
+/** Points that a run passes that talks to others, besides those because of that. */
+const POINTS_OF_TALKERS: readonly Point[] = [
+  ...POINTS_OF_CONVERSATIONS,
+  "before-commit",
+  "after-commit",
+  "in-step",
+  "sleeping",
+  "waiting",
+  "before-claim",
+  "after-claim",
+];
 const ANYWHERE = "anywhere";
 
 export interface OwnServer {
@@ -34,8 +55,8 @@ export interface DisturberParams {
   readonly leaseMs: number;
   /** Between 0 and 1. */
   readonly random: () => number;
-  /** Prefer points that runs with tasks pass. */
-  readonly onlyTasks: boolean;
+  /** Prefer points that runs of this kind pass. */
+  readonly only: Only | undefined;
   /** Torture's own server, which may be crashed. */
   readonly server: OwnServer | undefined;
 }
@@ -44,6 +65,11 @@ export interface Disturbances {
   readonly kills: Readonly<Record<string, number>>;
   /** Of them: processes that executed tasks. */
   readonly taskWorkerKills: number;
+  /** Of them: processes that held runs that have children, or that are children; and clients. */
+  readonly killsWithParents: number;
+  readonly killsWithChildren: number;
+  readonly killsWithBoth: number;
+  readonly clientKills: number;
   readonly zombies: number;
   /** Of them: processes that executed tasks. */
   readonly taskWorkerZombies: number;
@@ -56,6 +82,7 @@ export class Disturber {
   readonly #params: DisturberParams;
   readonly #kills = new Map<string, number>();
   readonly #busy = new Map<TorturedWorker, Promise<void>>();
+  readonly #killsWith = { parents: 0, children: 0, both: 0, client: 0 };
   #taskWorkerKills = 0;
   #zombies = 0;
   #taskWorkerZombies = 0;
@@ -74,6 +101,10 @@ export class Disturber {
     return {
       kills: Object.fromEntries([...this.#kills].sort(([a], [b]) => (a < b ? -1 : 1))),
       taskWorkerKills: this.#taskWorkerKills,
+      killsWithParents: this.#killsWith.parents,
+      killsWithChildren: this.#killsWith.children,
+      killsWithBoth: this.#killsWith.both,
+      clientKills: this.#killsWith.client,
       zombies: this.#zombies,
       taskWorkerZombies: this.#taskWorkerZombies,
       drains: this.#drains,
@@ -134,7 +165,7 @@ export class Disturber {
     victim.stopped = true;
     await pause(leaseMs * (1.2 + 1.5 * random()));
     this.#zombies += 1;
-    if (victim.role !== "workflows") this.#taskWorkerZombies += 1;
+    if (executesTasks(victim.role)) this.#taskWorkerZombies += 1;
     victim.continue();
     // What it does now is the test: give it time to do it.
     await within(leaseMs, victim.ask());
@@ -160,11 +191,14 @@ export class Disturber {
 
   /** One that a process of its role passes. */
   #anyPoint({ role }: TorturedWorker): Point {
-    const { onlyTasks, random } = this.#params;
+    const { only, random } = this.#params;
     const points = POINTS.filter((point) => {
+      if (role === "client") return POINTS_OF_CLIENTS.includes(point);
       if (POINTS_OF_ALL.includes(point)) return true;
-      if (POINTS_OF_TASKS.includes(point)) return role !== "workflows";
-      return role !== "tasks" && (!onlyTasks || POINTS_OF_RESULTS.includes(point));
+      if (POINTS_OF_TASKS.includes(point)) return executesTasks(role);
+      if (role === "tasks") return false;
+      if (only === "tasks") return POINTS_OF_RESULTS.includes(point);
+      return only === undefined || POINTS_OF_TALKERS.includes(point);
     });
     return points[Math.floor(random() * points.length)] as Point;
   }
@@ -174,8 +208,13 @@ export class Disturber {
     return OFTEN_PASSED.includes(point) ? Math.floor(this.#params.random() * 6) : 0;
   }
 
-  #count({ role }: TorturedWorker, point: string): void {
-    if (role !== "workflows") this.#taskWorkerKills += 1;
+  #count({ role, holds }: TorturedWorker, point: string): void {
+    if (executesTasks(role)) this.#taskWorkerKills += 1;
+    const [parents, children] = [holds.includes("parents"), holds.includes("children")];
+    if (parents) this.#killsWith.parents += 1;
+    if (children) this.#killsWith.children += 1;
+    if (parents && children) this.#killsWith.both += 1;
+    if (role === "client") this.#killsWith.client += 1;
     this.#kills.set(point, (this.#kills.get(point) ?? 0) + 1);
   }
 
@@ -199,6 +238,10 @@ export class Disturber {
     await pause(awayMs);
     await server.start();
   }
+}
+
+function executesTasks(role: WorkerRole): boolean {
+  return role === "both" || role === "tasks";
 }
 
 async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,8 @@
 /** The outside world: starts runs, signals and cancels them, and waits for their ends, asking as often as necessary. */
 import { isHoldfastError, type RunHandle } from "holdfast";
 import type { StartedRun } from "./evidence.ts";
+import { resumeParked } from "./quiet.ts";
+import { type Said, Talker } from "./say.ts";
 import { type Answer, TokenClerk } from "./token-clerk.ts";
 import type { TortureClient } from "./torture-client.ts";
 import type { TorturedWorker } from "./tortured-worker.ts";
@@ -20,13 +22,19 @@ export class Driver {
   retried = 0;
   readonly #torture: TortureClient;
   readonly #clerk: TokenClerk;
+  readonly #talker: Talker;
   readonly #open = new Map<string, Promise<void>>();
   #givenUp = false;
 
-  /** `processes`: those through which tasks may be finished. */
+  /** `processes`: those through which tasks may be finished, and runs talked to. */
   constructor(torture: TortureClient, processes: () => readonly TorturedWorker[] = () => []) {
     this.#torture = torture;
     this.#clerk = new TokenClerk(torture, processes);
+    this.#talker = new Talker(torture.client, processes);
+  }
+
+  get said(): readonly Said[] {
+    return this.#talker.said;
   }
 
   get answers(): readonly Answer[] {
@@ -70,18 +78,25 @@ export class Driver {
   /** Stops asking; runs that have not ended stay as they are. */
   giveUp(): void {
     this.#givenUp = true;
+    this.#talker.giveUp();
   }
 
   async #live(workload: Workload, n: number, id: string, through: TorturedWorker | undefined): Promise<void> {
-    const { definition, end, signals, cancelAfterMs, answers, repaired } = workload;
+    const { definition, end, signals, cancelAfterMs, terminateAfterMs, answers, repaired } = workload;
+    if (workload.begunBySaying) return this.#talk(workload, n, id);
     if (through) await through.start([{ workflow: definition.name, id, input: n }]).catch(() => {});
     const run: RunHandle = await this.#insist(() => this.#torture.client.start(definition, n, { id }));
-    this.started.push({ id, expected: end(n) });
+    this.started.push({ id, expected: end(n) }, ...(workload.members?.(n, id) ?? []));
     for (const sent of signals?.(n) ?? []) await this.#insist(() => run.signal(nudge, sent, { id: sent.token }));
     if (cancelAfterMs) {
       await pause(cancelAfterMs(n));
       await this.#insist(() => run.cancel("as planned"));
     }
+    if (terminateAfterMs) {
+      await pause(terminateAfterMs(n));
+      await this.#insist(() => run.terminate("as planned"));
+    }
+    if (workload.says) await this.#talk(workload, n, id);
     let before: string | undefined;
     for (const planned of answers?.(n) ?? []) before = await this.#answer(run, planned, before);
     await this.#untilEnded(run);
@@ -90,6 +105,20 @@ export class Driver {
       this.retried += 1;
       await this.#takeUp(run);
     }
+  }
+
+  /** Says what clients have to say to the run, waits for its end, and asks for every answer once more. */
+  async #talk({ definition, end, says, begunBySaying }: Workload, n: number, id: string): Promise<void> {
+    const lists = says?.(n) ?? [];
+    const orders = lists.map((list) => list.map((one) => ({ ...one, workflow: definition.name, id, input: n })));
+    const tellAll = async (list: (typeof orders)[number]): Promise<void> => {
+      for (const order of list) await this.#talker.tell(order);
+    };
+    await Promise.all(orders.map(tellAll));
+    await this.#talker.untilAnswered();
+    if (begunBySaying) this.started.push({ id, expected: end(n) });
+    await this.#untilEnded(this.#torture.client.get(id));
+    for (const order of orders.flat()) await this.#talker.again(order);
   }
 
   /** Waits for a task that can be answered; returns its token. */
@@ -131,18 +160,16 @@ export class Driver {
         await run.result({ timeout: { milliseconds: LOOK_MS }, onParked: "wait" });
         return;
       } catch (error) {
-        if (isHoldfastError(error, "result_timeout")) await this.#resumeIfParked(run);
+        if (isHoldfastError(error, "result_timeout")) await this.#resumeParked();
         else if (isAway(error)) await pause(RETRY_MS);
         else return; // it has ended, but did not complete; the judge decides whether it should have
       }
     }
   }
 
-  async #resumeIfParked(run: RunHandle): Promise<void> {
-    const { status, error } = await this.#insist(() => run.describe());
-    if (status !== "parked" || error?.code !== "crash_loop") return;
-    this.resumed += 1;
-    await this.#insist(() => run.resume());
+  /** This run, or one that it waits for. */
+  async #resumeParked(): Promise<void> {
+    this.resumed += await this.#insist(() => resumeParked(this.#torture));
   }
 
   async #insist<T>(call: () => Promise<T>): Promise<T> {

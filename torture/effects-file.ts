@@ -6,7 +6,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
 export interface EffectLine {
-  readonly phase: "begin" | "end" | "durable";
+  readonly phase: "begin" | "end" | "durable" | "told";
   readonly at: number;
   readonly pid: number;
   readonly run: string;
@@ -30,6 +30,8 @@ export interface EffectLine {
   readonly event?: string;
   /** The seq of that event. */
   readonly seq?: number;
+  /** In a `told` line: what a client was answered. Its run is the id of the run, its op the id of the message. */
+  readonly answer?: unknown;
   /** What a heartbeat has reported, or what an attempt was told of an earlier one. */
   readonly details?: number;
 }

@@ -1,14 +1,17 @@
 /** The input of the judge: what was started, what the store contains, and what the processes did. Plain data. */
-import type { HistoryEvent, Run, Store, Task } from "holdfast/adapter";
+import type { Debt, HistoryEvent, Run, Store, Task } from "holdfast/adapter";
 import type { EffectLine } from "./effects-file.ts";
 import type { LedgerEntry } from "./ledger.ts";
+import type { Said } from "./say.ts";
 import type { Answer } from "./token-clerk.ts";
 import type { ExpectedEnd } from "./workload.ts";
 
-/** A run whose start was acknowledged. */
+/** A run whose start was acknowledged, or that follows from one. */
 export interface StartedRun {
   readonly id: string;
   readonly expected: ExpectedEnd;
+  /** It need not exist. */
+  readonly optional?: true;
 }
 
 /** A run as stored; the same shape as for the simulator's checkers. */
@@ -27,17 +30,21 @@ export interface Evidence {
   /** The tasks that are in the store. */
   readonly rows?: readonly Task[];
   readonly answers?: readonly Answer[];
+  /** What clients were answered. */
+  readonly said?: readonly Said[];
+  /** What runs still owe when nothing happens any more. */
+  readonly debts?: readonly Debt[];
 }
 
 const PAGE = 200;
 const EVENTS_PER_READ = 500;
 
-/** Every run whose id has this prefix, including continued ones. */
+/** Every run whose id, or whose first ancestor's id, has this prefix, including continued ones. */
 export async function collectRuns(store: Store, prefix: string): Promise<RunEvidence[]> {
   const evidence: RunEvidence[] = [];
   for (let before: { createdAt: number; runId: string } | undefined; ; ) {
     const page = await store.runs.list({ namespace: "default", limit: PAGE, ...(before ? { before } : {}) });
-    const rows = page.filter(({ id }) => id.startsWith(prefix));
+    const rows = page.filter(({ id, lineage }) => (lineage?.root.id ?? id).startsWith(prefix));
     if (rows.length > 0) evidence.push(...(await readRuns(store, rows)));
     const last = page.at(-1);
     if (page.length < PAGE || !last) return evidence;

@@ -28,9 +28,21 @@ export function tokensOf(event: HistoryEvent): string[] {
   return token === undefined ? [] : [token];
 }
 
+/** Events whose payload, if it is an object, has a token. */
+const WITH_TOKEN: readonly string[] = [
+  "step_completed",
+  "task_completed",
+  "signal_received",
+  "child_completed",
+  "message_sent",
+  "update_accepted",
+];
+
 export function tokenOf({ type, payload, meta }: HistoryEvent): string | undefined {
-  if (type === "step_completed" || type === "task_completed" || type === "signal_received")
-    return payload === undefined ? undefined : (jsonCodec.decode(payload) as { token?: string } | null)?.token;
+  if (WITH_TOKEN.includes(type)) {
+    if (payload === undefined || payload.length === 0) return undefined;
+    return (jsonCodec.decode(payload) as { token?: string } | null)?.token;
+  }
   return /\[(\d+\.\d+\.\d+)\]$/.exec(meta?.error?.message ?? "")?.[1];
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { EffectLine } from "./effects-file.ts";
 import type { Evidence, RunEvidence } from "./evidence.ts";
 import { judge } from "./judge.ts";
+import { NO_CONVERSATIONS } from "./judge-conversations.ts";
 import { NO_TASKS } from "./judge-tasks.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
@@ -61,7 +62,8 @@ function faults(change: { runs?: RunEvidence[]; lines?: EffectLine[] }): string[
 }
 
 test("a run that went well is found to have gone well", () => {
-  expect(judge(evidence())).toEqual({ runs: 1, finished: 1, effects: 2, cutOff: 0, tasks: NO_TASKS, findings: [] });
+  const nothing = { tasks: NO_TASKS, conversations: NO_CONVERSATIONS, findings: [] };
+  expect(judge(evidence())).toEqual({ runs: 1, finished: 1, effects: 2, cutOff: 0, ...nothing });
 });
 
 test("an execution that a crash has cut off, and the one in its place, are as it should be", () => {

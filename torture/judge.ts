@@ -15,34 +15,44 @@ import type { HistoryEvent } from "holdfast/adapter";
 import type { EffectLine } from "./effects-file.ts";
 import type { Evidence, RunEvidence } from "./evidence.ts";
 import type { Finding, Report } from "./finding.ts";
+import { type ConversationCounts, judgeConversations } from "./judge-conversations.ts";
 import { epochOf, judgeBegin, tokenOf, tokensOf } from "./judge-lines.ts";
 import { addCounts, judgeTasks, NO_TASKS, type TaskCounts } from "./judge-tasks.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { ExpectedEnd } from "./workload.ts";
 
 export interface Verdict {
+  /** Whose ends are known in advance. */
   readonly runs: number;
   readonly finished: number;
   readonly effects: number;
   /** Executions whose result never became durable: those cut off by crashes. */
   readonly cutOff: number;
   readonly tasks: TaskCounts;
+  readonly conversations: ConversationCounts;
   readonly findings: readonly Finding[];
 }
 
-export function judge({ started, runs, lines, entries = [], rows = [], answers = [] }: Evidence): Verdict {
+export function judge(evidence: Evidence): Verdict {
+  const { started, runs, lines, entries = [], rows = [], answers = [], said = [], debts = [] } = evidence;
   const findings: Finding[] = [];
   const byId = groupBy(runs, ({ run }) => run.id);
   const linesByRun = groupBy(lines, ({ run }) => run);
   const entriesByRun = groupBy(entries, ({ run }) => run);
   const rowsByRun = groupBy(rows, ({ runId }) => runId);
   const answersByRun = groupBy(answers, ({ runId }) => runId);
+  let judged = 0;
   let finished = 0;
   let tasks = NO_TASKS;
-  for (const { id, expected } of started) {
+  // Children without an id of their own have no end that is known in advance; what they did is judged all the same.
+  const known = new Set(started.map(({ id }) => id));
+  const others = [...byId.keys()].filter((id) => !known.has(id)).map((id) => ({ id, expected: undefined }));
+  for (const { id, expected, ...more } of [...started, ...others]) {
     const report: Report = (fault, text) => findings.push({ fault, id, text });
     const chain = byId.get(id) ?? [];
-    if (judgeEnd(chain, expected, report)) finished += 1;
+    if (chain.length === 0 && "optional" in more) continue;
+    if (expected) judged += 1;
+    if (expected && judgeEnd(chain, expected, report)) finished += 1;
     const recorded = new Set(chain.flatMap(({ history }) => history.flatMap(tokensOf)));
     for (const one of chain) {
       const { runId } = one.run;
@@ -56,10 +66,19 @@ export function judge({ started, runs, lines, entries = [], rows = [], answers =
   const runIds = new Set(runs.map(({ run }) => run.runId));
   for (const { runId, op, status } of rows)
     if (!runIds.has(runId)) findings.push({ fault: "forgotten", id: runId, text: `${op} is ${status} without a run` });
-  const known = new Set(runs.flatMap(({ history }) => history.flatMap(tokensOf)));
+  const recorded = new Set(runs.flatMap(({ history }) => history.flatMap(tokensOf)));
   const begins = lines.filter(({ phase }) => phase === "begin");
-  const cutOff = begins.filter(({ task, token }) => task === undefined && !known.has(token ?? "")).length;
-  return { runs: started.length, finished, effects: begins.length, cutOff: cutOff + tasks.cutOff, tasks, findings };
+  const cutOff = begins.filter(({ task, token }) => task === undefined && !recorded.has(token ?? "")).length;
+  const conversations = judgeConversations({ runs, lines, said, debts }, findings);
+  return {
+    runs: judged,
+    finished,
+    effects: begins.length,
+    cutOff: cutOff + tasks.cutOff,
+    tasks,
+    conversations,
+    findings,
+  };
 }
 
 // Ends ----------------------------------------------------------------------------------------------------------------
@@ -80,7 +99,7 @@ function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: 
     report("lost", `has not ended: ${run.status}${run.error ? ` (${run.error.message})` : ""}, held by ${run.heldBy}`);
     return false;
   }
-  const output: unknown = run.output === null ? undefined : jsonCodec.decode(run.output);
+  const output = outputOf(run);
   const why = run.error ? ` (${run.error.message})` : "";
   if (run.status !== expected.status) report("wrong", `is ${run.status}${why}, not ${expected.status}`);
   else if (!isDeepStrictEqual(output, expected.output))
@@ -88,6 +107,14 @@ function judgeEnd(chain: readonly RunEvidence[], expected: ExpectedEnd, report: 
   else if (!(expected.compensation ?? [null]).includes(run.compensation))
     report("wrong", `its compensation is ${run.compensation}`);
   return true;
+}
+
+/** What a child returns names the run as well. */
+function outputOf({ output, runId }: RunEvidence["run"]): unknown {
+  if (output === null) return undefined;
+  const decoded = jsonCodec.decode(output);
+  const { value, token } = Object(decoded) as { readonly value?: unknown; readonly token?: unknown };
+  return token === `run:${runId}` ? value : decoded;
 }
 
 // Effects -------------------------------------------------------------------------------------------------------------

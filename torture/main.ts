@@ -5,10 +5,12 @@ import process from "node:process";
 import { isHoldfastError } from "holdfast";
 import { type OwnServer, startOwnServer } from "../scripts/test-servers.mjs";
 import { Campaign } from "./campaign.ts";
-import { CommandLineError, HELP, readCommandLine, type TortureRequest } from "./command-line.ts";
-import { faultCounts, finalReport, killsOf, progressLine } from "./report.ts";
+import { CommandLineError, HELP, type Only, readCommandLine, type TortureRequest } from "./command-line.ts";
+import { faultsOf, type MutualProgress, runMutual } from "./mutual/mutual-load.ts";
+import { faultCounts, finalReport, killsOf, mutualLine, mutualReport, progressLine } from "./report.ts";
 import { openStage, type Stage } from "./stage.ts";
 
+const MUTUAL = { intervalMs: 5_000, pairs: 150 };
 const PROGRESS_MS = { terminal: 500, other: 15_000 };
 
 process.exitCode = await main(process.argv.slice(2));
@@ -34,15 +36,36 @@ async function torture(request: TortureRequest): Promise<number> {
       throw new CommandLineError("PostgreSQL is not installed here; install it, or pass the URL of a server");
     const url = request.url === "sqlite" ? `file:${path.join(tmpdir(), "app.db")}` : request.url;
     const stage = await openStage(url ?? (server?.url as string));
-    return await runCampaign(request, stage, server);
+    const { only } = request;
+    return await (only === "mutual" ? watchMutual(request, stage) : runCampaign({ ...request, only }, stage, server));
   } finally {
     server?.stop();
   }
 }
 
-async function runCampaign(request: TortureRequest, stage: Stage, server: OwnServer | undefined): Promise<number> {
-  const { minutes, workers, seed, onlyTasks, json } = request;
-  const campaign = await Campaign.open({ stage, minutes, workers, seed, onlyTasks, server });
+async function watchMutual({ minutes, json, keep }: TortureRequest, stage: Stage): Promise<number> {
+  let last: MutualProgress | undefined;
+  const stopProgress = showProgress(() => mutualLine(last, minutes));
+  const onProgress = (progress: MutualProgress): void => {
+    last = progress;
+  };
+  const ms = minutes * 60_000;
+  try {
+    const result = await runMutual({ stage, ms, intervalMs: MUTUAL.intervalMs, pairs: MUTUAL.pairs, onProgress });
+    const faults = faultsOf(result);
+    process.stdout.write(json ? `${JSON.stringify({ ...result, faults }, null, 2)}\n` : `${mutualReport(result)}\n`);
+    return faults.length === 0 ? 0 : 1;
+  } finally {
+    stopProgress();
+    if (!keep) await stage.remove();
+  }
+}
+
+type CampaignRequest = TortureRequest & { readonly only: Only | undefined };
+
+async function runCampaign(request: CampaignRequest, stage: Stage, server: OwnServer | undefined): Promise<number> {
+  const { minutes, workers, seed, only, json } = request;
+  const campaign = await Campaign.open({ stage, minutes, workers, seed, only, server });
   const startedAt = performance.now();
   const elapsedMs = (): number => performance.now() - startedAt;
   const stopProgress = showProgress(() => progressLine(campaign.tally, elapsedMs(), minutes));

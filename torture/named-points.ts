@@ -5,6 +5,7 @@
 import {
   type CommitRunsParams,
   type CommitRunsResult,
+  type StartRunsParams,
   type Store,
   type StoreMethod,
   storeAround,
@@ -38,6 +39,16 @@ export const POINTS = [
   "in-task",
   "before-result",
   "after-result",
+  "before-child",
+  "after-child",
+  "before-message",
+  "after-message",
+  "before-payment",
+  "after-payment",
+  "before-reply",
+  "after-reply",
+  "before-outcome",
+  "after-outcome",
 ] as const;
 
 export type Point = (typeof POINTS)[number];
@@ -54,6 +65,21 @@ export const POINTS_OF_TASKS: readonly Point[] = [
 ];
 /** Points that it passes because of runs that have scheduled tasks. */
 export const POINTS_OF_RESULTS: readonly Point[] = ["before-result", "after-result"];
+/** Points that a process passes because of runs that talk to others, or to clients. */
+export const POINTS_OF_CONVERSATIONS: readonly Point[] = [
+  "before-child",
+  "after-child",
+  "before-message",
+  "after-message",
+  "before-payment",
+  "after-payment",
+  "before-reply",
+  "after-reply",
+  "before-outcome",
+  "after-outcome",
+];
+/** Points that a client passes. */
+export const POINTS_OF_CLIENTS: readonly Point[] = ["before-start", "after-start", "before-message", "after-message"];
 /** Points that every worker passes. */
 export const POINTS_OF_ALL: readonly Point[] = [
   "before-heartbeat",
@@ -88,41 +114,81 @@ export function watchStore(store: Store, watch: StoreWatch): Store {
 
 const CALLS_OF_A_DRAIN: readonly StoreMethod[] = ["runs.commit", "runs.releaseIfHeld", "tasks.finish", "workers.stop"];
 
-/** Whether a commit records what became of a task. */
-function hasResult({ commits }: CommitRunsParams): boolean {
-  return commits.some(({ events }) => events.some(({ type }) => type === "task_completed" || type === "task_failed"));
+const OUTCOMES: readonly string[] = [
+  "child_started",
+  "child_completed",
+  "child_failed",
+  "message_sent",
+  "message_failed",
+];
+
+/** What there is about a call, by the names of its points without `before` and `after`. */
+function subjectsOf({ method, params }: StoreMoment): readonly string[] {
+  switch (method) {
+    case "runs.commit":
+      return subjectsOfCommit(params);
+    case "runs.start":
+      return subjectsOfStart(params);
+    case "inbox.deliver":
+    case "runs.watch":
+      return ["message"];
+    case "debts.pay":
+      return ["payment"];
+    case "tasks.claim":
+      return ["task-claim"];
+    case "tasks.finish":
+      return ["finish"];
+    case "tasks.beat":
+      return ["beat"];
+    case "runs.claim":
+      return ["claim"];
+    case "workers.heartbeat":
+      return ["heartbeat"];
+    case "workers.sweep":
+      return ["sweep"];
+    case "transact":
+      return ["transaction"];
+    default:
+      return [];
+  }
+}
+
+function subjectsOfCommit({ commits }: CommitRunsParams): readonly string[] {
+  const has = (types: readonly string[]): boolean =>
+    commits.some(({ events }) => events.some(({ type }) => types.includes(type)));
+  return [
+    "commit",
+    ...(has(["task_completed", "task_failed"]) ? ["result"] : []),
+    ...(has(OUTCOMES) ? ["outcome"] : []),
+    ...(commits.some(({ replies = [] }) => replies.length > 0) ? ["reply"] : []),
+  ];
+}
+
+function subjectsOfStart({ starts }: StartRunsParams): readonly string[] {
+  return [
+    "start",
+    ...(starts.some(({ parent }) => parent) ? ["child"] : []),
+    ...(starts.some(({ messages = [] }) => messages.length > 0) ? ["message"] : []),
+  ];
 }
 
 /** The points that a call passes on its way to the store. */
-export function pointsBefore({ method, params }: StoreMoment, draining: boolean): readonly Point[] {
-  const points: Point[] = [];
-  if (draining && CALLS_OF_A_DRAIN.includes(method)) points.push("draining");
-  if (method === "runs.commit") points.push("before-commit");
-  if (method === "runs.commit" && hasResult(params)) points.push("before-result");
-  if (method === "tasks.claim") points.push("before-task-claim");
-  if (method === "tasks.finish") points.push("before-finish");
-  if (method === "tasks.beat") points.push("before-beat");
-  if (method === "runs.claim") points.push("before-claim");
-  if (method === "runs.start") points.push("before-start");
-  if (method === "workers.heartbeat") points.push("before-heartbeat");
-  if (method === "workers.sweep") points.push("before-sweep");
-  if (method === "transact") points.push("before-transaction");
-  return points;
+export function pointsBefore(call: StoreMoment, draining: boolean): readonly Point[] {
+  const points = subjectsOf(call).map((subject) => `before-${subject}` as Point);
+  return draining && CALLS_OF_A_DRAIN.includes(call.method) ? ["draining", ...points] : points;
 }
 
 /** The points that it passes after it took effect, before the engine gets the answer. */
-export function pointsAfter({ method, params, result }: StoreMoment): readonly Point[] {
-  if (method === "runs.commit") return hasResult(params) ? ["after-commit", "after-result"] : ["after-commit"];
-  if (method === "tasks.claim")
-    return (result as { tasks: readonly unknown[] }).tasks.length > 0 ? ["after-task-claim"] : [];
-  if (method === "tasks.finish") return ["after-finish"];
-  if (method === "tasks.beat") return ["after-beat"];
-  if (method === "runs.claim") return (result as { runs: readonly unknown[] }).runs.length > 0 ? ["after-claim"] : [];
-  if (method === "runs.start") return ["after-start"];
-  if (method === "transact") return ["after-transaction"];
-  if (method === "workers.heartbeat") return ["after-heartbeat"];
-  if (method === "workers.sweep") return (result as { returned: number }).returned > 0 ? ["after-sweep"] : [];
-  return [];
+export function pointsAfter(call: StoreMoment): readonly Point[] {
+  return hasEffect(call) ? subjectsOf(call).map((subject) => `after-${subject}` as Point) : [];
+}
+
+/** A claim that claims nothing is nothing, nor is a sweep that finds nothing. */
+function hasEffect({ method, result }: StoreMoment): boolean {
+  if (method === "tasks.claim") return (result as { tasks: readonly unknown[] }).tasks.length > 0;
+  if (method === "runs.claim") return (result as { runs: readonly unknown[] }).runs.length > 0;
+  if (method === "workers.sweep") return (result as { returned: number }).returned > 0;
+  return true;
 }
 
 /** The points that the runs of a commit have reached once the engine knows that it is durable. */

@@ -1,12 +1,13 @@
 /** The tally in words: one line while it runs, a table at the end. */
 import type { Tally } from "./campaign.ts";
 import { FAULTS, type Fault } from "./finding.ts";
+import { faultsOf, type MutualProgress, type MutualResult } from "./mutual/mutual-load.ts";
 
 const MEANINGS: Readonly<Record<Fault, string>> = {
   lost: "lost runs",
   wrong: "wrong ends",
-  repeated: "repeated steps and tasks",
-  forgotten: "forgotten tasks",
+  repeated: "repeated steps, tasks, children and messages",
+  forgotten: "forgotten tasks, children and debts",
   early: "effects before their predecessors were durable",
   late: "effects after the lease",
 };
@@ -28,7 +29,7 @@ export function progressLine(tally: Tally, elapsedMs: number, minutes: number): 
   const parts = [
     `${clock(elapsedMs)} of ${clock(minutes * 60_000)}`,
     `${started} runs (${open} open)`,
-    `${killsOf(tally)} kills (${tally.taskWorkerKills} of workers with tasks)`,
+    `${killsOf(tally)} kills (${tally.taskWorkerKills} of workers with tasks, ${tally.killsWithBoth} with parents and children)`,
     `${zombies} zombies`,
     ...(databaseCrashes > 0 ? [`${databaseCrashes} database crashes`] : []),
     ...(terminatedConnections > 0 ? [`${terminatedConnections} connections ended`] : []),
@@ -55,8 +56,17 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
     ["dead letters kept", tally.tasks.deadLetters],
     ["answers given with tokens", tally.answers],
     ["  of them accepted", tally.accepted],
+    ["children", tally.conversations.children],
+    ["  of them with an outcome in their parents' history", tally.conversations.answered],
+    ["messages between runs", tally.conversations.messages],
+    ["updates answered", tally.conversations.updates],
+    ["answers that clients were given", tally.conversations.told],
     ["kills", killsOf(tally)],
     ["  of workers with tasks", tally.taskWorkerKills],
+    ["  of workers that held parents", tally.killsWithParents],
+    ["  of workers that held children", tally.killsWithChildren],
+    ["  of workers that held both", tally.killsWithBoth],
+    ["  of clients", tally.clientKills],
     ...Object.entries(kills).map(([point, count]): [string, number] => [`  ${point}`, count]),
     ["drained workers", tally.drains],
     ["zombies", tally.zombies],
@@ -67,12 +77,38 @@ export function finalReport(tally: Tally, elapsedMs: number, seed: number): stri
     ["dead letters of dead workers, taken up", tally.retried],
     ...FAULTS.map((fault): [string, number] => [MEANINGS[fault], counts[fault]]),
   ];
-  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  const table = rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
+  const table = tableOf(rows);
   const shown = findings.slice(0, FINDINGS_SHOWN).map(({ fault, id, text }) => `${fault}: ${id} ${text}`);
   const more = findings.length > FINDINGS_SHOWN ? [`… and ${findings.length - FINDINGS_SHOWN} more`] : [];
   const ended = accidents.map((accident) => `a worker process ended unexpectedly: ${accident}`);
   return [...table, "", ...shown, ...more, ...ended].join("\n").trimEnd();
+}
+
+export function mutualLine(progress: MutualProgress | undefined, minutes: number): string {
+  const { elapsedMs = 0, finished = 0, deadlocks = 0 } = progress ?? {};
+  return `${clock(elapsedMs)} of ${clock(minutes * 60_000)}, ${finished} runs have ended, ${deadlocks} deadlocks`;
+}
+
+export function mutualReport(result: MutualResult): string {
+  const table = tableOf([
+    ["time", clock(result.elapsedMs)],
+    ["runs started", result.started],
+    ["runs that ended", result.finished],
+    ["intervals", result.intervals],
+    ["fewest runs that ended in one", result.fewest],
+    ["runs per flush", result.commitsPerFlush.toFixed(1)],
+    ["put off because of a lock", result.busy],
+    ["deadlocks that the server counts", result.serverDeadlocks],
+    ["errors and lines of the log that mention one", result.deadlocks],
+    ["runs that have not completed", result.unfinished],
+    ["debts left", result.debts],
+  ]);
+  return [...table, "", ...faultsOf(result), ...result.complaints].join("\n").trimEnd();
+}
+
+function tableOf(rows: readonly (readonly [string, string | number])[]): string[] {
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  return rows.map(([name, value]) => `${name.padEnd(width)}${String(value).padStart(9)}`);
 }
 
 function clock(ms: number): string {

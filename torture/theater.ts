@@ -55,9 +55,12 @@ export class Theater {
     const runs = await collectRuns(this.torture.store, `${prefix}:`);
     const started = this.driver.started.filter(({ id }) => id.startsWith(`${prefix}:`));
     const entries = await readLedger(this.stage.place);
+    const { answers } = this.driver;
+    const said = this.driver.said.filter(({ id }) => id.startsWith(`${prefix}:`));
+    const debts = await this.torture.store.debts.read({ limit: 100 });
     const known = new Set(runs.map(({ run }) => run.runId));
     const rows = (await collectTasks(this.torture.store)).filter(({ runId }) => known.has(runId));
-    return examine({ started, runs, lines: this.lines(), entries, rows, answers: this.driver.answers });
+    return examine({ started, runs, lines: this.lines(), entries, rows, answers, said, debts });
   }
 
   async close(): Promise<void> {

@@ -7,18 +7,21 @@ import type {
   FinishOrder,
   FromWorker,
   PointAction,
+  SayOrder,
   StartOrder,
   ToWorker,
   WorkerFacts,
   WorkerRole,
   WorkerSetup,
 } from "./worker-messages.ts";
-import { POINT_FD } from "./worker-messages.ts";
+import { HOLDS, POINT_FD } from "./worker-messages.ts";
 
 const STDERR_KEPT = 4_000;
 
+type Answered = Extract<FromWorker, { readonly type: "answer" }>;
+
 interface Waiting {
-  readonly resolve: (facts: WorkerFacts) => void;
+  readonly resolve: (answer: Answered) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -31,6 +34,8 @@ export class TorturedWorker {
   readonly drained: Promise<void>;
   /** The points at which it died or stopped itself. */
   readonly reached: string[] = [];
+  /** Whether it held parents and children when it last said so. */
+  holds = "";
   alive = true;
   stopped = false;
   readonly #child: ChildProcess;
@@ -61,7 +66,9 @@ export class TorturedWorker {
       });
     });
     (this.#child.stdio[POINT_FD] as Readable).on("data", (data) => {
-      for (const point of String(data).split("\n").filter(Boolean)) this.reached.push(point);
+      for (const line of String(data).split("\n").filter(Boolean))
+        if (line.startsWith(HOLDS)) this.holds = line.slice(HOLDS.length);
+        else this.reached.push(line);
       this.#changed();
     });
     let isReady: () => void = () => {};
@@ -79,7 +86,7 @@ export class TorturedWorker {
     this.#child.on("message", (message: FromWorker) => {
       if (message.type === "ready") isReady();
       else if (message.type === "drained") isDrained();
-      else if (message.type === "answer") this.#settle(message.request)?.resolve(message.facts);
+      else if (message.type === "answer") this.#settle(message.request)?.resolve(message);
       else if (message.request === null) isBroken(new Error(message.error));
       else this.#settle(message.request)?.reject(Object.assign(new Error(message.error), { code: message.code }));
     });
@@ -114,6 +121,11 @@ export class TorturedWorker {
   /** Finishes a task with its token, from that process. */
   finish(order: FinishOrder): Promise<WorkerFacts> {
     return this.#request((request) => ({ type: "finish", request, order }));
+  }
+
+  /** Says something to a run, from that process, and resolves with the answer. */
+  async say(order: SayOrder): Promise<unknown> {
+    return (await this.#ask((request) => ({ type: "say", request, order }))).value;
   }
 
   useEffectsFile(path: string): Promise<WorkerFacts> {
@@ -154,7 +166,11 @@ export class TorturedWorker {
     return waiting;
   }
 
-  #request(message: (request: number) => ToWorker): Promise<WorkerFacts> {
+  async #request(message: (request: number) => ToWorker): Promise<WorkerFacts> {
+    return (await this.#ask(message)).facts;
+  }
+
+  #ask(message: (request: number) => ToWorker): Promise<Answered> {
     this.#count += 1;
     const request = this.#count;
     return new Promise((resolve, reject) => {

@@ -1,6 +1,14 @@
 /** How the code of the torture workflows keeps track of what it has seen, and what that amounts to. */
 import { createHash } from "node:crypto";
-import type { CompensationInfo, Context, StepOptions, TaskCallOptions, TaskDefinition } from "holdfast";
+import type {
+  ChildOptions,
+  CompensationInfo,
+  Context,
+  StepOptions,
+  TaskCallOptions,
+  TaskDefinition,
+  WorkflowDefinition,
+} from "holdfast";
 import { type EffectPlan, type EffectResult, perform } from "./effect.ts";
 import { nudge } from "./workload.ts";
 
@@ -61,6 +69,29 @@ export class Trail {
     this.values.push(text);
   }
 
+  /** A child whose output names it. With `undoable`, it is undone if the run does not complete. */
+  async child<I>(
+    ctx: Context,
+    definition: WorkflowDefinition<I, Grown>,
+    input: I,
+    { undoable, ...options }: ChildOptions<Grown> & { readonly undoable?: boolean } = {},
+  ): Promise<string> {
+    const { name } = definition;
+    const undo = (_result: unknown, c: CompensationInfo) => this.#undo(name, c);
+    const all = { ...options, ...(undoable ? { compensate: undo } : {}) };
+    const result = await (ctx.child as ChildCall)(definition, input, all);
+    this.note(result);
+    return result.value;
+  }
+
+  /** What the code has seen in another way. */
+  note(...seen: readonly Grown[]): void {
+    for (const { token, value } of seen) {
+      this.seen.push(token);
+      this.values.push(value);
+    }
+  }
+
   get output(): string {
     return digest(this.values);
   }
@@ -69,6 +100,15 @@ export class Trail {
     return perform({ value: `undone ${name}`, seen: [...this.seen], attempt: c.attempt, dwellMs: 3 });
   }
 }
+
+/** What a child returns: it says what it is worth, and which run it was. */
+export type Grown = EffectResult;
+
+type ChildCall = <I>(
+  definition: WorkflowDefinition<I, Grown>,
+  input: I,
+  options: ChildOptions<Grown>,
+) => Promise<Grown>;
 
 export type Plan = Omit<EffectPlan, "value" | "seen" | "attempt" | "during">;
 

@@ -12,12 +12,17 @@ export interface WorkerBundle {
   remove(): void;
 }
 
-export async function bundleWorker(): Promise<WorkerBundle> {
+export function bundleWorker(): Promise<WorkerBundle> {
+  return bundleProgram("worker-process.ts");
+}
+
+/** `source`: its file, beside this one. */
+export async function bundleProgram(source: string): Promise<WorkerBundle> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(path.join(CACHE, "torture-"));
-  const file = path.join(folder, "worker-process.mjs");
+  const file = path.join(folder, "program.mjs");
   await build({
-    entryPoints: [fileURLToPath(new URL("./worker-process.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(source, import.meta.url))],
     outfile: file,
     bundle: true,
     platform: "node",

@@ -1,9 +1,10 @@
 /** The messages between the harness and its worker processes. */
 import type { Point } from "./named-points.ts";
 import type { Place } from "./torture-client.ts";
+import type { Saying } from "./workload.ts";
 
-/** What a worker process works on. */
-export type WorkerRole = "both" | "workflows" | "tasks";
+/** What a worker process works on. A client works on nothing: it only talks to runs. */
+export type WorkerRole = "both" | "workflows" | "tasks" | "client";
 
 /** The setup of a worker process, passed as a command-line argument. */
 export interface WorkerSetup {
@@ -35,6 +36,13 @@ export interface FinishOrder {
   readonly result: { readonly value: string; readonly token: string };
 }
 
+/** Says something to the run of this id. */
+export interface SayOrder extends Saying {
+  readonly workflow: string;
+  readonly id: string;
+  readonly input: number;
+}
+
 export type ToWorker =
   | { readonly type: "arm"; readonly point: Point; readonly action: PointAction; readonly skip: number }
   | { readonly type: "drain" }
@@ -42,6 +50,7 @@ export type ToWorker =
   | { readonly type: "effects-file"; readonly request: number; readonly path: string }
   | { readonly type: "finish"; readonly request: number; readonly order: FinishOrder }
   | { readonly type: "start"; readonly request: number; readonly runs: readonly StartOrder[] }
+  | { readonly type: "say"; readonly request: number; readonly order: SayOrder }
   | { readonly type: "ask"; readonly request: number };
 
 export interface WorkerFacts {
@@ -57,8 +66,10 @@ export interface WorkerFacts {
 export type FromWorker =
   | { readonly type: "ready" }
   | { readonly type: "drained" }
-  | { readonly type: "answer"; readonly request: number; readonly facts: WorkerFacts }
+  | { readonly type: "answer"; readonly request: number; readonly facts: WorkerFacts; readonly value?: unknown }
   | { readonly type: "failed"; readonly request: number | null; readonly error: string; readonly code?: string };
 
 /** The file descriptor on which a process reports, synchronously, which point it has reached. */
 export const POINT_FD = 4;
+/** Begins a line that says whether the process holds parents and children. */
+export const HOLDS = "holds: ";

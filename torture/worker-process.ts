@@ -4,7 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
-import { isHoldfastError, type TaskInfo, type Worker, type WorkflowDefinition } from "holdfast";
+import { isHoldfastError, type TaskInfo, type Worker } from "holdfast";
 import type {
   BeatTasksResult,
   CommitRunsParams,
@@ -17,9 +17,11 @@ import type {
 import { linesOfBeat, linesOfCommit, linesOfFinish } from "./durable-lines.ts";
 import { type EffectPlan, type EffectSite, effectSites } from "./effect.ts";
 import { type EffectLine, EffectsFile } from "./effects-file.ts";
+import { Holds } from "./holds.ts";
 import { useLedger } from "./ledger.ts";
 import { migrateMortally } from "./mortal-driver.ts";
 import { type Point, pointsAfter, pointsBefore, pointsReached, type StoreMoment, watchStore } from "./named-points.ts";
+import { say } from "./say.ts";
 import { ALL_TASKS, TASK_LABELS } from "./task-workloads.ts";
 import { openTortureClient, type TortureClient } from "./torture-client.ts";
 import {
@@ -27,11 +29,12 @@ import {
   type FromWorker,
   POINT_FD,
   type PointAction,
+  type SayOrder,
   type ToWorker,
   type WorkerFacts,
   type WorkerSetup,
 } from "./worker-messages.ts";
-import { ALL_DEFINITIONS } from "./workflows.ts";
+import { ALL_DEFINITIONS, definitionNamed } from "./workflows.ts";
 
 /** Long enough for the signal to take effect before the next line. */
 const STOPPING_MS = 100;
@@ -42,6 +45,7 @@ class WorkerProcess {
   #armed: { point: Point; action: PointAction; skip: number } | undefined;
   #effects = new EffectsFile(setup.effectsFile);
   readonly #epochs = new Map<string, number>();
+  readonly #holds = new Holds();
   readonly #sent = new Map<unknown, number>();
   #leaseEndsAt = Number.POSITIVE_INFINITY;
   #executions = 0;
@@ -68,7 +72,7 @@ class WorkerProcess {
       },
       tasks: { around: (task, _input, info, run) => effectSites.run(this.#taskSite(task, info as TaskInfo), run) },
     });
-    if (setup.dieAtStatement === undefined) {
+    if (setup.dieAtStatement === undefined && setup.role !== "client") {
       const { role = "both", leaseMs, concurrency } = setup;
       this.#worker = this.#torture.client.worker({
         ...(role === "tasks" ? {} : { workflows: ALL_DEFINITIONS }),
@@ -100,13 +104,15 @@ class WorkerProcess {
         await Promise.all(
           // Not by its name: a process that only executes tasks does not know the options of the workflow.
           message.runs.map(({ workflow, id, input }) =>
-            this.#torture?.client.start(definitionOf(workflow), input, { id }),
+            this.#torture?.client.start(definitionNamed(workflow), input, { id }),
           ),
         );
         return this.#answer(message.request);
       case "finish":
         await this.#finish(message.order);
         return this.#answer(message.request);
+      case "say":
+        return this.#answer(message.request, await this.#say(message.order));
       case "drain":
         this.#draining = true;
         await this.#worker?.drain();
@@ -121,7 +127,16 @@ class WorkerProcess {
     else await tasks.fail(token, new Error(result.value));
   }
 
-  #answer(request: number): void {
+  async #say(order: SayOrder): Promise<unknown> {
+    if (!this.#torture) throw new Error("the store is not open yet");
+    const value = await say(this.#torture.client, order);
+    // Whoever has been told this may die before the harness hears of it.
+    const about = { run: order.id, op: order.sent.token, attempt: 0, epoch: 0 };
+    this.#effects.append([{ phase: "told", at: Date.now(), pid: process.pid, ...about, answer: value }]);
+    return value;
+  }
+
+  #answer(request: number, value?: unknown): void {
     const facts: WorkerFacts = {
       workerId: this.#worker?.workerId ?? "",
       activeRuns: this.#worker?.activeRuns ?? 0,
@@ -129,7 +144,7 @@ class WorkerProcess {
       refusedWrites: this.#refusedWrites,
       declaredDead: this.#declaredDead,
     };
-    tell({ type: "answer", request, facts });
+    tell({ type: "answer", request, facts, ...(value === undefined ? {} : { value }) });
   }
 
   // Points --------------------------------------------------------------------------------------------------------------
@@ -156,12 +171,13 @@ class WorkerProcess {
 
   #after(call: StoreMoment): void {
     const { method, params, result } = call;
+    this.#holds.note(method, params, result, this.#worker?.workerId);
     this.#reach(pointsAfter(call));
     if (method === "runs.claim")
       for (const run of (result as { runs: Run[] }).runs) this.#epochs.set(run.runId, run.epoch);
     if (method === "runs.start")
-      for (const { run } of (result as { outcomes: { run: Run }[] }).outcomes)
-        if (run.epoch === 1 && run.heldBy !== null) this.#epochs.set(run.runId, run.epoch);
+      for (const { run } of (result as { outcomes: { run: Run | null }[] }).outcomes)
+        if (run?.epoch === 1 && run.heldBy !== null) this.#epochs.set(run.runId, run.epoch);
     if (method === "workers.heartbeat" || method === "workers.register")
       this.#noteLease(params, result as { live: boolean });
     if (method === "runs.commit") this.#noteCommit(params, result as CommitRunsResult);
@@ -229,10 +245,6 @@ class WorkerProcess {
     this.#reach([point]);
     await pause(rest);
   }
-}
-
-function definitionOf(name: string): WorkflowDefinition<number, unknown> {
-  return ALL_DEFINITIONS.find((definition) => definition.name === name) as WorkflowDefinition<number, unknown>;
 }
 
 function pause(ms: number): Promise<void> {

@@ -2,7 +2,8 @@
  * What torture runs: one workflow for each thing that can be cut in two. A run's input is one number, which determines
  * everything: what the run does, what the driver sends to it, and how it must end, whatever happens to its workers.
  */
-import { type Context, NonRetryableError, signal, workflow } from "holdfast";
+import { type Context, NonRetryableError, signal, type WorkflowDefinition, workflow } from "holdfast";
+import { CONVERSATION_WORKLOADS, TALKING_DEFINITIONS } from "./conversation-workloads.ts";
 import { book } from "./ledger.ts";
 import { poisonTask, TASK_WORKLOADS } from "./task-workloads.ts";
 import { digest, outputOf, Trail } from "./trail.ts";
@@ -212,7 +213,7 @@ const RUN_WORKLOADS: readonly Workload[] = [
 ];
 
 /** For the campaign and for crashes at named points. */
-export const WORKLOADS: readonly Workload[] = [...RUN_WORKLOADS, ...TASK_WORKLOADS];
+export const WORKLOADS: readonly Workload[] = [...RUN_WORKLOADS, ...TASK_WORKLOADS, ...CONVERSATION_WORKLOADS];
 
 export function workloadNamed(name: string): Workload {
   const found = WORKLOADS.find((workload) => workload.name === name);
@@ -239,4 +240,16 @@ export const poison = workflow("torture-poison", async (ctx, _n: number) => {
   return "it never gets here";
 });
 
-export const ALL_DEFINITIONS = [...WORKLOADS.map(({ definition }) => definition), gated, poison, poisonTask];
+export const ALL_DEFINITIONS = [
+  ...WORKLOADS.map(({ definition }) => definition),
+  ...TALKING_DEFINITIONS,
+  gated,
+  poison,
+  poisonTask,
+];
+
+export function definitionNamed(name: string): WorkflowDefinition<number, unknown> {
+  const found = ALL_DEFINITIONS.find((definition) => definition.name === name);
+  if (!found) throw new Error(`there is no workflow "${name}"`);
+  return found as unknown as WorkflowDefinition<number, unknown>;
+}

@@ -20,6 +20,28 @@ export interface Workload {
   readonly answers?: (n: number) => readonly PlannedAnswer[];
   /** The run fails, and the driver takes its dead letter up again. */
   readonly repaired?: true;
+  /** The driver terminates the run after this many milliseconds. */
+  readonly terminateAfterMs?: (n: number) => number;
+  /** Other runs that follow from it, whose ids are known. */
+  readonly members?: (n: number, id: string) => readonly Member[];
+  /** What clients say to the run: the lists at once, what is in one list one after the other. */
+  readonly says?: (n: number) => readonly (readonly Saying[])[];
+  /** Nobody starts the run: it begins with the first thing that is said to it. */
+  readonly begunBySaying?: true;
+}
+
+/** A run whose id and end are known in advance. */
+export interface Member {
+  readonly id: string;
+  readonly expected: ExpectedEnd;
+  /** It may be that its parent ends before it is started; otherwise it must exist. */
+  readonly optional?: true;
+}
+
+/** A message of a client; its token is its id. Said from two processes at once, and again until it is answered. */
+export interface Saying {
+  readonly kind: "update" | "signal-with-start" | "update-with-start";
+  readonly sent: Sent;
 }
 
 export interface Sent {

@@ -1,4 +1,4 @@
-import { connect, signal, silentLogger, type TaskDefinition, task, workflow } from "holdfast";
+import { connect, query, signal, silentLogger, type TaskDefinition, task, update, workflow } from "holdfast";
 import { OPEN_STATUSES } from "holdfast/adapter";
 import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.ts";
 import type { Hooks } from "../lab/hooks.ts";
@@ -19,6 +19,8 @@ interface Work {
 }
 
 const go = signal<{ ok: boolean }>("go");
+const add = update<number, number>("add");
+const total = query<number>("total");
 
 export function holdfast(store: "postgres" | "sqlite", title: string): EngineDefinition {
   return {
@@ -56,6 +58,8 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
     start: (kind, id, arg) => hf.start(workflows[kind], { id, arg }, { id }),
     startMany: (kind, ids, arg) => hf.startMany(ids.map((id, i) => request(kind, id, arg(i)))),
     signal: (id) => hf.get(id).signal(go, { ok: true }),
+    update: (id, n) => hf.get(id).update(add, n),
+    query: (id) => hf.get(id).query(total),
     pending: () => hf.count({ status: [...OPEN_STATUSES] }),
     leaseLeftMs: async () => {
       const leases = (await hf.workers.list()).filter(({ labels }) => labels["pid"] !== String(process.pid));
@@ -66,7 +70,25 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
 }
 
 function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
+  const leaf = workflow("leaf", async (_ctx, { id, i }: Work) => hooks.step(id, i));
   return {
+    leaf,
+    family: workflow("family", async (ctx, { id, arg }: Input) => {
+      await Promise.all(Array.from({ length: arg }, (_, i) => ctx.child(leaf, { id, i })));
+      hooks.finished(id);
+      return arg;
+    }),
+    talk: workflow("talk", async (ctx, { id, arg }: Input) => {
+      let sum = 0;
+      ctx.on(total, () => sum);
+      ctx.on(add, (n) => {
+        sum += n;
+        return sum;
+      });
+      for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
+      hooks.waiting(id);
+      await ctx.receive(go);
+    }),
     seq: workflow("seq", async (ctx, { id, arg }: Input) => {
       for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
       hooks.finished(id);

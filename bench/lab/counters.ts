@@ -85,6 +85,19 @@ export function countsBetween(from: Snapshot, to: Snapshot, units: number): Figu
   return figures;
 }
 
+/** What each of `units` cost between the marks `begin` and `finish` of a stage, as figures of that name: `commitsPerTaskTwo`. */
+export function costsOf(snapshots: Snapshots, name: string, stage: string, units: number | undefined): Figures {
+  const [from, to] = [snapshots.get(`begin${stage}`), snapshots.get(`finish${stage}`)];
+  if (!from || !to || units === undefined) return {};
+  const figures: Figures = {
+    [`nodeMicrosPer${name}${stage}`]: ((to.benchCpu - from.benchCpu) * 1e6) / units,
+    [`serverMicrosPer${name}${stage}`]: ((to.serverCpu - from.serverCpu) * 1e6) / units,
+  };
+  for (const [figure, value] of Object.entries(countsBetween(from, to, units)))
+    figures[figure.replace("PerStep", `Per${name}${stage}`)] = value;
+  return figures;
+}
+
 /** Cores used meanwhile by the server, and by processes outside the measurement. */
 export function coresBetween(from: Snapshot, to: Snapshot): { serverCores: number; othersCores: number } {
   const seconds = Math.max(0.05, (to.at - from.at) / 1000);

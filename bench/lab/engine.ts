@@ -9,9 +9,10 @@ export type Size = Readonly<Record<string, number>>;
 
 /**
  * `seq`: n steps one after the other; `fan`: n steps at once; `sleep`: n milliseconds; `nap`: until the time n; `wait`: for a
- * signal; `payload`: three steps with results of n bytes; `tasks`: n tasks one after the other. Bodies report to the hooks.
+ * signal; `payload`: three steps with results of n bytes; `tasks`: n tasks one after the other; `family`: n children at once;
+ * `talk`: n steps, then open for updates and queries, without an end. Bodies report to the hooks.
  */
-export type Kind = "seq" | "fan" | "sleep" | "nap" | "wait" | "payload" | "tasks";
+export type Kind = "seq" | "fan" | "sleep" | "nap" | "wait" | "payload" | "tasks" | "family" | "talk";
 
 export interface Started {
   result(): Promise<unknown>;
@@ -22,6 +23,10 @@ export interface Engine {
   start(kind: Kind, id: string, arg: number): Promise<Started>;
   startMany?(kind: Kind, ids: readonly string[], arg: (i: number) => number): Promise<unknown>;
   signal?(id: string): Promise<unknown>;
+  /** Adds to the total of a `talk`; what that is now. */
+  update?(id: string, add: number): Promise<number>;
+  /** The total of a `talk`. */
+  query?(id: string): Promise<number>;
   /** Runs that have not ended according to the engine's own store. */
   pending(): Promise<number>;
   /** How much of the lease of a dead worker is left. */

@@ -52,6 +52,25 @@ export interface Shown {
   readonly chart?: boolean;
 }
 
+const COSTS: readonly Omit<Shown, "better">[] = [
+  { figure: "commitsPer", title: "commits per", digits: 3 },
+  { figure: "statementsPer", title: "statements per", digits: 3 },
+  { figure: "walBytesPer", title: "WAL bytes per" },
+  { figure: "writtenBytesPer", title: "bytes written per" },
+  { figure: "nodeMicrosPer", title: "µs of Node per", digits: 1 },
+  { figure: "serverMicrosPer", title: "µs of the server per", digits: 1 },
+];
+
+/** What `costsOf` (counters.ts) gives for a stage. */
+export function costsShown(name: string, unit: string, stage = "", how?: string): Shown[] {
+  return COSTS.map(({ figure, title, ...rest }) => ({
+    figure: `${figure}${name}${stage}`,
+    title: how === undefined ? `${title} ${unit}` : `${title} ${unit}, ${how}`,
+    ...rest,
+    better: "lower" as const,
+  }));
+}
+
 interface RatioGoal {
   readonly text: string;
   /** Workload and figure. */
@@ -67,6 +86,19 @@ interface RatioGoal {
 export function ratioGoal({ text, of: [workload, figure], over, under, ...bound }: RatioGoal): Goal {
   const ratios = (m: Medians): (number | undefined)[] => under.map((name) => m.ratio(workload, figure, over, name));
   return { text, figure: (m) => least(ratios(m)), unit: "times", ...bound };
+}
+
+interface LatencyGoal {
+  readonly text: string;
+  readonly of: readonly [workload: string, figure: string];
+  readonly ours: string;
+  readonly peers: readonly string[];
+}
+
+/** A goal not to be slower than the fastest peer. */
+export function latencyGoal({ text, of: [workload, figure], ours, peers }: LatencyGoal): Goal {
+  const ratios = (m: Medians): (number | undefined)[] => peers.map((peer) => m.ratio(workload, figure, peer, ours));
+  return { text, figure: (m) => least(ratios(m)), atLeast: 1, unit: "times" };
 }
 
 function least(values: readonly (number | undefined)[]): number | undefined {

@@ -3,6 +3,7 @@ import type { Inside } from "../lab/inside.ts";
 import { latencies } from "../workloads/latency.ts";
 import { BareLoop } from "./bare-loop.ts";
 import { BareTasks } from "./bare-tasks.ts";
+import { BareUpdates } from "./bare-updates.ts";
 
 /** Runs in one flush: as many as the engine keeps live. */
 const GROUP = 500;
@@ -16,13 +17,14 @@ export function bare(store: "postgres" | "sqlite", title: string): EngineDefinit
     kind: "limit",
     store,
     settings: `the store's own calls without an engine, ${GROUP} runs in a flush, one flush at a time (and, for comparison, two)`,
-    workloads: ["short", "ten", "long", "latency", "tasks"],
+    workloads: ["short", "ten", "long", "latency", "tasks", "updates"],
     bare: {
       short: groups,
       ten: groups,
       long: (inside) => withLoop(store, inside, sequential),
       latency: (inside) => withLoop(store, inside, oneByOne),
       tasks: (inside) => withLoop(store, inside, tasks),
+      updates: (inside) => withLoop(store, inside, updates),
     },
   };
 }
@@ -108,4 +110,22 @@ async function tasks(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
   await stage("", (n, m) => bare.besideRuns(n, m));
   await stage("Two", (n, m) => bare.elsewhere(n, m));
   return { ...figures, steps: runs * each };
+}
+
+/** As many updates in a call as the workload has in flight; then one at a time. */
+async function updates(loop: BareLoop, { size, mark }: Inside): Promise<Figures> {
+  const { runs = 0, rounds = 1, calling = 200 } = size;
+  const bare = new BareUpdates(loop);
+  await bare.open(runs);
+  const round = async (): Promise<void> => {
+    for (let i = 0; i < runs; i += calling) await bare.update(i, Math.min(calling, runs - i));
+  };
+  await round();
+  await mark("begin");
+  const began = performance.now();
+  for (let i = 0; i < rounds; i++) await round();
+  const perSecond = (rounds * runs) / ((performance.now() - began) / 1000);
+  await mark("finish");
+  const { p50 = Number.NaN, p95 = Number.NaN } = await latencies({ ...size, steps: 1 }, (i) => bare.update(i, 1));
+  return { said: rounds * runs, steps: rounds * runs, perSecond, p50, p95 };
 }

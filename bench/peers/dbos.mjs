@@ -13,10 +13,29 @@ export default {
   packages: ["@dbos-inc/dbos-sdk"],
   kind: "engine",
   store: "postgres",
-  settings: `system database pool ${POOL} (default 10), started in process without a queue, LISTEN/NOTIFY on; tasks: workflows on a queue; that and results polled every ${POLL_MS} ms (default 1 s)`,
-  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "idle", "tasks"],
-  async open({ url, hooks, workload }) {
-    const { DBOS } = await import("@dbos-inc/dbos-sdk");
+  settings: `system database pool ${POOL} (default 10), started in process without a queue, LISTEN/NOTIFY on; tasks: workflows on a queue; that and results polled every ${POLL_MS} ms (default 1 s); events in another process every ${POLL_MS} ms, or ${10 * POLL_MS} while more than ten calls wait`,
+  workloads: [
+    "ten",
+    "short",
+    "parallel",
+    "latency",
+    "long",
+    "recover",
+    "signals",
+    "sleepers",
+    "idle",
+    "tasks",
+    "children",
+    "updates",
+    "queries",
+  ],
+  async open({ url, hooks, workload, clientOnly }) {
+    const { DBOS, DBOSClient } = await import("@dbos-inc/dbos-sdk");
+    if (clientOnly) {
+      const client = await DBOSClient.create({ systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
+      const { update, query } = conversation(client, true);
+      return { update, query, close: () => client.destroy() };
+    }
     const identity = { name: "bench", executorID: "bench", applicationVersion: "1" };
     const quiet = { logLevel: "error", enableOTLP: false };
     DBOS.setConfig({ ...identity, ...quiet, systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
@@ -24,12 +43,15 @@ export default {
     await DBOS.launch();
     if (workload === "tasks") await DBOS.registerQueue("work", { minPollingIntervalMs: POLL_MS });
     const open = await openRuns(url, OPEN);
+    const { update, query } = conversation(DBOS);
     return {
       async start(kind, id, arg) {
         const handle = await DBOS.startWorkflow(workflows[kind], { workflowID: id })(id, arg);
         return { result: () => handle.getResult() };
       },
       signal: (id) => DBOS.send(id, { ok: true }, "go"),
+      update,
+      query,
       pending: open.count,
       async close() {
         await open.end();
@@ -39,10 +61,52 @@ export default {
   },
 };
 
+/**
+ * A message that names the event in which the caller looks for the answer; and an event that says what is so. A client in
+ * another process is not notified but polls: often while few calls wait, so that they are not late, and seldom while many do.
+ */
+function conversation(dbos, polls = false) {
+  let calls = 0;
+  let waiting = 0;
+  const event = async (id, key) => {
+    waiting += 1;
+    const often = polls ? { pollingIntervalMs: waiting > 10 ? 10 * POLL_MS : POLL_MS } : {};
+    const value = await dbos.getEvent(id, key, { timeoutSeconds: 60, ...often });
+    waiting -= 1;
+    return value;
+  };
+  return {
+    async update(id, n) {
+      const reply = `reply-${process.pid}-${calls++}`;
+      await dbos.send(id, { n, reply }, "add");
+      return event(id, reply);
+    },
+    query: (id) => event(id, "total"),
+  };
+}
+
 function register(DBOS, hooks) {
   const step = (id, i) => DBOS.runStep(async () => hooks.step(id, i), { name: `s${i}` });
   const work = DBOS.registerWorkflow(async (id, i) => hooks.step(id, i), { name: "work" });
   const bodies = {
+    async family(id, n) {
+      const one = async (i) => (await DBOS.startWorkflow(work)(id, i)).getResult({ pollingIntervalMs: POLL_MS });
+      await Promise.all(Array.from({ length: n }, (_, i) => one(i)));
+      hooks.finished(id);
+      return n;
+    },
+    async talk(id, n) {
+      for (let i = 1; i <= n; i++) await step(id, i);
+      let total = 0;
+      await DBOS.setEvent("total", total);
+      hooks.waiting(id);
+      for (;;) {
+        const message = await DBOS.recv("add", { timeoutSeconds: 600 });
+        if (message === null) return total;
+        total += message.n;
+        await DBOS.setEvent(message.reply, total);
+      }
+    },
     async tasks(id, n) {
       for (let i = 1; i <= n; i++) {
         const handle = await DBOS.startWorkflow(work, { queueName: "work" })(id, i);

@@ -7,9 +7,14 @@ export const CONCURRENCY = 100;
  */
 export const FIXED = "polls of 100 ms to 1 s, lease of 30 s and result poll of 1 s are fixed";
 
-export const WORKLOADS = ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers"];
+export const WORKLOADS = ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "children"];
 
-export const SIZES = { parallel: { width: 900 }, latency: { times: 8 }, long: { steps: 900 } };
+export const SIZES = {
+  parallel: { width: 900 },
+  latency: { times: 8 },
+  long: { steps: 900 },
+  children: { children: 450, times: 8 },
+};
 
 export async function openOn(backend, hooks, open) {
   const { OpenWorkflow } = await import("openworkflow");
@@ -34,7 +39,14 @@ export async function openOn(backend, hooks, open) {
 }
 
 function define(ow, hooks) {
+  const leaf = ow.defineWorkflow({ name: "leaf" }, async ({ input: { id, i } }) => hooks.step(id, i));
   const bodies = {
+    async family({ input: { id, arg }, step }) {
+      const one = (i) => step.runWorkflow(leaf.workflow.spec, { id, i }, { name: `c${i}` });
+      await Promise.all(Array.from({ length: arg }, (_, i) => one(i)));
+      hooks.finished(id);
+      return arg;
+    },
     async seq({ input: { id, arg }, step }) {
       for (let i = 1; i <= arg; i++) await step.run({ name: `s${i}` }, async () => hooks.step(id, i));
       hooks.finished(id);

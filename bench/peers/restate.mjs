@@ -22,22 +22,34 @@ export default {
   packages: ["@restatedev/restate-server", "@restatedev/restate-sdk"],
   kind: "engine",
   store: "own",
-  settings: `single node, log fsync on (default), ${PARTITIONS} partitions (default 24: fewer are faster on 2 cores), workflow services over HTTP/2; tasks: calls of a service`,
-  workloads: ["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "tasks"],
+  settings: `single node, log fsync on (default), ${PARTITIONS} partitions (default 24: fewer are faster on 2 cores), workflow services over HTTP/2; tasks, children: calls of a service; updates, queries: handlers of a virtual object`,
+  workloads: [
+    ...["ten", "short", "parallel", "latency", "long", "recover", "signals", "sleepers", "tasks"],
+    ...["children", "updates", "queries"],
+  ],
   prepare: startServer,
-  async open({ hooks, again }) {
+  async open({ hooks, again, clientOnly }) {
     const restate = await import("@restatedev/restate-sdk");
     const clients = await import("@restatedev/restate-sdk-clients");
-    await restate.serve({ services: servicesFor(restate, hooks), port: PORTS.endpoint });
-    if (!again) await ask(`${ADMIN}/deployments`, { uri: `http://127.0.0.1:${PORTS.endpoint}`, force: true });
+    if (!clientOnly) await restate.serve({ services: servicesFor(restate, hooks), port: PORTS.endpoint });
+    if (!again && !clientOnly)
+      await ask(`${ADMIN}/deployments`, { uri: `http://127.0.0.1:${PORTS.endpoint}`, force: true });
     const ingress = clients.connect({ url: INGRESS });
+    const talk = (id) => ingress.objectClient({ name: "talk" }, id);
     return {
       async start(kind, id, arg) {
+        if (kind === "talk") {
+          await talk(id).add(0);
+          hooks.waiting(id);
+          return { result: () => Promise.reject(new Error("an object has no result")) };
+        }
         const client = ingress.workflowClient({ name: kind }, id);
         await client.workflowSubmit({ id, arg });
         return { result: () => client.workflowAttach() };
       },
       signal: (id) => ingress.workflowClient({ name: "wait" }, id).go({ ok: true }),
+      update: (id, n) => talk(id).add(n),
+      query: (id) => talk(id).total(),
       async pending() {
         const query = "select count(*) as n from sys_invocation where status <> 'completed'";
         return Number((await ask(`${ADMIN}/query`, { query })).rows[0].n);
@@ -49,6 +61,12 @@ export default {
 
 function servicesFor(restate, hooks) {
   const bodies = {
+    async family(ctx, { id, arg }) {
+      const work = ctx.serviceClient({ name: "work" });
+      await restate.RestatePromise.all(Array.from({ length: arg }, (_, i) => work.run({ id, i })));
+      hooks.finished(id);
+      return arg;
+    },
     async tasks(ctx, { id, arg }) {
       for (let i = 1; i <= arg; i++) await ctx.serviceClient({ name: "work" }).run({ id, i });
       hooks.finished(id);
@@ -84,7 +102,18 @@ function servicesFor(restate, hooks) {
     restate.workflow({ name, handlers: name === "wait" ? { run, go } : { run } }),
   );
   const work = restate.service({ name: "work", handlers: { run: async (_ctx, { id, i }) => hooks.step(id, i) } });
-  return [...workflows, work];
+  const talk = restate.object({
+    name: "talk",
+    handlers: {
+      async add(ctx, n) {
+        const total = ((await ctx.get("total")) ?? 0) + n;
+        ctx.set("total", total);
+        return total;
+      },
+      total: restate.handlers.object.shared((ctx) => ctx.get("total")),
+    },
+  });
+  return [...workflows, work, talk];
 }
 
 async function startServer(folder) {

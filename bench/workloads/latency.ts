@@ -1,6 +1,5 @@
 import type { Figures, Size } from "../lab/engine.ts";
-import { ratioGoal, STORES, type Workload } from "../lab/workload.ts";
-import type { Medians } from "../report/medians.ts";
+import { latencyGoal, ratioGoal, STORES, type Workload } from "../lab/workload.ts";
 import { pause, quantile, warm } from "./flow.ts";
 
 const ENGINES = ["dbos", "openworkflow", "openworkflow-sqlite", "restate"] as const;
@@ -31,15 +30,14 @@ export const latency: Workload = {
     { figure: "statementsPerStep", title: "statements per step", digits: 2, better: "lower" },
   ],
   goals: [
-    ...["p50", "p99"].map((figure) => ({
-      text: `idle 3-step latency on PostgreSQL: ${figure} of the best peer over ours`,
-      figure: (m: Medians) => {
-        const ratios = ENGINES.map((peer) => m.ratio("latency", figure, peer, "holdfast-postgres"));
-        return ratios.some((ratio) => ratio === undefined) ? undefined : Math.min(...(ratios as number[]));
-      },
-      atLeast: 1,
-      unit: "times",
-    })),
+    ...["p50", "p99"].map((figure) =>
+      latencyGoal({
+        text: `idle 3-step latency on PostgreSQL: ${figure} of the best peer over ours`,
+        of: ["latency", figure],
+        ours: "holdfast-postgres",
+        peers: ENGINES,
+      }),
+    ),
     ...STORES.map(([store, title]) =>
       ratioGoal({
         text: `idle 3-step latency on ${title}: p50 over that of the bare commits it needs`,

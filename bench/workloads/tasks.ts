@@ -1,8 +1,8 @@
 import type { Bench } from "../lab/bench.ts";
-import { countsBetween, type Snapshots } from "../lab/counters.ts";
+import { costsOf } from "../lab/counters.ts";
 import type { Figures, Size } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
-import { ratioGoal, type Shown, STORES, type Workload } from "../lab/workload.ts";
+import { costsShown, ratioGoal, STORES, type Workload } from "../lab/workload.ts";
 import type { Medians } from "../report/medians.ts";
 import { drive, pause, warm } from "./flow.ts";
 import { latencies } from "./latency.ts";
@@ -11,15 +11,6 @@ import { latencies } from "./latency.ts";
 const PEERS = ["dbos", "restate", "pg-boss"];
 /** At this share of the rate of steps, two processes do 8,000 tasks/s where one does 37,000 steps/s. */
 const SHARE_TWO = 8 / 37;
-
-const COUNTS: readonly Omit<Shown, "better">[] = [
-  { figure: "commitsPerTask", title: "commits per task", digits: 3 },
-  { figure: "statementsPerTask", title: "statements per task", digits: 3 },
-  { figure: "walBytesPerTask", title: "WAL bytes per task" },
-  { figure: "writtenBytesPerTask", title: "bytes written per task" },
-  { figure: "nodeMicrosPerTask", title: "µs of Node per task", digits: 1 },
-  { figure: "serverMicrosPerTask", title: "µs of the server per task", digits: 1 },
-];
 
 export const tasks: Workload = {
   name: "tasks",
@@ -39,8 +30,8 @@ export const tasks: Workload = {
   measure: async (bench) => (bench.definition.kind === "own" ? ours(bench) : bench.one()),
   parts: { main, beside, runs: (inside) => apart(inside, "Two"), tasks: taskWorker },
   counted: (snapshots, figures) => ({
-    ...perTask(snapshots, "", figures["tasks"]),
-    ...perTask(snapshots, "Two", figures["tasksTwo"]),
+    ...costsOf(snapshots, "Task", "", figures["tasks"]),
+    ...costsOf(snapshots, "Task", "Two", figures["tasksTwo"]),
   }),
   shown: [
     { figure: "tasksPerSecond", title: "tasks/s", better: "higher", chart: true },
@@ -51,13 +42,8 @@ export const tasks: Workload = {
     { figure: "p50", title: "latency, p50, ms", digits: 2, better: "lower" },
     { figure: "p50Two", title: "latency, p50, ms, two processes", digits: 2, better: "lower" },
     { figure: "allocatedBytesPerStep", title: "heap bytes allocated per task", better: "lower" },
-    ...COUNTS.map((shown) => ({ ...shown, better: "lower" as const })),
-    ...COUNTS.map(({ figure, title, ...rest }) => ({
-      figure: `${figure}Two`,
-      title: `${title}, two processes`,
-      ...rest,
-      better: "lower" as const,
-    })),
+    ...costsShown("Task", "task"),
+    ...costsShown("Task", "task", "Two", "two processes"),
   ],
   goals: [
     ratioGoal({
@@ -159,16 +145,4 @@ export async function apart(inside: Inside, stage: string): Promise<Figures> {
     [`p50${stage}`]: p50,
     [`p95${stage}`]: p95,
   };
-}
-
-function perTask(snapshots: Snapshots, stage: string, units: number | undefined): Figures {
-  const [from, to] = [snapshots.get(`begin${stage}`), snapshots.get(`finish${stage}`)];
-  if (!from || !to || units === undefined) return {};
-  const figures: Figures = {
-    [`nodeMicrosPerTask${stage}`]: ((to.benchCpu - from.benchCpu) * 1e6) / units,
-    [`serverMicrosPerTask${stage}`]: ((to.serverCpu - from.serverCpu) * 1e6) / units,
-  };
-  for (const [name, value] of Object.entries(countsBetween(from, to, units)))
-    figures[name.replace("PerStep", `PerTask${stage}`)] = value;
-  return figures;
 }

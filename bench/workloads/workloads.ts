@@ -1,5 +1,6 @@
 import type { Workload } from "../lab/workload.ts";
 import { backlog } from "./backlog.ts";
+import { children } from "./children.ts";
 import { finished } from "./finished.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
@@ -7,6 +8,7 @@ import { long } from "./long.ts";
 import { parallel } from "./parallel.ts";
 import { payloads } from "./payloads.ts";
 import { processes } from "./processes.ts";
+import { queries } from "./queries.ts";
 import { recover } from "./recover.ts";
 import { bulk, short } from "./short.ts";
 import { signals } from "./signals.ts";
@@ -14,6 +16,7 @@ import { sleepers } from "./sleepers.ts";
 import { starts } from "./starts.ts";
 import { tasks } from "./tasks.ts";
 import { ten } from "./ten.ts";
+import { updates } from "./updates.ts";
 
 /** In the order in which they are measured and shown. */
 export const WORKLOADS: readonly Workload[] = [
@@ -22,10 +25,13 @@ export const WORKLOADS: readonly Workload[] = [
   bulk,
   parallel,
   tasks,
+  children,
   latency,
   long,
   recover,
   signals,
+  updates,
+  queries,
   sleepers,
   starts,
   processes,

@@ -22,7 +22,10 @@ export interface Shop {
 }
 
 export function makeCart(shop: Shop) {
-  return workflow("cart", async (ctx, owner: string) => {
+  // What a cart can be asked. Handles made from this definition offer nothing else: a typo, or an update of another workflow,
+  // is refused where it is sent.
+  const asked = { signals: [], updates: [add, remove, checkout], queries: [contents] } as const;
+  return workflow({ name: "cart", ...asked }, async (ctx, owner: string) => {
     const items: Item[] = [];
     let state: "open" | "paying" | "paid" = "open";
     const show = (): Contents => ({

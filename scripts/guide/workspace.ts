@@ -6,6 +6,7 @@ import { type Block, readBlocks } from "./blocks.ts";
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 export const guideFolder = path.join(root, "docs", "guide");
+export const projectReadme = path.join(root, "README.md");
 
 /** Every folder called "dist" is ignored by git, by Biome and by the house rules. */
 const OUTPUT = path.join(root, "dist");
@@ -16,8 +17,11 @@ export function pageNames(): string[] {
   return names.map((name) => name.slice(0, -".md".length)).sort();
 }
 
+/** The blocks of all pages, and of the first page that anybody reads. */
 export function readGuide(): Block[] {
-  return pageNames().flatMap((page) => readBlocks(page, readFileSync(path.join(guideFolder, `${page}.md`), "utf8")));
+  const read = (page: string, file: string): Block[] => readBlocks(page, readFileSync(file, "utf8"));
+  const pages = pageNames().flatMap((page) => read(page, path.join(guideFolder, `${page}.md`)));
+  return [...pages, ...read("project-README", projectReadme)];
 }
 
 /** A separate folder for each check of the guide, so that two at once do not disturb each other. */

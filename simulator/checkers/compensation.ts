@@ -1,6 +1,7 @@
 import { jsonCodec } from "../../packages/holdfast/src/codec/json-codec.ts";
 import { type HistoryEvent, isOutcome } from "../../packages/holdfast/src/model/event.ts";
 import type { Checker, Effect, Found, RunEvidence } from "../evidence.ts";
+import { isUndoableChild } from "../workload/child.ts";
 import type { TaskInput } from "../workload/task-definitions.ts";
 
 const UNDO = "compensate:";
@@ -45,7 +46,7 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
   if (!isReversed(order, steps, history)) fault(`begun as ${order.join(", ")}, undone as ${steps.join(", ")}`);
   if (run.compensation === "compensated") {
     const undoable = undoableTasks(history);
-    const hasUndo = (op: string): boolean => op.startsWith("c") || undoable.has(op);
+    const hasUndo = (op: string): boolean => op.startsWith("c") || undoable.has(op) || isUndoableChild(op);
     const forgotten = [...new Set(begun)].filter((op) => hasUndo(op) && !undone.includes(op));
     if (forgotten.length > 0) fault(`${forgotten.join(", ")} began and was not undone`);
   }
@@ -58,7 +59,7 @@ function checkRun({ run, history }: RunEvidence, effects: readonly Effect[]): Fo
 }
 
 function isBeginning({ type }: HistoryEvent): boolean {
-  return type === "step_started" || type === "task_scheduled";
+  return type === "step_started" || type === "task_scheduled" || type === "child_started";
 }
 
 /** The tasks with a compensation. */
@@ -91,7 +92,7 @@ function outcomeOf(history: readonly HistoryEvent[], op: string): string {
   const undoneAt = history.findIndex((event) => event.op === UNDO + op);
   const known = undoneAt < 0 ? history : history.slice(0, undoneAt);
   const last = known.findLast((event) => event.op === op && isOutcome(event));
-  if (last?.type === "step_completed" || last?.type === "task_completed")
+  if (last?.type === "step_completed" || last?.type === "task_completed" || last?.type === "child_completed")
     return `completed ${last.payload === undefined ? "-" : jsonCodec.decode(last.payload)}`;
   return last && !last.meta?.unknown ? "failed -" : "unknown -";
 }

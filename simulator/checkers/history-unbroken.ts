@@ -2,7 +2,18 @@ import type { Checker, Found } from "../evidence.ts";
 import { digest } from "../store/recorder.ts";
 import { voidEvents } from "../void-events.ts";
 
-const ENDINGS = ["step_completed", "step_failed", "timer_fired", "task_completed", "task_failed"];
+const ENDINGS = [
+  "step_completed",
+  "step_failed",
+  "timer_fired",
+  "task_completed",
+  "task_failed",
+  "child_completed",
+  "child_failed",
+  "message_sent",
+  "message_failed",
+  "update_completed",
+];
 
 /** A history has no gap and no fork: an appended event stays forever, and each op ends once. */
 export const historyUnbroken: Checker = {

@@ -8,19 +8,27 @@ import { acknowledged } from "./acknowledged.ts";
 import { alone } from "./alone.ts";
 import { attempts } from "./attempts.ts";
 import { canceledMeansCanceled } from "./canceled-means-canceled.ts";
+import { childEnds } from "./child-ends.ts";
+import { childStarts } from "./child-starts.ts";
+import { closePolicy } from "./close-policy.ts";
 import { compensation } from "./compensation.ts";
 import { completedOnce } from "./completed-once.ts";
+import { conditions } from "./conditions.ts";
+import { debts } from "./debts.ts";
 import { durableBeforeEffect } from "./durable-before-effect.ts";
 import { effectsInHistory } from "./effects-in-history.ts";
 import { heardOut } from "./heard-out.ts";
 import { historyUnbroken } from "./history-unbroken.ts";
 import { holderAppends } from "./holder-appends.ts";
+import { lineage } from "./lineage.ts";
 import { noComplaints } from "./no-complaints.ts";
 import { nothingLost } from "./nothing-lost.ts";
 import { outputs } from "./outputs.ts";
 import { patches } from "./patches.ts";
+import { queries } from "./queries.ts";
 import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
+import { runMessages } from "./run-messages.ts";
 import { signals } from "./signals.ts";
 import { taskAttempts } from "./task-attempts.ts";
 import { taskFence } from "./task-fence.ts";
@@ -30,6 +38,7 @@ import { tasksAccounted } from "./tasks-accounted.ts";
 import { timers } from "./timers.ts";
 import { transactions } from "./transactions.ts";
 import { undoneAsDone } from "./undone-as-done.ts";
+import { updates } from "./updates.ts";
 import { wakeUps } from "./wake-ups.ts";
 import { withinLease } from "./within-lease.ts";
 
@@ -51,6 +60,15 @@ export const CHECKERS: readonly Checker[] = [
   taskResults,
   signals,
   heardOut,
+  childStarts,
+  lineage,
+  childEnds,
+  closePolicy,
+  debts,
+  runMessages,
+  updates,
+  queries,
+  conditions,
   wakeUps,
   canceledMeansCanceled,
   compensation,

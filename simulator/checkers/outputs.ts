@@ -1,4 +1,5 @@
 import { toErrorRecord } from "../../packages/holdfast/src/errors/error-record.ts";
+import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import type { Message } from "../../packages/holdfast/src/model/message.ts";
 import { isClosed, type Run } from "../../packages/holdfast/src/model/run.ts";
@@ -56,7 +57,7 @@ function compare(run: Run, conclusion: Conclusion, next: Run | undefined): strin
       if (conclusion.type === "continued" && conclusion.input === text(next?.input ?? null)) return undefined;
       return `it continued with ${text(next?.input ?? null)}`;
     case "canceled":
-      return conclusion.type === "failed" && isCancellation(conclusion.error) ? undefined : "it was canceled";
+      return conclusion.type === "failed" && isStop(conclusion.error) ? undefined : "it was canceled";
     case "timed_out":
       // A run that passed its deadline has timed out, whatever its code does about it.
       return conclusion.type === "pending" ? "it timed out" : undefined;
@@ -67,6 +68,11 @@ function compare(run: Run, conclusion: Conclusion, next: Run | undefined): strin
       return message === run.error?.message || raced ? undefined : `it failed with "${run.error?.message}"`;
     }
   }
+}
+
+/** That another run was canceled counts too, in a run that was canceled itself. */
+function isStop(error: unknown): boolean {
+  return isCancellation(error) || isHoldfastError(error, "run_canceled");
 }
 
 function describe(conclusion: Conclusion): string {

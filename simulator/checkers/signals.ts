@@ -1,5 +1,17 @@
-import { isTaskResult } from "../../packages/holdfast/src/model/message.ts";
+import { isResult } from "../../packages/holdfast/src/model/message.ts";
 import type { Checker, Found } from "../evidence.ts";
+
+/** Events that come from messages which are no signals. */
+const OTHERS: ReadonlySet<string> = new Set([
+  "task_completed",
+  "task_failed",
+  "child_completed",
+  "child_failed",
+  "message_sent",
+  "message_failed",
+  "update_accepted",
+  "update_rejected",
+]);
 
 /**
  * Signals reach a chain of runs exactly once, and those of one sender in the order they were sent: what history has
@@ -28,10 +40,10 @@ export const signals: Checker = {
       chains.set(firstRunId, chain);
       const own = new Set<string>();
       let number = 0;
-      // The results of tasks are deleted when they are consumed.
-      const inbox = (inboxes?.get(runId) ?? []).filter(({ kind }) => !isTaskResult(kind));
+      // The results of tasks and of other runs are deleted when they are consumed, and refused updates leave no event.
+      const inbox = (inboxes?.get(runId) ?? []).filter(({ kind }) => !isResult(kind) && kind !== "update");
       for (const { type, meta } of history) {
-        if (meta?.messageId === undefined || type === "task_completed" || type === "task_failed") continue;
+        if (meta?.messageId === undefined || OTHERS.has(type)) continue;
         const { messageId } = meta;
         // The result message of a transaction that the code no longer waits for is consumed and leaves no event.
         while (inbox[number]?.kind === "outcome" && inbox[number]?.messageId !== messageId) number += 1;

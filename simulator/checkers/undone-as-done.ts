@@ -3,6 +3,7 @@ import type { Checker, CommitRecord, Effect, Found, RunEvidence } from "../evide
 import { conclude } from "../reference.ts";
 import type { Execution, TaskChange } from "../task-evidence.ts";
 import { voidEvents } from "../void-events.ts";
+import { isChildOp } from "../workload/child.ts";
 import type { Program } from "../workload/program.ts";
 import { undoableTasks } from "./compensation.ts";
 
@@ -64,8 +65,8 @@ function checkUndone(
   const called = new Set(effects.map(({ op }) => op));
   for (const undo of called) {
     const op = undo.slice(UNDO.length);
-    // Compensations added by hand have no step.
-    if (!undo.startsWith(UNDO) || op.startsWith("u") || called.has(op) || taken.has(op)) continue;
+    // Compensations added by hand have no step, and those of children no function.
+    if (!undo.startsWith(UNDO) || op.startsWith("u") || isChildOp(op) || called.has(op) || taken.has(op)) continue;
     if (!changedHands(op, commits))
       found.push({ runId, text: `"${op}" was undone, but its function was never called` });
   }

@@ -2,6 +2,7 @@ import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
+import { TALK_MUTATIONS } from "./talk-mutations.ts";
 import { TASK_MUTATIONS } from "./task-mutations.ts";
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -9,4 +10,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REPLAY_MUTATIONS,
   ...STORE_MUTATIONS,
   ...TASK_MUTATIONS,
+  ...TALK_MUTATIONS,
 ];

@@ -40,7 +40,8 @@ describe("the simulator finds an engine that", () => {
     const own = path.join(folder, `${MUTATIONS.indexOf(mutation)}`);
     const lines = await inTurn(async () => {
       const file = await bundleSimulator(own, mutation);
-      return runBundle(file, ["--count", `${SEEDS_MAX}`, "--until", mutation.caughtBy]);
+      const from = `${mutation.seed ?? 1}`;
+      return runBundle(file, ["--from", from, "--count", `${SEEDS_MAX}`, "--until", mutation.caughtBy]);
     });
     needed.push(`${`${lines.length}`.padStart(4)}  ${mutation.name} (${mutation.caughtBy})`);
     expect(lines.at(-1)?.checkers).toContain(mutation.caughtBy);

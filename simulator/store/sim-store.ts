@@ -27,6 +27,7 @@ import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
 import { Recorder } from "./recorder.ts";
+import { TalkWatch } from "./talk-watch.ts";
 import { TaskWatch } from "./task-watch.ts";
 
 export const FATES = [
@@ -54,6 +55,7 @@ export class SimStore {
   readonly memory: MemoryStore;
   readonly recorder: Recorder;
   readonly taskWatch: TaskWatch;
+  readonly talkWatch: TalkWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -84,6 +86,7 @@ export class SimStore {
     this.memory = new MemoryStore({ clock, notifier });
     this.recorder = new Recorder(this.memory.state, trace);
     this.taskWatch = new TaskWatch(this.memory.state, trace);
+    this.talkWatch = new TalkWatch(this.memory.state, trace);
   }
 
   now(): number {
@@ -129,6 +132,7 @@ export class SimStore {
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
         : call();
     this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
+    this.talkWatch.note(this.time.elapsedMs, who, method, params);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);

@@ -160,7 +160,10 @@ export class TaskWatch {
 /** The tasks that a run waits for, by op, with the event that made each exist. */
 function pendingTasks(events: readonly HistoryEvent[]): ReadonlyMap<string, number> {
   const pending = new Map<string, number>();
+  const tasks = new Set<string | null>();
   for (const { type, op, seq, meta } of events) {
+    if (type === "task_scheduled") tasks.add(op);
+    if (type === "op_rescheduled" && !tasks.has(op)) continue; // a child
     if (type === "task_scheduled" || type === "op_rescheduled") pending.set(op as string, seq);
     else if (type === "task_completed" || type === "task_failed" || type === "op_canceled")
       pending.delete(op as string);

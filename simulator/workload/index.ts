@@ -7,13 +7,17 @@ import type { Sight } from "../evidence.ts";
 import { arbitrary } from "./arbitrary.ts";
 import { attempt } from "./attempt.ts";
 import { attributes } from "./attributes.ts";
+import { child } from "./child.ts";
+import { condition } from "./condition.ts";
 import { failure } from "./failure.ts";
+import { family } from "./family.ts";
 import { hearOut } from "./last-words.ts";
 import { mailbox } from "./mailbox.ts";
 import { once } from "./once.ts";
 import { parallel, runChain } from "./parallel.ts";
 import { patched } from "./patched.ts";
-import type { Draft, Node, OpKind, Program, Site, Stage } from "./program.ts";
+import { notice, post, recall, sequel } from "./post.ts";
+import type { Draft, Node, OpKind, Program, ProgramInput, Site, Stage } from "./program.ts";
 import { race } from "./race.ts";
 import { receive } from "./receive.ts";
 import { retired } from "./retired.ts";
@@ -21,7 +25,9 @@ import { saga } from "./saga.ts";
 import { shield } from "./shield.ts";
 import { sideEffect } from "./side-effect.ts";
 import { sleep } from "./sleep.ts";
+import { spawn } from "./spawn.ts";
 import { step } from "./step.ts";
+import { register, Talk } from "./talk.ts";
 import { approval, task } from "./task.ts";
 import { transaction } from "./transaction.ts";
 import { undo } from "./undo.ts";
@@ -48,16 +54,34 @@ const KINDS: ReadonlyMap<string, OpKind<never>> = new Map<string, OpKind<never>>
     failure,
     task,
     approval,
+    child,
+    family,
+    spawn,
+    post,
+    notice,
+    recall,
+    sequel,
+    condition,
   ].map((kind) => [kind.kind, kind as OpKind<never>]),
 );
 
 export const OP_KINDS: readonly string[] = [...KINDS.keys()];
 
 const DEPTH_MAX = 3;
+/** How many other workflows a workflow starts: a planned one, its children, theirs, and so on. */
+const CHILDREN_MAX = [2, 1, 1, 0] as const;
+
+/** Children are small, and as runs that may be retried they have no races. */
+function settingsOfChild(settings: WorkloadSettings): WorkloadSettings {
+  const opWeights = { ...settings.opWeights, race: 0, mailbox: 0, approval: 0, sequel: 0 };
+  return { ...settings, opsMax: 4, opWeights };
+}
 
 export function drawProgram(seed: string, name: string, version: string, settings: WorkloadSettings): Program {
   const dice = new Dice(`program ${seed} ${name} ${version}`);
   const signals: { name: string; must: boolean }[] = [];
+  const offspring: Program[] = [];
+  const level = name.split(".").length - 1;
   const left = {
     ops: dice.int(settings.opsMax >> 1, settings.opsMax),
     letters: 0,
@@ -92,6 +116,12 @@ export function drawProgram(seed: string, name: string, version: string, setting
     letters: (count) => {
       left.letters += count;
     },
+    child: (prefix) => {
+      if (offspring.length >= (CHILDREN_MAX[level] ?? 0)) return undefined;
+      const own = `${name}${version === "1" ? "" : `v${version}`}.${prefix}${++left.names}`;
+      offspring.push(drawProgram(seed, own, "1", settingsOfChild(settings)));
+      return own;
+    },
   });
   const body = drawNodes(settings.opsMax >> 1, settings.opsMax, 0);
   const hops = dice.chance(0.15) ? dice.int(1, 3) : 0;
@@ -104,21 +134,22 @@ export function drawProgram(seed: string, name: string, version: string, setting
     retry,
     signals,
     letters: left.letters,
-    lastWords: new Dice(`last words ${seed} ${name} ${version}`).chance(0.3),
+    lastWords: level === 0 && new Dice(`last words ${seed} ${name} ${version}`).chance(0.3),
     retriable: !left.races,
+    talks: settings.talks,
+    offspring,
   };
-}
-
-export interface ProgramInput {
-  readonly hop: number;
 }
 
 /** The function of the workflow, on the given stage. */
 export function programBody(program: Program, stage: Stage): (ctx: Context, input: ProgramInput) => Promise<unknown> {
   return async (ctx, input) => {
     const sights: Sight[] = [];
-    const results = await runChain(program.body, { ctx, stage, sights, shielded: false, run: runNode });
-    if (input.hop < program.hops) ctx.continueAsNew({ hop: input.hop + 1 });
+    const rank = input.rank ?? (Number(/^run(\d+)$/.exec(ctx.info.id)?.[1]) || 0);
+    const site: Site = { ctx, stage, sights, shielded: false, rank, talk: new Talk(), run: runNode };
+    if (program.talks) register(ctx, site);
+    const results = await runChain(program.body, site);
+    if (input.hop < program.hops) ctx.continueAsNew({ ...input, hop: input.hop + 1 });
     if (program.lastWords) results.push(await hearOut(ctx));
     return results;
   };

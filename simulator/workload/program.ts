@@ -3,12 +3,14 @@
  * (reference.ts). So the expected output of a workflow is defined once, by the same code.
  */
 import { isHoldfastError } from "../../packages/holdfast/src/errors/holdfast-error.ts";
+import { isOfOtherRun } from "../../packages/holdfast/src/errors/run-errors.ts";
 import type { Context } from "../../packages/holdfast/src/replay/context/context.ts";
 import type { askTransaction } from "../../packages/holdfast/src/replay/context/run-context.ts";
 import type { StepInfo } from "../../packages/holdfast/src/replay/ops/step-options.ts";
 import type { WorkloadSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Sight } from "../evidence.ts";
+import type { Talk } from "./talk.ts";
 
 /** One op of a generated workflow; its kind says which other fields it has. */
 export interface Node {
@@ -31,6 +33,22 @@ export interface Program {
   readonly lastWords: boolean;
   /** Its runs may be retried as a whole. */
   readonly retriable: boolean;
+  /** It answers updates and queries. */
+  readonly talks: boolean;
+  /** What only its runs start. */
+  readonly offspring: readonly Program[];
+}
+
+/** The input of every generated workflow. */
+export interface ProgramInput {
+  readonly hop: number;
+  /** Which of the planned runs it comes from. */
+  readonly rank?: number;
+  /** The op of another run that has started it, and how many events the code of that had seen. */
+  readonly by?: string;
+  readonly seen?: number;
+  /** Which start of a step it was. */
+  readonly number?: number;
 }
 
 /** The outside effect of a step. */
@@ -87,6 +105,9 @@ export interface Site {
   /** What the code has seen so far; one list for the whole run. */
   readonly sights: Sight[];
   readonly shielded: boolean;
+  /** Its place among the planned runs, or that of the one it comes from. */
+  readonly rank: number;
+  readonly talk: Talk;
   run(node: Node, site: Site): Promise<unknown>;
 }
 
@@ -105,6 +126,8 @@ export interface Draft {
   readonly onTrunk: boolean;
   /** Nothing has been generated before it. */
   readonly isFirst: boolean;
+  /** A workflow that only this op starts; undefined where no further one is wanted. */
+  child(prefix: string): string | undefined;
   /** Declares that the workflow has a race: its runs are not retried as a whole (FOUND.md). */
   useRace(): void;
 }
@@ -129,10 +152,12 @@ export async function noteSight(site: Site, op: string, promise: Promise<string>
 
 /** Workflow code rethrows these: it is asked to stop. */
 export function isCancellation(error: unknown): boolean {
+  if (isOfOtherRun(error)) return false;
   return ["run_canceled", "run_timed_out", "op_canceled"].some((code) => isHoldfastError(error, code as "op_canceled"));
 }
 
 /** How an error appears in an output. */
 export function errorText(error: unknown): string {
+  if (isOfOtherRun(error)) return error.code;
   return isHoldfastError(error, "race_failed") ? "race failed" : String((error as Error).message);
 }

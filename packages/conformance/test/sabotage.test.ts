@@ -38,11 +38,14 @@ function subjectOf(noun: string): Subject {
 describe("the conformance suite notices a store that", () => {
   test.for(SABOTAGES)("$it ($noun)", async ({ noun, breaks }) => {
     const suite = SUITES.find((one) => one.noun === noun) as Suite;
-    const noticed: string[] = [];
+    let noticed: string | undefined;
     for (const [title, run] of Object.entries(suite.cases)) {
-      await runCase(() => brokenMemory(breaks), run).catch(() => noticed.push(title));
+      await runCase(() => brokenMemory(breaks), run).catch(() => {
+        noticed = title;
+      });
+      if (noticed !== undefined) break;
     }
-    expect(noticed).not.toEqual([]);
+    expect(noticed).toBeDefined();
   });
 
   test("every suite has somebody who tries to get past it", () => {

@@ -19,6 +19,7 @@ export {
   DEBT_PAGE,
   type Debt,
   type DebtKind,
+  type DebtRow,
   type ReplyToTell,
   type ResultReceiver,
 } from "./model/debt.ts";
@@ -32,6 +33,7 @@ export {
   updateStage,
   wakes,
   wakeTime,
+  wasInVain,
 } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";

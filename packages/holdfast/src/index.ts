@@ -7,9 +7,9 @@ export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
-export type { StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
+export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
 export type { StepView } from "./client/step-view.ts";
 export type { TaskListOptions, TaskPage, Tasks, TaskView } from "./client/tasks.ts";
 export type { AcceptedUpdate, UpdateArguments, UpdateOptions } from "./client/updates.ts";
@@ -28,7 +28,12 @@ export { type Argument, query, update } from "./define/conversations.ts";
 export {
   type AnyWorkflow,
   type InputOf,
+  type MaybeQueries,
   type MaybeSchema,
+  type MaybeSignals,
+  type MaybeUpdates,
+  type NotOffered,
+  type OffersOf,
   type OutputOf,
   type Received,
   signal,
@@ -60,7 +65,7 @@ export {
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { ByteSize } from "./model/byte-size.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
-export type { ClosePolicy, RunName } from "./model/child.ts";
+export type { ChildIdentity, ClosePolicy, RunName } from "./model/child.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
 export { ERROR_KINDS, type ErrorKind } from "./model/error-kind.ts";
 export type { ErrorRecord } from "./model/error-record.ts";
@@ -103,6 +108,7 @@ export type {
   SentPayload,
   Settled,
   SignalDefinition,
+  SignalsOf,
   TaskArguments,
 } from "./replay/context/context.ts";
 export type {
@@ -114,6 +120,7 @@ export type {
   UpdateFunction,
   UpdateHandler,
 } from "./replay/context/conversations.ts";
+export type { OfferedNames, Offers } from "./replay/context/offers.ts";
 export type { ChildOptions } from "./replay/ops/child-options.ts";
 export type { ChildDefinition, StepStartOptions } from "./replay/ops/start-options.ts";
 export type {

@@ -8,6 +8,7 @@ import {
   type Context,
   type EventView,
   type RunHandle,
+  type StepInfo,
   signal,
   task,
   update,
@@ -113,6 +114,24 @@ describe("a run writes", () => {
       "run_started",
       "step_started",
       "step_failed",
+      "step_failed",
+      "run_failed",
+    ]);
+  });
+
+  test("which runs its steps have started, however those ended", async () => {
+    const code: Code = async (ctx) => {
+      const start = async (s: StepInfo): Promise<void> => {
+        await s.start(echo, 1);
+        if (s.attempt === 1) declined();
+      };
+      await ctx.step("twice", start);
+      await ctx.step("once", start, { retry: "none" });
+    };
+    expect(await typesOf({ code, others: [echo] })).toEqual([
+      "run_started",
+      "step_attempt_failed",
+      "step_completed",
       "step_failed",
       "run_failed",
     ]);
@@ -373,6 +392,23 @@ describe("a run writes", () => {
       "op_rescheduled",
       "child_started",
       "child_completed",
+      "run_completed",
+    ]);
+  });
+
+  test("why a child is closed whose parent is canceled", async () => {
+    const code: Code = async (ctx) => {
+      await ctx.child(slow).catch(() => {});
+      await ctx.uncancelable((c) => c.sleep("clean up", "1h"));
+    };
+    const meanwhile = (run: RunHandle): Promise<void> => run.cancel("enough");
+    expect(await typesOf({ code, meanwhile, others: [slow] })).toEqual([
+      "run_started",
+      "child_started",
+      "cancel_requested",
+      "timer_created",
+      "op_canceled",
+      "timer_fired",
       "run_completed",
     ]);
   });

@@ -12,7 +12,7 @@ export const READ_REPLIES = readingCallOf<ReadRepliesParams & Refs>("read_replie
   p_message: ({ updates }) => binary.textArray(updates, ({ messageId }) => messageId),
 });
 
-const UNKNOWN: ReplyState = { runId: null, status: null, stage: null, event: null, error: null };
+const UNKNOWN: ReplyState = { runId: null, status: null, name: null, stage: null, event: null, error: null };
 
 export async function readReplies(server: Server, { updates }: ReadRepliesParams): Promise<readonly ReplyState[]> {
   const states = updates.map(() => UNKNOWN);
@@ -25,6 +25,7 @@ function stateOf(row: Row): ReplyState {
   return {
     runId: row.run_id as string,
     status: row.status as RunStatus,
+    name: row.name as string,
     stage: updateStage(row.number as number, row.consumed as number, row.answered as boolean),
     event: row.seq === null ? null : eventOf(row),
     error: jsonOf(row.error),

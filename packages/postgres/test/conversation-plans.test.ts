@@ -15,7 +15,7 @@ import { COMMIT, flushOf } from "../src/runs/commits.ts";
 import { listStatement } from "../src/runs/listing.ts";
 import { PURGE } from "../src/runs/retention.ts";
 import { START, startingOf } from "../src/runs/starts.ts";
-import { readsOf } from "./reads.ts";
+import { pagesOf, readsOf } from "./reads.ts";
 import { END, endOf, parentOf, ref } from "./sample-children.ts";
 import { aStart, ERROR, event, firstCommit, HOLD, idOf, newRun, register } from "./sample-runs.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -23,6 +23,7 @@ import { TestDatabase } from "./test-database.ts";
 const RUNS = 20;
 const OTHERS = 10_000;
 const ENTRIES_PER_RUN_MAX = 60;
+const PAGES_PER_CHILD_MAX = 80;
 const worker = idOf(1);
 const holdBy = { workerId: worker, claimId: idOf(2) };
 const NOTHING = new Uint8Array(0);
@@ -201,4 +202,12 @@ test("the oldest debts, the children to close and the lists of a large family ar
     expect([call, inSequence]).toEqual([call, 0]);
     expect(entries, call).toBeLessThan(most);
   }
+});
+
+test("the start of a child reads no more pages because others are open", async () => {
+  const children = Array.from({ length: RUNS }, (_, i) => aStart(newRun(3_001 + i), { parent: parentOf(3_000) }));
+  const parent = started([aStart(newRun(3_000), { hold: true })]);
+  await database.sql(parent.text, [...parent.values]);
+  const { text, values } = started(children);
+  expect((await pagesOf(database, text, values)) / RUNS).toBeLessThanOrEqual(PAGES_PER_CHILD_MAX);
 });

@@ -24,6 +24,12 @@ async function lock(n: number): Promise<void> {
   await other.query(`select 1 from ${database.name("runs")} where run_id = $1 for update`, [idOf(n)]);
 }
 
+/** Until a call waits for a lock on the table. */
+async function untilSomebodyWaitsFor(table: string): Promise<void> {
+  const waiting = "select 1 from pg_locks where locktype = 'relation' and relation = $1::regclass and not granted";
+  while ((await other.query(waiting, [database.name(table)])).rowCount === 0);
+}
+
 describe("another transaction that is open and has locked a run", () => {
   test("delays that run's commit and no other", async () => {
     const { store } = await database.open();
@@ -45,6 +51,19 @@ describe("another transaction that is open and has locked a run", () => {
       limitPerRun: 10,
     });
     expect(histories.map((events) => events.length)).toEqual([1, 1, 1]);
+  });
+
+  test("does not have a commit fail that also waits for a lock on a table", async () => {
+    const { store } = await database.open();
+    await register(store, worker);
+    await start(store, [newRun(10), newRun(11)], worker);
+    await lock(11);
+    await other.query(`lock table ${database.name("events")} in share mode`);
+    const committing = store.runs.commit({ commits: [firstCommit(10), firstCommit(11)] });
+    await untilSomebodyWaitsFor("events");
+    await other.query("rollback");
+    const { outcomes } = await committing;
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["written", "busy"]);
   });
 
   test("comes and goes: messages of one call to that run are delivered in their order, or all of them are busy", async () => {

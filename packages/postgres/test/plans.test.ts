@@ -73,6 +73,13 @@ async function expectFew(text: string, values: readonly unknown[], most: number)
   expect(byIndex).toBeLessThan(most);
 }
 
+/** Called twice: to plan its statements, the server looks at the ends of indexes once in a session, and that counts, too. */
+async function expectSweepToReadFew(): Promise<void> {
+  const values = [2, 2, "", 1_000, "", 100, null, false];
+  await reads(call("sweep_workers", 8), values);
+  await expectFew(call("sweep_workers", 8), values, 20);
+}
+
 function call(name: string, count: number): string {
   return `select * from ${database.name(name)}(${Array.from({ length: count }, (_, i) => `$${i + 1}`).join(",")})`;
 }
@@ -92,11 +99,11 @@ test("a claim of tasks, a sweep and a look for expired tasks read what they take
     select run_id, 1, 1, i % 6 + 1, 0, 'mail', run_id, 1, false, false, 'due', 1000 + i, 4102444800000 + i
       from sample where i <= ${WAITING}`);
   await database.sql(`analyze ${name("tasks")}, ${name("task_lanes")}`);
-  const values = [worker, idOf(9), false, "default", ["default"], ["mail"], [], 10, false];
-  await expectFew(call("claim_tasks", 9), values, 150);
-  await expectFew(call("claim_tasks", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 10);
-  await expectFew(call("sweep_workers", 8), [2, 2, "", 1_000, "", 100, null, false], 20);
+  await expectSweepToReadFew();
   await expectFew(textFor(EXPIRED_TASKS, database.schema), [10], 20);
+  const values = [worker, idOf(9), false, "default", ["default"], ["mail"], [], 10, false];
+  await expectFew(call("claim_tasks", 9), [...values.slice(0, 5), ["nobody's"], ...values.slice(6)], 10);
+  await expectFew(call("claim_tasks", 9), values, 150);
 });
 
 test("inboxes and histories are read run by run", async () => {
@@ -108,7 +115,7 @@ test("inboxes and histories are read run by run", async () => {
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
   await expectFew(call("heartbeat_worker", 4), ["default", worker, 1_000, false], 10);
-  await expectFew(call("sweep_workers", 8), [2, 2, "", 1_000, "", 100, null, false], 20);
+  await expectSweepToReadFew();
   const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
   const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];
   await expectFew(

@@ -32,3 +32,11 @@ async function readsSoFar(database: TestDatabase): Promise<Reads> {
   );
   return row as unknown as Reads;
 }
+
+/** Pages that a statement reads, of tables and indexes: entries that an index skips over are counted nowhere else. */
+export async function pagesOf(database: TestDatabase, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await database.sql(`explain (analyze, buffers, format json) ${text}`, [...values]);
+  const [plan] = (row?.["QUERY PLAN"] ?? []) as { readonly Plan: Readonly<Record<string, number>> }[];
+  const { "Shared Hit Blocks": hit = Number.NaN, "Shared Read Blocks": read = Number.NaN } = plan?.Plan ?? {};
+  return hit + read;
+}

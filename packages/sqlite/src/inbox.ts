@@ -4,6 +4,7 @@ import {
   type DeliverMessagesParams,
   type DeliverMessagesResult,
   type DeliverOutcome,
+  type ErrorRecord,
   isResult,
   judgeDelivery,
   type Message,
@@ -14,6 +15,7 @@ import {
   type RunRef,
   wakes,
   wakeTime,
+  wasInVain,
 } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { hasTie, isClosedCode, statusCode, statusName, TIES } from "./database/codes.ts";
@@ -21,12 +23,16 @@ import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
-import { announceIfDue, findState, keyOf, type StateRow, stateByKey } from "./runs/run-state.ts";
+import { announceIfDue, findState, keyOf, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 const DELETE = "delete from holdfast_inbox where run_key = ? and number = ?";
+const OWN = `
+  select m.number, u.answer_error as error
+  from holdfast_inbox m left join holdfast_updates u on u.run_key = m.run_key and u.number = m.number
+  where m.chain_key = ? and m.message_id = ? and m.run_key = ?`;
 const IS_KNOWN = "select 1 from holdfast_inbox where chain_key = ? and message_id = ? limit 1";
 const UNCONSUMED = `
   select r.run_id as runId, m.number, m.kind, m.name, m.message_id as messageId, m.payload, m.at
@@ -58,7 +64,7 @@ export function deliverMessages(call: Call, params: DeliverMessagesParams): Deli
 function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
   const { to, from, kind } = message;
   if (!isAllowed(call, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
-  const row = isResult(kind) ? findState(call, to) : addressee(call, to);
+  const row = isResult(kind) && "runId" in to ? stateOf(call, to.namespace, to.runId) : addressee(call, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   return deliverTo(call, row, message, inboxMax);
 }
@@ -76,8 +82,17 @@ function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): 
 }
 
 /** Whether that message was delivered to the run, or to one that it continues. */
-export function hasHad({ sql }: Call, { chainKey }: StateRow, messageId: string): boolean {
+function hasHad({ sql }: Call, { chainKey }: StateRow, messageId: string): boolean {
   return sql.get(IS_KNOWN, chainKey, messageId) !== undefined;
+}
+
+/** The same, unless that was in vain: then it may come with another run. */
+export function mayHaveHad(call: Call, row: StateRow, messageId: string): boolean {
+  if (!hasHad(call, row, messageId)) return false;
+  if (!isClosedCode(row.status)) return true;
+  const own = call.sql.get<{ number: number; error: string | null }>(OWN, row.chainKey, messageId, row.runKey);
+  const error = own?.error ? (JSON.parse(own.error) as ErrorRecord) : null;
+  return !own || !wasInVain({ number: own.number, consumed: row.consumed }, error);
 }
 
 /** The messages that come with a start. The run exists, and has not continued. */

@@ -11,7 +11,7 @@ import { hasTie, statusName, TIES } from "./database/codes.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
 import { chainOf, noteAsked, owe, type TiedRun } from "./debts/debt-state.ts";
 import { readEvent } from "./histories.ts";
-import { keyOf } from "./runs/run-state.ts";
+import { findKey } from "./runs/run-state.ts";
 
 const INSERT_ADDRESS = `
   insert into holdfast_updates (run_key, number, reply_namespace, reply_run_id, reply_op) values (?, ?, ?, ?, ?)`;
@@ -27,7 +27,7 @@ const ANSWER = `
 const IS_AWAITED = "select 1 from holdfast_updates where run_key = ? and number = ? and reply_run_id is not null";
 /** The newest one of the chain, even if its run was purged: then only its message id is left. */
 const UPDATE = `
-  select r.run_key as runKey, r.run_id as runId, r.status, r.consumed, m.number, u.answer_seq as seq, u.answer_error as error
+  select r.run_key as runKey, r.run_id as runId, r.status, r.consumed, m.number, m.name, u.answer_seq as seq, u.answer_error as error
   from holdfast_inbox m left join holdfast_runs r on r.run_key = m.run_key
   left join holdfast_updates u on u.run_key = m.run_key and u.number = m.number
   where m.chain_key = ? and m.message_id = ? and m.kind = 'update' order by m.message_key desc limit 1`;
@@ -38,6 +38,7 @@ interface StoredUpdate {
   readonly status: number;
   readonly consumed: number;
   readonly number: number;
+  readonly name: string;
   readonly seq: number | null;
   readonly error: string | null;
 }
@@ -77,17 +78,18 @@ export function keepReplies(
   return ties;
 }
 
-const UNKNOWN: ReplyState = { runId: null, status: null, stage: null, event: null, error: null };
+const UNKNOWN: ReplyState = { runId: null, status: null, name: null, stage: null, event: null, error: null };
 
 export function readReplies(call: Call, params: ReadRepliesParams): ReplyState[] {
   return params.updates.map(({ run, messageId }) => {
-    const of = keyOf(call, run);
+    const of = findKey(call, run);
     const update = of === null ? undefined : call.sql.get<StoredUpdate>(UPDATE, chainOf(call, of), messageId);
     if (!update || update.runKey === null) return UNKNOWN;
-    const { runKey, runId, status, consumed, number, seq, error } = update;
+    const { runKey, runId, status, consumed, number, name, seq, error } = update;
     return {
       runId: uuidText(runId),
       status: statusName(status),
+      name,
       stage: updateStage(number, consumed, seq !== null || error !== null),
       event: seq === null ? null : readEvent(call, runKey, seq),
       error: error === null ? null : (JSON.parse(error) as ErrorRecord),

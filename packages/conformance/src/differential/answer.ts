@@ -72,12 +72,12 @@ function comparableClaim(params: ClaimRunsParams, result: ClaimRunsResult, world
   };
 }
 
-/** The messages may be missing from an answer, and a lost commit says nothing about deliveries. */
+/** The messages and the numbers of debts may be missing from an answer, and a lost commit says nothing about deliveries. */
 function comparableCommits({ outcomes, now }: CommitRunsResult): unknown {
   const comparableOne = (one: CommitOutcome): unknown =>
     one.outcome === "lost"
       ? { ...one, delivered: 0 }
-      : { ...one, tasksHeld: one.tasksHeld && [...one.tasksHeld].sort() };
+      : { ...one, tasksHeld: one.tasksHeld && [...one.tasksHeld].sort(), debtNo: undefined };
   return { now, outcomes: outcomes.map(comparableOne) };
 }
 

@@ -63,7 +63,8 @@ export async function readContents(store: Store, known: KnownIds): Promise<Conte
     );
   const historyOf = (runId: string): HistoryEvent[] =>
     histories.filter((_, i) => everywhere[i]?.runId === runId).flat();
-  const runs = rows.filter((run) => run !== null);
+  // The run id of a purged run may mean one that continues it.
+  const runs = rows.filter((run, i) => run !== null && run.runId === everywhere[i]?.runId) as Run[];
   return {
     runs,
     histories: Object.fromEntries(runIds.map((runId) => [runId, historyOf(runId)])),

@@ -171,6 +171,44 @@ export const retention: Suite = {
       expect(await t.deliver(t.ref(last.runId), { messageId: "m1" })).toEqual(outcome);
     },
 
+    "the run id of a chain's first run means its newest run once the first is gone": async (t) => {
+      const { runIds, last } = await chain(t);
+      const [first = "", middle = ""] = runIds;
+      await purge(t);
+      const { runId } = last;
+      const elsewhere = { namespace: "other", runId: first };
+      const found = { outcome: "delivered", runId, status: "running" };
+      expect(await t.deliver(t.ref(first), { messageId: "m3" })).toEqual(found);
+      expect(await t.deliver(t.ref(first), { messageId: "m1" })).toMatchObject({ outcome: "duplicate", runId });
+      expect(await t.deliver(t.ref(first), { kind: "cancel", messageId: "c" })).toEqual(found);
+      expect(await t.deliver(t.ref(first), { kind: "update", messageId: "u" })).toEqual(found);
+      const updates = [{ run: t.ref(first), messageId: "u" }];
+      expect(await t.store.inbox.replies({ updates })).toMatchObject([{ runId, stage: "unread" }]);
+      const runs = [t.ref(first), t.ref(middle), elsewhere, t.ref(runId)];
+      const read = await t.store.runs.read({ runs });
+      expect(read.map((run) => run?.runId)).toEqual([runId, undefined, undefined, runId]);
+      const nobody = { outcome: "not_found", runId: null, status: null };
+      for (const to of [t.ref(middle), elsewhere]) expect(await t.deliver(to, { messageId: "m4" })).toEqual(nobody);
+      expect(await t.history(first)).toEqual([]);
+      expect(await t.inbox(first)).toEqual([]);
+      const watcher = t.talks.op(await t.held());
+      expect(await t.talks.watch(t.ref(first), watcher)).toMatchObject({ outcome: "watching" });
+      const error = errorRecord("stop");
+      expect(await t.store.runs.terminate({ runs: [t.ref(first)], error })).toMatchObject([
+        { outcome: "terminated", runId },
+      ]);
+      expect(await t.talks.watch(t.ref(first), watcher)).toMatchObject({ outcome: "ended", end: { runId } });
+    },
+
+    "the result of an op that a purged run asked for does not reach the run that continues it": async (t) => {
+      const { runIds, last } = await chain(t);
+      await purge(t);
+      const to = t.ref(runIds[0] as string);
+      const nobody = { outcome: "not_found", runId: null, status: null };
+      expect(await t.deliver(to, { kind: "child_completed", messageId: "r" })).toEqual(nobody);
+      expect(await t.inbox(last.runId)).toEqual([]);
+    },
+
     "with its last run a chain forgets its messages": async (t) => {
       const { runIds, last } = await chain(t);
       await purge(t, { limit: 1 });
@@ -211,7 +249,8 @@ function purge(t: Fixture, fields: Partial<PurgeRunsParams> = {}): Promise<Purge
 }
 
 async function exist(t: Fixture, runIds: readonly string[]): Promise<boolean[]> {
-  return (await t.store.runs.read({ runs: runIds.map((runId) => t.ref(runId)) })).map((run) => run !== null);
+  const runs = await t.store.runs.read({ runs: runIds.map((runId) => t.ref(runId)) });
+  return runs.map((run, i) => run?.runId === runIds[i]);
 }
 
 type EndStatus = Extract<RunStatus, "completed" | "failed" | "canceled" | "timed_out">;

@@ -152,6 +152,7 @@ export const DUE_RUNS: readonly Sabotage[] = [
   {
     it: "picks a version for starts that name one",
     noun: "versions",
+    rare: true,
     breaks: (it) => ({
       "runs.start": (params: StartRunsParams) => {
         return it.runs.start({ ...params, starts: params.starts.map((start) => ({ ...start, pick: 0.999 })) });

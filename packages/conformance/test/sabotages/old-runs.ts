@@ -23,6 +23,7 @@ export const OLD_RUNS: readonly Sabotage[] = [
   {
     it: "forgets the messages of a chain with its first purged run",
     noun: "retention",
+    rare: true,
     breaks: (it) => ({
       "runs.purge": async (params: PurgeRunsParams) => {
         const before = it.rows();

@@ -113,6 +113,7 @@ export const TASK_TIMES: readonly Sabotage[] = [
   {
     it: "does not tell a heartbeat which tasks were canceled",
     noun: "task reports",
+    rare: true,
     breaks: (it) => ({
       "workers.heartbeat": async (params) => ({ ...(await it.workers.heartbeat(params)), canceledTasks: [] }),
     }),
@@ -143,6 +144,7 @@ export const TASK_TIMES: readonly Sabotage[] = [
   {
     it: "remembers deaths whatever has been reported",
     noun: "task deaths",
+    rare: true,
     breaks: (it) => ({
       "tasks.beat": async (params) => {
         const before = it.taskRows().map(({ deaths, aloneDeaths, suspect, alone }) => ({

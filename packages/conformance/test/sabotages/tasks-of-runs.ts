@@ -122,6 +122,7 @@ export const TASKS_OF_RUNS: readonly Sabotage[] = [
   {
     it: "leaves the dead letters of a purged run",
     noun: "task results",
+    rare: true,
     breaks: (it) => ({
       "runs.purge": async (params) => {
         const before = it.taskRows().filter(({ status }) => status === "dead");

@@ -95,6 +95,7 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
   {
     it: "remembers the deaths of a run that was resumed",
     noun: "operators",
+    rare: true,
     breaks: (it) => ({
       "runs.resumeIfParked": async (params: RunRef) => {
         const before = it.rows().map((row) => [row, row.deaths] as const);
@@ -118,6 +119,7 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
   {
     it: "takes attributes for equal that look alike",
     noun: "listing",
+    rare: true,
     breaks: (it) => ({
       "runs.list": async ({ attributes = {}, ...params }: ListRunsParams) => {
         const rows = await it.runs.list(params);

@@ -83,11 +83,21 @@ export async function sendMessages(
   const later = messages.filter((message, i) => first.get(message.messageId) !== i);
   const { outcomes } = await ports.store.inbox.deliver({ messages: now, inboxMax });
   if (later.length === 0) return outcomes;
-  const told = await sendMessages(ports, later);
-  return messages.map(
-    (message) =>
-      (now.includes(message) ? outcomes[now.indexOf(message)] : told[later.indexOf(message)]) as DeliverOutcome,
+  const told = new Map(now.map((message, i) => [message, outcomes[i] as DeliverOutcome] as const));
+  // To a run that was locked, the second would come before what was sent in between.
+  const locked = new Map(
+    [...told].flatMap(([message, outcome]) => (isBusy(outcome) ? [[rowOf(message), outcome]] : [])),
   );
+  const free = later.filter((message) => !locked.has(rowOf(message)));
+  const second = free.length > 0 ? await sendMessages(ports, free) : [];
+  free.forEach((message, i) => {
+    told.set(message, second[i] as DeliverOutcome);
+  });
+  return messages.map((message) => (told.get(message) ?? locked.get(rowOf(message))) as DeliverOutcome);
+}
+
+function rowOf({ to }: DeliverMessage): string {
+  return "runId" in to ? to.runId : to.id;
 }
 
 export function isBusy({ outcome }: { readonly outcome: string }): boolean {
@@ -97,6 +107,6 @@ export function isBusy({ outcome }: { readonly outcome: string }): boolean {
 /** Which row a start is about, and a message: what is about one row stays in order. */
 export const START_ROWS = { of: idOf, isBusy };
 export const MESSAGE_ROWS = {
-  of: ({ to }: DeliverMessage): string => ("runId" in to ? to.runId : to.id),
+  of: rowOf,
   isBusy,
 };

@@ -7,6 +7,7 @@ import { closeMessageId } from "../model/ids.ts";
 import type { MessageKind } from "../model/message.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
+import { closeReasons } from "./close-reason.ts";
 import { replyMessage } from "./update-answer.ts";
 
 /** Messages in one call. */
@@ -15,6 +16,8 @@ const MESSAGES_MAX = 500;
 export interface Payment {
   /** How many debts were paid, all of them or in part. */
   readonly paid: number;
+  /** Of how many the store has noted it. */
+  readonly noted: number;
   /** Runs that owe something because of it: they were ended. */
   readonly owing: readonly { readonly namespace: string; readonly runId: string }[];
 }
@@ -24,15 +27,17 @@ export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: n
   const mail = new Mail();
   const owing: { namespace: string; runId: string }[] = [];
   const payments: (() => PaidDebt | undefined)[] = [];
+  const closing = debts.filter(({ kind }) => kind === "close");
+  const reasonFor = closing.length === 0 ? undefined : await closeReasons(store, closing);
   for (const debt of debts) {
     if (debt.kind === "result") payments.push(tell(debt, mail));
     else if (debt.kind === "reply") payments.push(answer(debt, mail));
-    else payments.push(await close(debt, mail, store, owing));
+    else payments.push(await close(debt, (child) => reasonFor?.(debt, child) ?? "", mail, store, owing));
   }
   await mail.send(store, inboxMax);
   const paid = payments.flatMap((payment) => payment() ?? []);
-  if (paid.length > 0) await store.debts.pay({ debts: paid });
-  return { paid: paid.length, owing };
+  const { paid: noted } = paid.length > 0 ? await store.debts.pay({ debts: paid }) : { paid: 0 };
+  return { paid: paid.length, noted, owing };
 }
 
 /** Messages that are sent together, and what has become of each. */
@@ -86,15 +91,16 @@ function answer(debt: Extract<Debt, { kind: "reply" }>, mail: Mail): () => PaidD
 }
 
 async function close(
-  { debtNo, namespace, runId, id, children }: Extract<Debt, { kind: "close" }>,
+  { debtNo, namespace, runId, children }: Extract<Debt, { kind: "close" }>,
+  reasonFor: (childRunId: string) => string,
   mail: Mail,
   store: Store,
   owing: { namespace: string; runId: string }[],
 ): Promise<() => PaidDebt | undefined> {
-  const reason = `parent "${id}" does not wait for it any more`;
   const closed = new Map<string, () => boolean>();
   for (const child of children) {
     const { namespace: of, runId: to, openRunId, policy } = child;
+    const reason = reasonFor(to);
     if (policy === "cancel") {
       const messageId = closeMessageId(runId, to);
       const cancel = { kind: "cancel" as const, name: reason, messageId, payload: EMPTY_PAYLOAD };
@@ -121,7 +127,7 @@ async function terminate(
   for (let next: string | null = openRunId; next !== null; ) {
     const [answer] = await store.runs.terminate({ runs: [{ namespace, runId: next }], error });
     if (answer?.outcome === "busy") return false;
-    if (answer?.owes) owing.push({ namespace, runId: next });
+    if (answer?.owes) owing.push({ namespace, runId: answer.runId ?? next });
     if (answer?.status !== "continued") return true;
     const [row] = await store.runs.read({ runs: [{ namespace, runId: next }] });
     next = row?.continuedAs ?? null;

@@ -1,3 +1,4 @@
+import type { Debt } from "../model/debt.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
 import { payDebts } from "./debt-payment.ts";
 import type { Lifetime } from "./lifetime.ts";
@@ -11,6 +12,8 @@ const IDLE_ROUNDS_MAX = 8;
 interface Owing {
   readonly namespace: string;
   readonly runId: string;
+  /** All that it owes; undefined: the store knows. */
+  readonly debt?: Debt | undefined;
 }
 
 /**
@@ -29,9 +32,9 @@ export class Payer {
     this.#life = life;
   }
 
-  /** The run owes something. */
-  note(run: Owing): void {
-    this.#wanted.set(run.runId, { namespace: run.namespace, runId: run.runId });
+  /** The run owes something. `debt`: all that it owes, if that is known. */
+  note({ namespace, runId }: Owing, debt?: Debt): void {
+    this.#wanted.set(runId, { namespace, runId, debt: this.#wanted.has(runId) ? undefined : debt });
     this.#begin();
   }
 
@@ -56,17 +59,33 @@ export class Payer {
 
   async #payAll(): Promise<void> {
     while (this.#wanted.size > 0 || this.#all) {
-      const runs = [...this.#wanted.values()].slice(0, DEBTS_MAX);
-      for (const { runId } of runs) this.#wanted.delete(runId);
-      if (runs.length === 0) this.#all = false;
+      const owing = [...this.#wanted.values()].slice(0, DEBTS_MAX);
+      for (const { runId } of owing) this.#wanted.delete(runId);
+      if (owing.length === 0) this.#all = false;
       try {
-        await this.#pay(runs.length > 0 ? { runs } : {});
+        const runs = await this.#payKnown(owing);
+        if (owing.length === 0 || runs.length > 0) await this.#pay(owing.length > 0 ? { runs } : {});
       } catch (error) {
         if (!this.#life.over && !isTransient(error))
           this.#ports.log.error({ error: String(error) }, "telling other runs of what has happened to a run failed");
       }
     }
     this.#paying = undefined;
+  }
+
+  /** Pays what need not be read. Returns the runs that owe something else, or whose payment did not reach everybody. */
+  async #payKnown(owing: readonly Owing[]): Promise<readonly Owing[]> {
+    const debts = owing.flatMap(({ debt }) => debt ?? []);
+    if (debts.length === 0) return owing;
+    const { clock, random, store, limits } = this.#ports;
+    const { inboxMax } = limits ?? DEFAULT_LIMITS;
+    const patience = { clock, random, life: this.#life };
+    const { noted } = await untilAnswered(
+      patience,
+      () => payDebts(store, debts, inboxMax),
+      () => this.#life.over,
+    );
+    return noted === debts.length ? owing.filter(({ debt }) => debt === undefined) : owing;
   }
 
   async #pay(of: { readonly runs?: readonly Owing[] }): Promise<void> {

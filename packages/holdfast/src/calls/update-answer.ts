@@ -1,31 +1,44 @@
 /** What has become of an update, and what whoever has sent it learns of that. */
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { RunParkedError } from "../errors/run-errors.ts";
 import type { Debt, ReplyToTell } from "../model/debt.ts";
 import { type ErrorRecord, shownError } from "../model/error-record.ts";
 import { replyMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
-import { isClosed } from "../model/run.ts";
+import { isClosed, type Run } from "../model/run.ts";
 import type { DeliverMessage, ReplyState } from "../ports/store.ts";
 import type { UpdateReply } from "./run-ends.ts";
 
-/** `closed`: the run has ended without an answer. `gone`: it was purged. */
+/** `closed`: the run has ended without an answer. `gone`: it was purged. `other`: another update has that id. `parked`: the run is. */
 export type UpdateFate = Pick<UpdateReply, "event" | "error"> & {
-  readonly stage: "accepted" | "answered" | "closed" | "gone";
+  readonly stage: "accepted" | "answered" | "closed" | "gone" | "other" | "parked";
+  /** Of the other update. */
+  readonly name?: string | null;
+  /** The run that is parked. */
+  readonly run?: Run;
   readonly status?: ReplyState["status"];
+  /** The run has ended without looking at it. */
+  readonly unread?: true;
 };
 
 /** Where the update stands for good; undefined if its answer is still to come. */
 export function settledFate({ runId, status, stage, event, error }: ReplyState): UpdateFate | undefined {
   if (runId === null || status === null) return { stage: "gone" };
   if (stage === "answered") return { stage, ...(event ? { event } : {}), ...(error ? { error } : {}) };
-  return isClosed(status) ? { stage: "closed", status } : undefined;
+  if (!isClosed(status)) return undefined;
+  return { stage: "closed", status, ...(stage === "unread" ? { unread: true } : {}) };
+}
+
+/** The run was ending: nothing has happened, and nothing will. */
+export function cameTooLate({ unread, error }: UpdateFate): boolean {
+  return unread === true || error?.code === "run_closed";
 }
 
 /** Why there is no result; undefined if there is one. */
 export function updateFailure(
   { name, id }: { readonly name: string; readonly id: string },
-  { stage, status, event, error }: UpdateFate,
+  { stage, status, event, error, name: other, run }: UpdateFate,
 ): HoldfastError | undefined {
   const data = { name, updateId: id };
   if (error) return fromErrorRecord(error);
@@ -34,6 +47,14 @@ export function updateFailure(
     return new HoldfastError("update_failed", `Update "${name}" failed: ${cause.message}`, { data, cause });
   }
   if (event) return undefined;
+  if (run) {
+    const cause = run.error === null ? {} : { cause: fromErrorRecord(run.error) };
+    return new RunParkedError({ id: run.id, runId: run.runId, workflow: run.workflow, ...cause });
+  }
+  if (stage === "other") {
+    const message = `Update "${name}" was not sent: the run has had an update "${other}" with the id "${id}". Give it an id of its own.`;
+    return new HoldfastError("update_id_taken", message, { data: { ...data, other } });
+  }
   if (stage === "gone")
     return new HoldfastError("run_not_found", `The run of update "${id}" has ended and was purged.`, { data });
   if (status === "continued")

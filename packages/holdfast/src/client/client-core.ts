@@ -20,6 +20,7 @@ import type { LiveRun } from "../model/live-run.ts";
 import type { Run } from "../model/run.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef, StartOutcome, Store, TerminateOutcome } from "../ports/store.ts";
 import type { LocalQueries } from "./local-queries.ts";
+import { QueryCalls } from "./query-calls.ts";
 import type { ResultWaiter } from "./result-waiter.ts";
 import type { UpdateWaiter } from "./update-waiter.ts";
 
@@ -45,6 +46,8 @@ export class ClientCore {
   readonly look: (runId: string) => LiveRun | undefined;
   /** How the workers of this client answer queries. */
   readonly local: LocalQueries | undefined;
+  readonly #batching: ConstructorParameters<typeof QueryCalls>[1];
+  #queries: QueryCalls | undefined;
 
   constructor(
     ports: PortsBundle,
@@ -65,6 +68,7 @@ export class ClientCore {
     this.waiter = waiter;
     this.updates = updates;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: this.#giveUp };
+    this.#batching = batching;
     this.starts = new Batcher({
       ...batching,
       // Only the start of a child can be refused.
@@ -72,6 +76,11 @@ export class ClientCore {
       rows: START_ROWS,
     });
     this.messages = new Batcher({ ...batching, send: (items) => sendMessages(ports, items), rows: MESSAGE_ROWS });
+  }
+
+  get queries(): QueryCalls {
+    this.#queries ??= new QueryCalls(this.ports.store, this.#batching);
+    return this.#queries;
   }
 
   /** Ends a run, whichever worker holds it. If the run has continued as new, ends the current run of the chain. */

@@ -1,15 +1,15 @@
-import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
-import { wantedRun } from "./call-checks.ts";
+import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import { type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { RunHandle } from "./run-handle.ts";
 import { startMany } from "./start-many.ts";
-import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
+import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 
 /** The calls that join the transaction. Reads go to the store as usual, and every other call is refused. */
 export interface JoinedCalls {
@@ -51,13 +51,13 @@ export class ClientInTransaction {
   start<D extends AnyWorkflow | string, S extends string = string>(
     workflow: D,
     ...inputAndOptions: StartArguments<D, S>
-  ): Promise<RunHandle<OutputOf<D>>>;
+  ): Promise<HandleOf<D>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#core.life.assertOpen();
-    return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options);
+    return this.#send(await newRun(this.#core, this.#known, { workflow, input, options }), options, workflow);
   }
 
-  async #send(run: NewRun, options: StartOptions): Promise<RunHandle<never>> {
+  async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {
     const outcome = await this.#core.starts.add({
       start: {
         run,
@@ -69,7 +69,7 @@ export class ClientInTransaction {
       holdBy: undefined,
     });
     requireStarted(this.#core, outcome, run.workflow);
-    return new RunHandle(this.#core, outcome.run.id, startedRun(outcome)) as RunHandle<never>;
+    return new RunHandle(this.#core, outcome.run.id, startedRun(outcome), offering(workflow)) as RunHandle<never>;
   }
 
   /**
@@ -85,19 +85,20 @@ export class ClientInTransaction {
     this.#core.life.assertOpen();
     return startMany(requests, {
       prepare: ({ workflow, input, options = {} }) => newRun(this.#core, this.#known, { workflow, input, options }),
-      send: (run, options) => this.#send(run, options),
+      send: (...sent) => this.#send(...sent),
     }) as Promise<never>;
   }
 
   /**
    * `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed.
-   * `terminate`, `retry` and `resume` are refused with `not_supported`: call them on the client, after the commit.
+   * `update`, `query`, `terminate`, `retry` and `resume` are refused with `not_supported`: call them on the client, after the
+   * commit.
    */
   get(id: string): RunHandle;
-  get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
+  get<D extends AnyWorkflow>(workflow: D, id: string): HandleOf<D>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
     this.#core.life.assertOpen();
-    const [wanted, name] = wantedRun(idOrWorkflow, id);
-    return new RunHandle(this.#core, wanted, undefined, name) as RunHandle<never>;
+    const [wanted, workflow] = wantedRun(idOrWorkflow, id);
+    return new RunHandle(this.#core, wanted, undefined, workflow) as RunHandle<never>;
   }
 }

@@ -3,7 +3,7 @@ import { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { RunEnds } from "../calls/run-ends.ts";
 import { StoreTime } from "../calls/store-time.ts";
-import type { AnyWorkflow, OutputOf } from "../define/definitions.ts";
+import type { AnyWorkflow, OffersOf, OutputOf } from "../define/definitions.ts";
 import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
 import { Worker } from "../engine/worker/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
@@ -15,7 +15,8 @@ import { type NewRun, runOf } from "../model/run.ts";
 import type { CarriedMessage, StartOutcome, Store } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, UpdateDefinition } from "../replay/context/conversations.ts";
-import { wantedRun } from "./call-checks.ts";
+import type { Offering } from "../replay/context/offers.ts";
+import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
 import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
@@ -30,17 +31,17 @@ import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
-import type { StartArguments, StartedMany, StartRequest } from "./start-request.ts";
+import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
 import { Tasks } from "./tasks.ts";
 import { UnservedStarts } from "./unserved-starts.ts";
 import { UpdateWaiter } from "./update-waiter.ts";
-import { prepareUpdate, sendUpdate } from "./updates.ts";
+import { prepareUpdate, sendUntilTaken } from "./updates.ts";
 import { Versions } from "./versions.ts";
 import { explainRun, type Why } from "./why.ts";
 import {
+  checkWithStart,
   firstMessages,
   requireDelivered,
-  requireRunId,
   type SignalWithStartOptions,
   type StartedUpdate,
   type UpdateWithStartOptions,
@@ -105,15 +106,15 @@ export class Client {
     // No overloads: if a call matches none, the compiler explains one of them, often the wrong one. Its messages show
     // this name.
     ...inputAndOptions: StartArguments<D, S>
-  ): Promise<RunHandle<OutputOf<D>>>;
+  ): Promise<HandleOf<D>>;
   async start(workflow: AnyWorkflow | string, input?: unknown, options: StartOptions = {}): Promise<RunHandle<never>> {
     this.#life.assertOpen();
     const made = newRun(this.#core, this.#known, { workflow, input, options });
-    return this.#send(made instanceof Promise ? await made : made, options);
+    return this.#send(made instanceof Promise ? await made : made, options, workflow);
   }
 
-  async #send(run: NewRun, options: StartOptions): Promise<RunHandle<never>> {
-    return this.#handleFor(await this.#start(run, options), run.workflow);
+  async #send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle<never>> {
+    return this.#handleFor(await this.#start(run, options), workflow);
   }
 
   async #start(run: NewRun, options: StartOptions, messages?: readonly CarriedMessage[]): Promise<StartOutcome> {
@@ -143,15 +144,15 @@ export class Client {
 
   /**
    * Sends a signal to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
-   * starts. The signal is delivered before the run can end without it.
+   * starts. A run that ends before its code has received the signal takes it along.
    */
   signalWithStart<D extends AnyWorkflow | string, T, P, S extends string = string>(
     workflow: D,
     input: WithStartInput<D>,
-    signal: SignalDefinition<T, P>,
+    signal: SignalDefinition<T, P> & OffersOf<D>["signals"],
     payload: NoInfer<P>,
     options: SignalWithStartOptions<S>,
-  ): Promise<RunHandle<OutputOf<D>>>;
+  ): Promise<HandleOf<D>>;
   async signalWithStart(
     workflow: AnyWorkflow | string,
     input: unknown,
@@ -159,24 +160,25 @@ export class Client {
     payload: unknown,
     options: SignalWithStartOptions,
   ): Promise<RunHandle<never>> {
-    requireRunId(options, "signalWithStart");
+    checkWithStart(options, "signalWithStart");
     const { signalId, ...start } = options;
     const id = signalId === undefined ? undefined : { id: signalId };
-    const message = await prepareSignal(this.#core, signal, payload, id);
+    const message = await prepareSignal(this.#core, signal, payload, id, offering(workflow));
     return (await this.#startWith(workflow, input, start, message)).run;
   }
 
   /**
    * Sends an update to the open run of `options.id`, or starts that run with it: one atomic call. After a closed run a new one
-   * starts, unless that run has had this update. Resolves with the answer of the handler.
+   * starts, unless that run has had this update. If the open run ends before it has looked at the update, that goes to the next
+   * run. Resolves with the answer of the handler.
    */
   updateWithStart<D extends AnyWorkflow | string, In, Out, Sent, S extends string = string>(
     workflow: D,
     input: WithStartInput<D>,
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & OffersOf<D>["updates"],
     argument: NoInfer<Sent>,
     options: UpdateWithStartOptions<S>,
-  ): Promise<StartedUpdate<OutputOf<D>, Answer<Out>>>;
+  ): Promise<StartedUpdate<OutputOf<D>, Answer<Out>, OffersOf<D>>>;
   async updateWithStart(
     workflow: AnyWorkflow | string,
     input: unknown,
@@ -184,15 +186,16 @@ export class Client {
     argument: unknown,
     options: UpdateWithStartOptions,
   ): Promise<StartedUpdate<never, never>> {
-    requireRunId(options, "updateWithStart");
+    checkWithStart(options, "updateWithStart");
     const { updateId: id, updateTimeout: timeout, ...start } = options;
     const own = { ...(id === undefined ? {} : { id }), ...(timeout === undefined ? {} : { timeout }) };
-    const prepared = await prepareUpdate(this.#core, update, argument, own);
+    const prepared = await prepareUpdate(this.#core, update, argument, own, offering(workflow));
     let run: RunHandle<never> | undefined;
-    const answer = sendUpdate(this.#core, prepared, async ({ name, messageId, payload }) => {
+    const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
-      return { outcome: started.delivered, runId: started.runId };
+      const { delivered: outcome, runId, status } = started;
+      return { outcome, runId, status, created: run.created };
     });
     const result = (await this.during(answer)) as never;
     return { run: run as RunHandle<never>, result };
@@ -203,8 +206,9 @@ export class Client {
     const options: StartOptions = { ifClosed: "start", ...given };
     const made = await newRun(this.#core, this.#known, { workflow, input, options });
     const outcome = await this.#start(made, options, [message]);
-    const run = this.#handleFor(outcome, made.workflow);
-    return { run, runId: outcome.run.runId, delivered: requireDelivered(outcome) };
+    const run = this.#handleFor(outcome, workflow);
+    const { runId, status } = outcome.run;
+    return { run, runId, status, delivered: requireDelivered(outcome) };
   }
 
   /** The test engine advances its clock while a caller waits. */
@@ -226,7 +230,7 @@ export class Client {
     this.#life.assertOpen();
     return startMany(requests, {
       prepare: ({ workflow, input, options = {} }) => newRun(this.#core, this.#known, { workflow, input, options }),
-      send: (run, options) => this.#send(run, options),
+      send: (...sent) => this.#send(...sent),
     }) as Promise<never>;
   }
 
@@ -242,7 +246,7 @@ export class Client {
 
   /** The newest run of this id. Nothing is read until you use the handle. */
   get(id: string): RunHandle;
-  get<D extends AnyWorkflow>(workflow: D, id: string): RunHandle<OutputOf<D>>;
+  get<D extends AnyWorkflow>(workflow: D, id: string): HandleOf<D>;
   get(idOrWorkflow: string | AnyWorkflow, id?: string): RunHandle<never> {
     this.#life.assertOpen();
     const [wanted, workflow] = wantedRun(idOrWorkflow, id);
@@ -339,7 +343,7 @@ export class Client {
   }
 
   /** The test engine makes handles that advance its clock while they wait. */
-  protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined, workflow?: string): RunHandle {
+  protected makeHandle(core: ClientCore, id: string, run: StartedRun | undefined, workflow?: Offering): RunHandle {
     return new RunHandle(core, id, run, workflow);
   }
 
@@ -353,12 +357,13 @@ export class Client {
     return undefined;
   }
 
-  #handleFor(outcome: StartOutcome, workflow: string): RunHandle<never> {
+  #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
     const { availableAt } = run;
     if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
-    requireStarted(this.#core, outcome, workflow);
-    return this.makeHandle(this.#core, run.id, startedRun(outcome)) as RunHandle<never>;
+    const definition = offering(workflow);
+    requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
+    return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;
   }
 }
 

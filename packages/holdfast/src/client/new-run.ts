@@ -5,7 +5,7 @@ import {
   isPriority,
   requireWorkflow,
 } from "../define/definitions.ts";
-import { assertAttributes, limitAttributes, storedAttributes } from "../errors/attribute-checks.ts";
+import { isAttributes, storedAttributes } from "../errors/attribute-checks.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
@@ -22,7 +22,6 @@ import {
 } from "../errors/option-checks.ts";
 import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
-import type { Attributes } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
@@ -39,7 +38,7 @@ export interface Start {
   readonly options: StartOptions;
 }
 
-const START_OPTIONS: OptionChecks<StartOptions> = {
+export const START_OPTIONS: OptionChecks<StartOptions> = {
   id: isId("run id"),
   version: isName("version"),
   queue: isName("queue name"),
@@ -47,10 +46,7 @@ const START_OPTIONS: OptionChecks<StartOptions> = {
   startAt: isDate,
   delay: checkedLater,
   timeout: checkedLater,
-  attributes: (value, where) => {
-    assertAttributes(value as Attributes, where);
-    limitAttributes(value as Attributes, where);
-  },
+  attributes: isAttributes,
   ifRunning: oneOf("return", "fail", "replace"),
   ifClosed: oneOf("return", "start", "fail"),
 };

@@ -18,12 +18,14 @@ export async function otherCauses(
   steps: readonly StepView[],
   path: readonly Run[],
   explain: (run: Run) => Promise<Cause | undefined>,
+  budget: { left: number },
 ): Promise<Cause[]> {
   const waiting = steps.filter(({ kind, status }) => status === "waiting" && (kind === "child" || kind === "message"));
   const causes: Cause[] = [];
   for (const [i, { op, run, startedAt }] of waiting.entries()) {
     const about: Cause = { kind: "child", op, ...(startedAt ? { since: startedAt } : {}), ...(run ? { run } : {}) };
-    const follows = i < FOLLOWED_MAX && path.length < DEPTH_MAX && run !== undefined;
+    const follows = i < FOLLOWED_MAX && path.length < DEPTH_MAX && run !== undefined && budget.left > 0;
+    if (follows) budget.left--;
     causes.push(follows ? { ...about, ...(await behind(core, run, path, explain)) } : about);
   }
   return causes;
@@ -48,11 +50,11 @@ async function behind(
 async function readLast(core: ClientCore, id: string | undefined, runId: string | undefined): Promise<Run | undefined> {
   const { namespace } = core;
   if (runId === undefined && id === undefined) return undefined;
-  let ref: RunRef = runId === undefined ? { namespace, id: id as string } : { namespace, runId };
-  for (;;) {
-    const target = ref;
-    const [run] = await core.call((store) => store.runs.read({ runs: [target] }));
-    if (run?.status !== "continued" || run.continuedAs === null) return run ?? undefined;
-    ref = { namespace, runId: run.continuedAs };
-  }
+  const read = async (ref: RunRef): Promise<Run | undefined> =>
+    (await core.call((store) => store.runs.read({ runs: [ref] })))[0] ?? undefined;
+  const run = await read(runId === undefined ? { namespace, id: id as string } : { namespace, runId });
+  if (run?.status !== "continued") return run;
+  const newest = await read({ namespace, id: run.id });
+  // Another run may have its id by now.
+  return newest?.firstRunId === run.firstRunId ? newest : run;
 }

@@ -14,7 +14,7 @@ import { onIdleProcess } from "../system/shutdown-signals.ts";
 
 const RUNS_PER_LOOK = 1_000;
 /** The code of a run that a person has paused: that person will resume it. */
-const PAUSED = "paused";
+export const PAUSED = "paused";
 
 /** How a wait ends: the run has ended, or it is parked. */
 export type RunFate = RunEnd | RunParking;
@@ -152,7 +152,9 @@ export class ResultWaiter {
         const { store, namespace } = this.#params;
         const runs = await store.runs.read({ runs: wanted.map((runId) => ({ namespace, runId })) });
         runs.forEach((run, i) => {
-          if (!run) this.#giveUp(wanted[i] as string);
+          const runId = wanted[i] as string;
+          if (!run) this.#giveUp(runId);
+          else if (run.runId !== runId) this.#settle(continuedAs(runId, run));
           else if (isClosed(run.status)) this.#settle(endOf(run));
           else if (run.status === "parked") this.#tellParked({ runId: run.runId, status: "parked", error: run.error });
         });
@@ -198,6 +200,12 @@ export class ResultWaiter {
     this.#remove(end.runId);
     for (const waiter of waiters) waiter.resolve(end);
   }
+}
+
+/** The end of a run that was purged since, and that the other one continues. */
+function continuedAs(runId: string, later: Run): RunEnd {
+  const status = "continued";
+  return { runId, status, output: null, error: null, compensation: null, continuedAs: later.runId };
 }
 
 export function endOf(run: Run): RunEnd {

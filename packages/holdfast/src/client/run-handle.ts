@@ -1,7 +1,9 @@
+import { inboxFull, runClosed, runNotFound } from "../calls/refused-message.ts";
 import { retryEvent } from "../calls/retry-event.ts";
+import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
-import { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, oneOf, requireDuration } from "../errors/option-checks.ts";
+import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
+import { checkedLater, checkOptions, oneOf, requireDuration, requireReason } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -19,7 +21,7 @@ import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
-import { requireReason } from "./call-checks.ts";
+import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
 import type { ClientCore } from "./client-core.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
@@ -27,7 +29,14 @@ import { describeRun, type EventView, type RunDescription, viewEvent, wholeHisto
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
-import { type AcceptedUpdate, prepareUpdate, sendUpdate, type UpdateArguments, type UpdateOptions } from "./updates.ts";
+import {
+  type AcceptedUpdate,
+  prepareUpdate,
+  sendUpdate,
+  sentBefore,
+  type UpdateArguments,
+  type UpdateOptions,
+} from "./updates.ts";
 
 const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
 
@@ -50,19 +59,19 @@ export interface ResultOptions<S extends string = string> {
   readonly onParked?: "throw" | "wait";
 }
 
-/** One run, seen from outside. `T` is what its workflow returns. */
-export class RunHandle<T = unknown> {
+/** One run, seen from outside. `T` is what its workflow returns, `M` what it can be sent. */
+export class RunHandle<T = unknown, M extends Offers = Offers> {
   /** The id of the run: the caller's own, or the run id. */
   readonly id: string;
   /** Whether the start that returned this handle created the run; false if it already existed, and for `get`. */
   readonly created: boolean;
   readonly #core: ClientCore;
   readonly #knownRunId: string | undefined;
-  /** The workflow name that the run must have. */
-  readonly #expected: string | undefined;
+  /** The workflow that the run must be of. */
+  readonly #expected: Offering | undefined;
   #workflow: string | undefined;
 
-  constructor(core: ClientCore, id: string, run: StartedRun | undefined, expected?: string) {
+  constructor(core: ClientCore, id: string, run: StartedRun | undefined, expected?: Offering) {
     this.#core = core;
     this.id = id;
     this.created = run?.created ?? false;
@@ -182,32 +191,46 @@ export class RunHandle<T = unknown> {
    * Resolves when the signal is durable. Two signals with the same name and `id` are one. Without a payload, the run
    * receives `true`.
    */
-  async signal<T, P>(signal: SignalDefinition<T, P>, ...rest: SignalArguments<NoInfer<P>>): Promise<void> {
+  async signal<T, P>(
+    signal: SignalDefinition<T, P> & M["signals"],
+    ...rest: SignalArguments<NoInfer<P>>
+  ): Promise<void> {
     const [given, options] = rest as [unknown, { readonly id?: string } | undefined];
-    const prepared = await prepareSignal(this.#core, signal as SignalDefinition<never, never>, given, options);
+    const prepared = await prepareSignal(
+      this.#core,
+      signal as SignalDefinition<never, never>,
+      given,
+      options,
+      this.#expected,
+    );
     await this.#deliver(prepared, prepared.messageId);
   }
 
   /**
    * Asks the run to do something, and waits for the answer of its handler (`ctx.on`). Once per id, whatever is repeated. The
    * answer comes when everything that it depends on is durable. Rejects with `update_rejected`, `update_failed`,
-   * `handler_not_found`, `update_timeout`, `run_closed` or `run_continued`.
+   * `handler_not_found`, `update_timeout`, `update_id_taken`, `run_closed`, `run_continued` or `run_parked`.
    */
   update<In, Out, Sent, S extends string = string>(
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & M["updates"],
     argument: NoInfer<Sent>,
     options: UpdateOptions<S> & { readonly wait: "accepted" },
   ): Promise<AcceptedUpdate<Answer<Out>>>;
   update<In, Out, Sent, S extends string = string>(
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & M["updates"],
     ...argumentAndOptions: UpdateArguments<NoInfer<Sent>, UpdateOptions<S> & { readonly wait?: "completed" }>
   ): Promise<Answer<Out>>;
   async update(definition: UpdateDefinition<never, unknown, never>, argument?: unknown, options?: UpdateOptions) {
     this.#core.requireNoTransaction("update");
-    const prepared = await prepareUpdate(this.#core, definition, argument, options);
+    const prepared = await prepareUpdate(this.#core, definition, argument, options, this.#expected);
     const sent = sendUpdate(this.#core, prepared, async ({ name, payload, messageId }) => {
-      const { outcome, runId } = await this.#deliver({ kind: "update", name, payload }, messageId);
-      return { outcome, runId: runId as string };
+      try {
+        const { outcome, runId, status } = await this.#deliver({ kind: "update", name, payload }, messageId);
+        return { outcome, runId: runId as string, status };
+      } catch (error) {
+        if (!isHoldfastError(error, "run_not_found")) throw error;
+        return sentBefore(this.#core, this.#ref(), messageId, error);
+      }
     });
     const answer = await this.during(sent);
     if (prepared.wait === "completed") return answer as never;
@@ -218,16 +241,19 @@ export class RunHandle<T = unknown> {
   /**
    * Asks the code of the run for a value (`ctx.on`), also after its end. Nothing changes, and no event is recorded. Answered by
    * this process if it has the run or its code, otherwise by a worker that has. Rejects with `handler_not_found`,
-   * `query_failed` or `query_timeout`.
+   * `query_failed`, `query_timeout` or `run_not_begun`.
    */
   query<Out, In, Sent>(
-    query: QueryDefinition<Out, In, Sent>,
+    query: QueryDefinition<Out, In, Sent> & M["queries"],
     ...argument: QueryArguments<NoInfer<Sent>>
   ): Promise<Answer<Out>>;
   async query(definition: QueryDefinition<unknown, never, never>, argument?: unknown): Promise<never> {
     this.#core.requireNoTransaction("query");
+    requireKind(definition, "query", "query: the first argument");
+    requireOffered(this.#expected, definition, "query");
     await this.#requireExpected();
-    const read = async (): Promise<Run> => lastOfChain(this.#core, await this.#read());
+    const read = async (): Promise<Run> =>
+      lastOfChain(this.#core, this.#found(await this.#core.queries.read(this.#ref())));
     const asked = queryRun(this.#core, { knownRunId: this.#knownRunId, read }, definition, argument);
     return this.during(asked) as Promise<never>;
   }
@@ -315,17 +341,8 @@ export class RunHandle<T = unknown> {
     const messageId = id ?? this.#core.newId();
     const outcome: DeliverOutcome = await this.#core.messages.add({ ...message, messageId, to: this.#ref() });
     if (outcome.outcome === "not_found") throw this.#notFound();
-    if (outcome.outcome === "closed" && !closedIsFine) {
-      throw new HoldfastError("run_closed", `Run "${this.id}" is ${outcome.status}; it accepts no more messages.`, {
-        data: { id: this.id, status: outcome.status },
-      });
-    }
-    if (outcome.outcome === "full")
-      throw new HoldfastError(
-        "too_many_signals",
-        `Run "${this.id}" has too many messages that it has not received yet. Try again later.`,
-        { data: { id: this.id } },
-      );
+    if (outcome.outcome === "closed" && !closedIsFine) throw runClosed(this.id, outcome.status);
+    if (outcome.outcome === "full") throw inboxFull(this.id);
     return outcome;
   }
 
@@ -336,6 +353,10 @@ export class RunHandle<T = unknown> {
 
   async #read(): Promise<Run> {
     const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
+    return this.#found(run ?? null);
+  }
+
+  #found(run: Run | null): Run {
     if (!run) throw this.#notFound();
     this.#workflow = run.workflow;
     this.#compareWorkflow();
@@ -351,11 +372,10 @@ export class RunHandle<T = unknown> {
 
   #compareWorkflow(): void {
     const workflow = this.#workflow;
-    if (this.#expected === undefined || workflow === this.#expected) return;
-    const message = `Run "${this.id}" belongs to workflow "${workflow}", not "${this.#expected}". Correct the id, or use get(id).`;
-    throw new HoldfastError("workflow_mismatch", message, {
-      data: { id: this.id, workflow, expected: this.#expected },
-    });
+    if (this.#expected === undefined || workflow === this.#expected.name) return;
+    const expected = this.#expected.name;
+    const message = `Run "${this.id}" belongs to workflow "${workflow}", not "${expected}". Correct the id, or use get(id).`;
+    throw new HoldfastError("workflow_mismatch", message, { data: { id: this.id, workflow, expected } });
   }
 
   async #readHistory(): Promise<{ run: Run; events: HistoryEvent[] }> {
@@ -364,9 +384,7 @@ export class RunHandle<T = unknown> {
   }
 
   #notFound(): HoldfastError {
-    return new HoldfastError("run_not_found", `There is no run "${this.id}" in namespace "${this.#core.namespace}".`, {
-      data: { id: this.id, namespace: this.#core.namespace },
-    });
+    return runNotFound(this.id, this.#core.namespace);
   }
 }
 

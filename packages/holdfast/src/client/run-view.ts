@@ -40,11 +40,17 @@ export interface RunSummary {
   readonly continuedFrom: string | null;
   readonly continuedAs: string | null;
   /** The run that started it; null if no run did. */
-  readonly parent: RunName | null;
+  readonly parent: ParentName | null;
   /** The first of its ancestors; the run itself, if no run has started it. */
   readonly root: RunName;
   /** How many ancestors it has. */
   readonly depth: number;
+}
+
+/** The run that started another one. */
+export interface ParentName extends RunName {
+  /** Its op that waits for this run; null if the run was started inside a step, and nothing waits for it. */
+  readonly op: string | null;
 }
 
 /** An event as seen from outside; complete enough to replay it elsewhere. */
@@ -87,7 +93,7 @@ export function summarizeRun(run: RunRow): RunSummary {
     historyLength: run.eventCount + (run.endedAt === null ? 1 : 2),
     continuedFrom: run.continuedFrom,
     continuedAs: run.continuedAs,
-    parent: lineage ? { id: lineage.parent.id, runId: lineage.parent.runId } : null,
+    parent: lineage ? { id: lineage.parent.id, runId: lineage.parent.runId, op: lineage.op } : null,
     root: lineage?.root ?? { id: run.id, runId: run.runId },
     depth: lineage?.depth ?? 0,
   };

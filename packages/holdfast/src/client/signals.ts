@@ -3,6 +3,7 @@ import { checkOptions, isId } from "../errors/option-checks.ts";
 import { signalMessageId } from "../model/ids.ts";
 import type { CarriedMessage } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
+import { type Offering, requireOffered } from "../replay/context/offers.ts";
 import { checkedPayload } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -14,9 +15,11 @@ export async function prepareSignal(
   signal: SignalDefinition<never, never>,
   given: unknown,
   options: { readonly id?: string } | undefined,
+  to: Offering | undefined,
 ): Promise<CarriedMessage> {
   core.life.assertOpen();
   requireSignal(signal, "signal: the first argument");
+  requireOffered(to, signal, "signal");
   const { name, schema } = signal;
   checkOptions(options, SIGNAL_OPTIONS, `signal "${name}"`);
   const checked = schema ? await checkedPayload(name, schema, given) : given;

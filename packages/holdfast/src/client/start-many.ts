@@ -2,6 +2,7 @@
  * Many starts at once. All requests are checked before the first is sent, so a bad one starts nothing. The store then
  * answers each start on its own (an id may be taken), so an error has the outcome of every request.
  */
+import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, invalidOption, isList, type OptionChecks } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
@@ -18,7 +19,7 @@ export type StartManyOutcome =
 export interface StartManySteps {
   /** Checks a request and makes a run from it. */
   prepare(request: StartRequest): NewRun | Promise<NewRun>;
-  send(run: NewRun, options: StartOptions): Promise<RunHandle>;
+  send(run: NewRun, options: StartOptions, workflow: AnyWorkflow | string): Promise<RunHandle>;
 }
 
 const REQUEST: OptionChecks<StartRequest> = { workflow: checkedLater, input: checkedLater, options: checkedLater };
@@ -34,7 +35,9 @@ export async function startMany(
   const runs: NewRun[] = [];
   for (const [i, request] of (requests as readonly StartRequest[]).entries())
     runs.push(await prepared(request, i, prepare));
-  const settled = await Promise.allSettled(runs.map((run, i) => send(run, requests[i]?.options ?? {})));
+  const settled = await Promise.allSettled(
+    runs.map((run, i) => send(run, requests[i]?.options ?? {}, requests[i]?.workflow ?? run.workflow)),
+  );
   const refused = settled.flatMap((result, i) => (result.status === "rejected" ? [i] : []));
   if (refused.length > 0) throw incomplete(runs, settled, refused);
   return settled.map((result) => (result as PromiseFulfilledResult<RunHandle>).value);

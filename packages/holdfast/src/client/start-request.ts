@@ -1,6 +1,9 @@
-import type { AnyWorkflow, InputOf, OutputOf } from "../define/definitions.ts";
+import type { AnyWorkflow, InputOf, OffersOf, OutputOf } from "../define/definitions.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { RunHandle } from "./run-handle.ts";
+
+/** The handle of a run of that workflow. */
+export type HandleOf<D> = RunHandle<OutputOf<D>, OffersOf<D>>;
 
 /**
  * The arguments of `hf.start` after the workflow. Input may be omitted if the workflow takes none; a workflow given by
@@ -24,5 +27,5 @@ export type StartRequest<D extends AnyWorkflow | string = AnyWorkflow | string, 
 
 /** The handles of `startMany`, in the order of the requests. */
 export type StartedMany<T extends readonly (AnyWorkflow | string)[]> = {
-  -readonly [K in keyof T]: RunHandle<OutputOf<T[K]>>;
+  -readonly [K in keyof T]: HandleOf<T[K]>;
 };

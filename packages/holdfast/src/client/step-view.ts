@@ -13,6 +13,8 @@ export interface StepView {
   readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message" | "update" | "condition";
   /** The run that a child op has started, or that a message was for. */
   readonly run?: Partial<RunName>;
+  /** The runs that a step has started with `s.start`; the first 20 of an attempt. */
+  readonly runs?: readonly RunName[];
   /**
    * `canceled`: the code no longer waits for it, because the run has ended or its branch was canceled. A step of a parked
    * run that was running is `waiting`: it is executed again when the run goes on.
@@ -196,6 +198,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     op,
     kind: kindOf(before, op, type),
     ...runOf(before, event),
+    ...(meta?.runs === undefined ? {} : { runs: meta.runs }),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     status,
     ...(payload === undefined || codec === null || isQuestion(type) ? {} : { output: codec.decode(payload) }),

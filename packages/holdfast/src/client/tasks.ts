@@ -1,3 +1,4 @@
+import { retryEvent } from "../calls/retry-event.ts";
 import { type JudgeHost, judgeFailure } from "../calls/task-judgment.ts";
 import { toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
@@ -167,14 +168,22 @@ export class Tasks {
   /** Takes a dead letter up again: the run that failed on it goes on at the failed task. */
   async retry(token: string): Promise<void> {
     const task = await this.#read(requireToken(token, "tasks.retry"));
-    const { runId } = task;
+    const { runId, op } = task;
     const { namespace } = this.#core;
     const [run] = await this.#core.call((store) => store.runs.read({ runs: [{ namespace, runId }] }));
+    const refused = (why: string): HoldfastError => {
+      const message = `tasks.retry: task "${op}" of run ${runId} cannot be taken up again: ${why}.`;
+      return new HoldfastError("run_not_failed", message, { data: { runId, status: run?.status } });
+    };
     if (task.status !== "dead" || run?.status !== "failed") {
       const why = task.status === "dead" ? `its run is ${run?.status ?? "gone"}` : `it is ${task.status}`;
-      const message = `tasks.retry: task "${task.op}" of run ${runId} cannot be taken up again: ${why}, and only the dead letter of a failed run can.`;
-      throw new HoldfastError("run_not_failed", message, { data: { runId, status: run?.status } });
+      throw refused(`${why}, and only the dead letter of a failed run can`);
     }
+    const { meta } = retryEvent(run, await this.#core.readHistory(run));
+    if (!meta?.forgets?.includes(op))
+      throw refused(
+        "its run has not failed on it, but went on. To continue the run where it failed, use retry() of its handle",
+      );
     const { id, workflow } = run;
     await new RunHandle(this.#core, id, { runId, workflow, created: false }).retry();
   }

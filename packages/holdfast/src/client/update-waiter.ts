@@ -4,77 +4,75 @@
  * wait.
  */
 
-import type { Lifetime } from "../calls/lifetime.ts";
-import type { RunEnds, UpdateReply } from "../calls/run-ends.ts";
+import type { UpdateReply } from "../calls/run-ends.ts";
 import { settledFate, type UpdateFate } from "../calls/update-answer.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import type { Clock, Timer } from "../ports/clock.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Notifier } from "../ports/notifier.ts";
-import type { ReplyState, Store } from "../ports/store.ts";
+import type { Timer } from "../ports/clock.ts";
+import type { ReplyState } from "../ports/store.ts";
+import { PAUSED, type ResultWaiterParams } from "./result-waiter.ts";
 
 const UPDATES_PER_LOOK = 1_000;
 
-/** What is known of an update: that it was accepted, its answer, or that it will never have one. */
-export interface UpdateWaiterParams {
-  readonly clock: Clock;
-  readonly store: Store;
-  readonly log: Logger;
-  readonly notifier: Notifier;
-  readonly namespace: string;
-  readonly ends: RunEnds;
-  /** Whether a worker of this process holds the run: then its answers arrive from there. */
-  readonly isHeldHere: (runId: string) => boolean;
-  /** How often to look for answers that no hint announced. */
-  readonly lookMs: number;
-  readonly life: Lifetime;
+export interface AwaitedUpdate {
+  readonly messageId: string;
+  readonly name: string;
 }
 
 /** One caller's wait. */
 export interface UpdateWait {
   readonly fate: Promise<UpdateFate>;
-  /** The message was delivered to this run, now or (`look`) before. */
+  /** The message was delivered to this run. `look`: it may have been before, or the run is parked. */
   sentTo(runId: string, look: boolean): void;
   cancel(): void;
 }
 
 interface Waiting {
   readonly messageId: string;
+  readonly name: string;
   readonly accepted: boolean;
+  /** Whether the update of this id is known to have this name, and so to be this one. */
+  known: boolean;
   /** The run that has the update; null until the store has said so. */
   runId: string | null;
-  /** What came before that was known. */
+  /** What came before that was known: answers, and hints after this one. */
   early: UpdateReply[];
-  earlyRuns: Set<string>;
+  readonly lastHint: number;
   readonly resolve: (fate: UpdateFate) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export class UpdateWaiter {
-  readonly #params: UpdateWaiterParams;
+  readonly #params: ResultWaiterParams;
   readonly #waiting = new Set<Waiting>();
   /** Those whose run is known, by run. */
   readonly #byRun = new Map<string, Set<Waiting>>();
+  /** Those whose run is not known yet, the oldest first, and by message. */
   readonly #unsent = new Set<Waiting>();
+  readonly #byMessage = new Map<string, Set<Waiting>>();
+  /** Runs that hints were about since the oldest of them began to wait, with the number of the last one, in that order. */
+  readonly #hintedRuns = new Map<string, number>();
+  #hints = 0;
   readonly #hinted = new Set<Waiting>();
   readonly #unsubscribe: (() => void)[] = [];
   #looking = false;
   #timer: Timer | undefined;
 
-  constructor(params: UpdateWaiterParams) {
+  constructor(params: ResultWaiterParams) {
     this.#params = params;
     params.life.watch(() => this.#close());
   }
 
   /** Begins to wait, before the update is sent. `accepted`: an acceptance is enough. */
-  wait(messageId: string, accepted: boolean): UpdateWait {
+  wait({ messageId, name }: AwaitedUpdate, accepted: boolean): UpdateWait {
     this.#params.life.assertOpen();
     if (this.#unsubscribe.length === 0) this.#subscribe();
     let waiting: Waiting | undefined;
     const fate = new Promise<UpdateFate>((resolve, reject) => {
-      waiting = { messageId, accepted, runId: null, early: [], earlyRuns: new Set(), resolve, reject };
+      const early = { early: [], lastHint: this.#hints };
+      waiting = { messageId, name, accepted, known: false, runId: null, ...early, resolve, reject };
       this.#waiting.add(waiting);
       this.#unsent.add(waiting);
+      addTo(this.#byMessage, messageId, waiting);
     });
     fate.catch(() => {});
     const own = waiting as unknown as Waiting;
@@ -88,7 +86,11 @@ export class UpdateWaiter {
   #subscribe(): void {
     const { ends, notifier } = this.#params;
     this.#unsubscribe.push(
-      ends.subscribe({ ended: ({ runId }) => this.#hint(runId), replied: (reply) => this.#tell(reply) }),
+      ends.subscribe({
+        ended: ({ runId }) => this.#hint(runId),
+        parked: ({ runId }) => this.#hint(runId),
+        replied: (reply) => this.#tell(reply),
+      }),
       notifier.subscribe((hint) => {
         if (hint.type === "ended") this.#hint(hint.runId);
         else if (hint.type === "replied" && !this.#params.isHeldHere(hint.runId)) this.#hint(hint.runId);
@@ -98,39 +100,57 @@ export class UpdateWaiter {
 
   #sentTo(waiting: Waiting, runId: string, look: boolean): void {
     if (!this.#waiting.has(waiting)) return;
-    this.#unsent.delete(waiting);
+    const hinted = (this.#hintedRuns.get(runId) ?? 0) > waiting.lastHint;
+    this.#sent(waiting);
     this.#follow(waiting, runId);
-    for (const reply of waiting.early) if (reply.runId === runId) this.#settle(waiting, reply);
-    if (look || waiting.earlyRuns.has(runId)) this.#lookAt([waiting]);
-    waiting.early = [];
-    waiting.earlyRuns.clear();
+    waiting.early = waiting.early.filter((reply) => reply.runId === runId);
+    // One that was sent before may have another name.
+    if (!look) this.#settleEarly(waiting);
+    if (look || hinted) this.#lookAt([waiting]);
     this.#schedule();
+  }
+
+  #settleEarly(waiting: Waiting): void {
+    waiting.known = true;
+    for (const reply of waiting.early.splice(0)) this.#settle(waiting, reply);
   }
 
   #follow(waiting: Waiting, runId: string): void {
     if (waiting.runId === runId) return;
     this.#unfollow(waiting);
     waiting.runId = runId;
-    const others = this.#byRun.get(runId);
-    if (others) others.add(waiting);
-    else this.#byRun.set(runId, new Set([waiting]));
+    addTo(this.#byRun, runId, waiting);
   }
 
   #unfollow(waiting: Waiting): void {
-    if (waiting.runId === null) return;
-    const others = this.#byRun.get(waiting.runId);
-    others?.delete(waiting);
-    if (others?.size === 0) this.#byRun.delete(waiting.runId);
+    if (waiting.runId !== null) removeFrom(this.#byRun, waiting.runId, waiting);
+  }
+
+  /** Its run is known, or nobody waits. Hints that only it could have missed are forgotten. */
+  #sent(waiting: Waiting): void {
+    if (!this.#unsent.delete(waiting)) return;
+    removeFrom(this.#byMessage, waiting.messageId, waiting);
+    const [oldest] = this.#unsent;
+    for (const [runId, number] of this.#hintedRuns) {
+      if (oldest && number > oldest.lastHint) return;
+      this.#hintedRuns.delete(runId);
+    }
   }
 
   #tell(reply: UpdateReply): void {
-    for (const waiting of this.#unsent) if (waiting.messageId === reply.messageId) waiting.early.push(reply);
+    for (const waiting of this.#byMessage.get(reply.messageId) ?? []) waiting.early.push(reply);
     for (const waiting of [...(this.#byRun.get(reply.runId) ?? [])])
-      if (waiting.messageId === reply.messageId) this.#settle(waiting, reply);
+      if (waiting.messageId !== reply.messageId) continue;
+      else if (waiting.known) this.#settle(waiting, reply);
+      else waiting.early.push(reply);
   }
 
   #hint(runId: string): void {
-    for (const waiting of this.#unsent) waiting.earlyRuns.add(runId);
+    if (this.#unsent.size > 0) {
+      this.#hints += 1;
+      this.#hintedRuns.delete(runId);
+      this.#hintedRuns.set(runId, this.#hints);
+    }
     this.#lookAt(this.#byRun.get(runId) ?? []);
   }
 
@@ -144,7 +164,7 @@ export class UpdateWaiter {
   #remove(waiting: Waiting): void {
     this.#unfollow(waiting);
     this.#waiting.delete(waiting);
-    this.#unsent.delete(waiting);
+    this.#sent(waiting);
     this.#hinted.delete(waiting);
     if (this.#waiting.size > 0) return;
     this.#timer?.cancel();
@@ -180,6 +200,7 @@ export class UpdateWaiter {
         states.forEach((state, i) => {
           this.#learn(wanted[i] as Waiting, state);
         });
+        await this.#rejectParked(wanted.filter((_, i) => states[i]?.status === "parked"));
       } catch (error) {
         if (this.#params.life.over) return;
         log.warn({ error: String(error) }, "could not read the answers to updates; the next look repeats it");
@@ -191,13 +212,27 @@ export class UpdateWaiter {
 
   #learn(waiting: Waiting, state: ReplyState): void {
     if (!this.#waiting.has(waiting)) return;
-    const { runId, stage, status } = state;
+    const { runId, stage, status, name } = state;
     if (runId === null || status === null) return this.#settle(waiting, { stage: "gone" });
+    if (name !== waiting.name) return this.#settle(waiting, { stage: "other", name });
+    this.#settleEarly(waiting);
     // A run that has continued as new has handed the update on.
     this.#follow(waiting, runId);
     if (stage === "accepted" && waiting.accepted) return this.#settle(waiting, { stage });
     const fate = settledFate(state);
     if (fate) this.#settle(waiting, fate);
+  }
+
+  /** No code can decide about these now. Unless a person has paused the run, which waits for that person. */
+  async #rejectParked(stuck: readonly Waiting[]): Promise<void> {
+    const waiting = stuck.filter((one) => this.#waiting.has(one));
+    if (waiting.length === 0) return;
+    const { store, namespace } = this.#params;
+    const runs = await store.runs.read({ runs: waiting.map(({ runId }) => ({ namespace, runId: runId as string })) });
+    runs.forEach((run, i) => {
+      if (run?.status === "parked" && run.error?.code !== PAUSED)
+        this.#settle(waiting[i] as Waiting, { stage: "parked", run });
+    });
   }
 
   #close(): void {
@@ -208,4 +243,16 @@ export class UpdateWaiter {
     for (const waiting of this.#waiting) waiting.reject(new HoldfastError("client_closed", message));
     this.#waiting.clear();
   }
+}
+
+function addTo(groups: Map<string, Set<Waiting>>, key: string, waiting: Waiting): void {
+  const group = groups.get(key);
+  if (group) group.add(waiting);
+  else groups.set(key, new Set([waiting]));
+}
+
+function removeFrom(groups: Map<string, Set<Waiting>>, key: string, waiting: Waiting): void {
+  const group = groups.get(key);
+  group?.delete(waiting);
+  if (group?.size === 0) groups.delete(key);
 }

@@ -1,4 +1,4 @@
-import { type UpdateFate, updateFailure } from "../calls/update-answer.ts";
+import { cameTooLate, type UpdateFate, updateFailure } from "../calls/update-answer.ts";
 import { requireKind } from "../define/conversations.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkedLater, checkOptions, isId, oneOf, requireDuration } from "../errors/option-checks.ts";
@@ -7,14 +7,16 @@ import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import { updateMessageId } from "../model/ids.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
-import type { DeliverOutcome } from "../ports/store.ts";
+import type { DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import { type Offering, requireOffered } from "../replay/context/offers.ts";
 import type { ClientCore } from "./client-core.ts";
 
 /** Options of `handle.update`. */
 export interface UpdateOptions<S extends string = string> {
   /**
-   * Two updates with the same id are one: the second gets the first one's answer, also after the end of the run.
+   * Two updates with the same name and id are one: the second gets the first one's answer, also after the end of the run. One
+   * with the id of another update is refused with `update_id_taken`.
    * @defaultValue a new id
    */
   readonly id?: string;
@@ -60,9 +62,13 @@ export interface PreparedUpdate {
 }
 
 /** How the update reaches its run; throws what the caller gets if it does not. */
-export type SendUpdate = (
-  update: PreparedUpdate,
-) => Promise<Pick<DeliverOutcome, "outcome"> & { readonly runId: string }>;
+export type SendUpdate = (update: PreparedUpdate) => Promise<SentUpdate>;
+
+interface SentUpdate extends Pick<DeliverOutcome, "outcome" | "status"> {
+  readonly runId: string;
+  /** The run was started with it. */
+  readonly created?: boolean;
+}
 
 /** Checks everything, before anything is sent. */
 export async function prepareUpdate(
@@ -70,9 +76,11 @@ export async function prepareUpdate(
   definition: UpdateDefinition<never, unknown, never>,
   argument: unknown,
   options: UpdateOptions = {},
+  to?: Offering,
 ): Promise<PreparedUpdate> {
   core.life.assertOpen();
   requireKind(definition, "update", "update: the first argument");
+  requireOffered(to, definition, "update");
   const { name } = definition;
   const where = `update "${name}"`;
   checkOptions(options, UPDATE_OPTIONS, where);
@@ -80,6 +88,21 @@ export async function prepareUpdate(
   const payload = await encodedArgument(core, definition, argument);
   const id = options.id ?? core.newId();
   return { name, id, messageId: updateMessageId(id), payload, wait: options.wait ?? "completed", timeoutMs };
+}
+
+/**
+ * The run that continues the one of the update was purged: nothing can be sent any more, but an earlier run may have the answer.
+ * Throws the given error if none has.
+ */
+export async function sentBefore(
+  core: ClientCore,
+  run: RunRef,
+  messageId: string,
+  notFound: unknown,
+): ReturnType<SendUpdate> {
+  const [state] = await core.call((store) => store.inbox.replies({ updates: [{ run, messageId }] }));
+  if (!state || state.runId === null) throw notFound;
+  return { outcome: "duplicate", runId: state.runId, status: state.status };
 }
 
 /** The argument as it is stored. Without one, nothing is. */
@@ -99,15 +122,38 @@ export async function encodedArgument(
 
 /** Sends an update, and waits for what the caller wants to know. */
 export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
-  const { messageId, wait, timeoutMs } = update;
-  const waiting = core.updates.wait(messageId, wait === "accepted");
+  const { runId, fate } = await sendOnce(core, update, send, update.timeoutMs);
+  if (fate.stage !== "accepted") return answerOf(core, update, fate);
+  const result = (): Promise<unknown> => laterAnswer(core, update, runId);
+  return { id: update.id, result };
+}
+
+/**
+ * The same, sent again as long as it comes too late for one run and reaches another the next time. A run that was started with it
+ * and does not look at it is no reason to start another.
+ */
+export async function sendUntilTaken(core: ClientCore, update: PreparedUpdate, send: SendUpdate): Promise<unknown> {
+  const { clock } = core.ports;
+  const until = clock.monotonic() + (update.timeoutMs ?? Number.POSITIVE_INFINITY);
+  for (let before: string | undefined; ; ) {
+    const leftMs = update.timeoutMs === undefined ? undefined : Math.max(0, until - clock.monotonic());
+    const { runId, created, fate } = await sendOnce(core, update, send, leftMs);
+    if (!cameTooLate(fate) || created || runId === before) return answerOf(core, update, fate);
+    before = runId;
+  }
+}
+
+async function sendOnce(
+  core: ClientCore,
+  update: PreparedUpdate,
+  send: SendUpdate,
+  timeoutMs: number | undefined,
+): Promise<{ readonly runId: string; readonly created: boolean; readonly fate: UpdateFate }> {
+  const waiting = core.updates.wait(update, update.wait === "accepted");
   try {
-    const { outcome, runId } = await send(update);
-    waiting.sentTo(runId, outcome === "duplicate");
-    const fate = await within(core, update, waiting.fate, timeoutMs);
-    if (fate.stage !== "accepted") return answerOf(core, update, fate);
-    const result = (): Promise<unknown> => laterAnswer(core, update, runId);
-    return { id: update.id, result };
+    const { outcome, runId, status, created = false } = await send(update);
+    waiting.sentTo(runId, outcome === "duplicate" || status === "parked");
+    return { runId, created, fate: await within(core, update, waiting.fate, timeoutMs) };
   } finally {
     waiting.cancel();
   }
@@ -115,7 +161,7 @@ export async function sendUpdate(core: ClientCore, update: PreparedUpdate, send:
 
 /** The answer to an update that was sent before; of one that was answered at once, `wait: "accepted"` has it too. */
 async function laterAnswer(core: ClientCore, update: PreparedUpdate, runId: string): Promise<unknown> {
-  const waiting = core.updates.wait(update.messageId, false);
+  const waiting = core.updates.wait(update, false);
   try {
     waiting.sentTo(runId, true);
     return read(core, update, await waiting.fate);

@@ -1,8 +1,10 @@
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
-import { isClosed } from "../model/run.ts";
+import { isClosed, WAITING_FOR_MAX } from "../model/run.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
-import type { Cause, CauseKind } from "./cause.ts";
+import type { Cause } from "./cause.ts";
+import { opWords } from "./op-words.ts";
+import { otherText } from "./other-text.ts";
 import { taskText } from "./task-causes.ts";
 import type { Findings } from "./why-causes.ts";
 
@@ -18,14 +20,17 @@ export function reasonOf(findings: Findings, causes: readonly Cause[]): string {
       run.compensation === "compensation_failed"
         ? ` At least one compensation failed, so not everything was undone: handle.steps() shows which.${run.status === "failed" ? " handle.retry() repeats it." : ""}`
         : "";
-    return `It is ${run.status}${run.error ? `: ${run.error.message}` : ""}; it waits for nothing.${undone}`;
+    const { message } = run.error ?? {};
+    // A message may be a sentence already.
+    const waits = message?.endsWith(".") ? " It waits for nothing." : "; it waits for nothing.";
+    return `It is ${run.status}${message === undefined ? "" : `: ${message}`}${waits}${undone}`;
   }
   const holder = holderOf(findings);
   const overdue = holder !== undefined && isOverdue(holder, now);
   const { tasks, workers } = findings;
   const told = [
     ...tasks.map((task) => taskText(task, workers, now)),
-    ...causes.map((cause) => causeText(cause, now, overdue)),
+    ...causes.map((cause) => causeText(cause, run.id, now, overdue)),
   ].filter((text) => text !== "");
   const more = told.length > OPS_TOLD_MAX ? [`The same is true of ${told.length - OPS_TOLD_MAX} more ops.`] : [];
   return [standing(findings, causes), ...told.slice(0, OPS_TOLD_MAX), ...more, cancelText(findings, causes)]
@@ -40,7 +45,7 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
     const holder = holderOf(findings);
     return holder ? holderText(holder, now) : `Worker ${run.heldBy} is working on it.`;
   }
-  const wanted = run.waitingFor.length > 0 ? run.waitingFor.map((op) => `"${op}"`).join(", ") : "its turn";
+  const wanted = wantedText(findings);
   if (run.availableAt === null) return `It waits for ${wanted}; no timer is set.`;
   const dueAt = new Date(run.availableAt).toISOString();
   if (causes[0]?.kind === "start_delay") return `It is to start at ${dueAt}.`;
@@ -49,6 +54,16 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
   if (causes[0]?.kind === "lease")
     return `It is due, but the workers that offer it are silent: ${silentText(findings)}. If they stay silent, their leases end, and the run waits for another worker.`;
   return `It is due and waits for a free slot${run.suspect ? " on an empty worker, because workers died while they ran it" : ""}.`;
+}
+
+/** The ops that it waits for, the first ones by name. */
+function wantedText({ run, steps }: Findings): string {
+  const { waitingFor } = run;
+  if (waitingFor.length === 0) return "its turn";
+  const words = waitingFor.slice(0, OPS_TOLD_MAX).map((op) => opWords(op, steps.find((step) => step.op === op)?.kind));
+  const more = waitingFor.length - words.length;
+  if (more === 0) return words.join(", ");
+  return `${words.join(", ")} and ${waitingFor.length < WAITING_FOR_MAX ? "" : "at least "}${more} more`;
 }
 
 function unservedText(findings: Findings): string {
@@ -90,9 +105,13 @@ function holderText(holder: WorkerRow, now: number): string {
 }
 
 /** What the first sentence does not say. */
-function causeText(cause: Cause, now: number, overdue: boolean): string {
+function causeText(cause: Cause, id: string, now: number, overdue: boolean): string {
   const { kind, op, at, since, attempt = 1, attempts, error, queue } = cause;
-  if (kind === "child") return otherText(cause);
+  if (kind === "child") return otherText(cause, id);
+  if (kind === "update" && op !== undefined) {
+    const began = since ? `; it began ${seconds(now - since.getTime())} ago` : "";
+    return `The${opWords(op).slice("the".length)} has not finished${began}.`;
+  }
   const due = at ? ` due at ${at.toISOString()}, in ${seconds(at.getTime() - now)}` : " due";
   if (kind === "step" && op === undefined)
     return `The running step is not known: a step is recorded once it has run for about a second. The last event of the run was ${since ? `${seconds(now - since.getTime())} ago` : "long ago"}.`;
@@ -106,37 +125,6 @@ function causeText(cause: Cause, now: number, overdue: boolean): string {
   const what = op === undefined ? "The whole run has" : `${queue === undefined ? "Step" : "Task"} "${op}" has`;
   return `${what} ${often}${error ? `, with ${errorText(error)}` : ""}; its next attempt is${due}.`;
 }
-
-/** Another run that it waits for, and what that one waits for. */
-function otherText({ op, run, cause, circle }: Cause): string {
-  const who = `"${op}"${run?.id === undefined || run.id === op ? "" : ` (run "${run.id}")`}`;
-  if (circle) return `${who} never ends: ${circle.map((id) => `"${id}"`).join(", ")} wait for each other in a circle.`;
-  return cause ? `${who} waits for ${shortText(cause)}.` : "";
-}
-
-function shortText({ kind, op, run, cause }: Cause): string {
-  if (kind === "child") return `run "${run?.id ?? op}"${cause ? `, which waits for ${shortText(cause)}` : ""}`;
-  return op === undefined ? CAUSES[kind] : `${CAUSES[kind]} "${op}"`;
-}
-
-/** What a run waits for, in a word or two. */
-const CAUSES: Readonly<Record<CauseKind, string>> = {
-  step: "step",
-  backoff: "the next attempt of",
-  task: "task",
-  timer: "timer",
-  signal: "signal",
-  update: "the handler of",
-  condition: "a condition,",
-  lease: "a worker that is silent or gone",
-  no_worker: "a worker that offers it",
-  limit: "a free slot",
-  start_delay: "its start time",
-  parked: "somebody who resumes it, because it is parked",
-  paused: "somebody who resumes it, because it is paused",
-  ended: "nothing any more: it has just ended",
-  child: "run",
-};
 
 /** A cancel is a message: it waits in the inbox until the run receives it. */
 function cancelText({ cancel, run }: Findings, causes: readonly Cause[]): string {

@@ -1,4 +1,4 @@
-import { HoldfastError } from "../errors/holdfast-error.ts";
+import { runNotFound } from "../calls/refused-message.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Cause } from "./cause.ts";
@@ -24,14 +24,20 @@ export interface Why {
   readonly cancelRequested: RequestedCancel | null;
 }
 
+/** So many other runs are looked at, to say what they wait for in turn. */
+const RUNS_MAX = 40;
+
+interface Known extends Pick<Findings, "workers" | "now"> {
+  readonly budget: { left: number };
+}
+
 export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   const { namespace } = core;
   const [run] = await core.call((store) => store.runs.read({ runs: [{ namespace, id }] }));
-  if (!run)
-    throw new HoldfastError("run_not_found", `There is no run "${id}" in namespace "${namespace}".`, { data: { id } });
+  if (!run) throw runNotFound(id, namespace);
   const workers = await core.call((store) => store.workers.list({ namespace }));
   const { now } = await core.call((store) => store.readClock());
-  const findings = await findingsOf(core, run, { workers, now }, []);
+  const findings = await findingsOf(core, run, { workers, now, budget: { left: RUNS_MAX } }, []);
   const { cancel } = findings;
   const causes = causesOf(findings);
   return {
@@ -46,12 +52,7 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
 }
 
 /** `path`: the runs that wait for this one, the one that was asked about first. */
-async function findingsOf(
-  core: ClientCore,
-  run: Run,
-  known: Pick<Findings, "workers" | "now">,
-  path: readonly Run[],
-): Promise<Findings> {
+async function findingsOf(core: ClientCore, run: Run, known: Known, path: readonly Run[]): Promise<Findings> {
   const closed = isClosed(run.status);
   const events = closed ? [] : await core.readHistory(run);
   const cancel = closed ? undefined : await pendingCancel(core, run, events);
@@ -60,10 +61,13 @@ async function findingsOf(
   const open = await openTasks(core, run.runId, recorded);
   const steps = withTasks(recorded, open);
   const tasks = await placesInLine(core, open, known.now);
-  const explain = async (other: Run): Promise<Cause | undefined> =>
-    causesOf(await findingsOf(core, other, known, [...path, run]))[0];
-  const others = await otherCauses(core, steps, [...path, run], explain);
-  return { run, ...known, events, steps, live, cancel, tasks, others };
+  const explain = async (other: Run): Promise<Cause | undefined> => {
+    const causes = causesOf(await findingsOf(core, other, known, [...path, run]));
+    return causes.find(({ circle }) => circle !== undefined) ?? causes[0];
+  };
+  const others = await otherCauses(core, steps, [...path, run], explain, known.budget);
+  const { workers, now } = known;
+  return { run, workers, now, events, steps, live, cancel, tasks, others };
 }
 
 /** The first cancel counts. A cancel in the inbox has not been received yet. */

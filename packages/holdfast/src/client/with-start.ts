@@ -1,11 +1,14 @@
 /** Messages that come with the start of their run: one atomic call, whether the run is new or open. */
+import { inboxFull, runClosed } from "../calls/refused-message.ts";
 import type { AnyWorkflow, InputOf } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
-import { requireId } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, isId, type OptionChecks } from "../errors/option-checks.ts";
 import type { CheckedDuration } from "../model/checked-duration.ts";
 import type { Message } from "../model/message.ts";
 import type { CarriedMessage, DeliverOutcome, StartOutcome } from "../ports/store.ts";
+import type { Offers } from "../replay/context/offers.ts";
 import type { StartOptions } from "./client-options.ts";
+import { START_OPTIONS } from "./new-run.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 /** Options of `hf.signalWithStart`. If the newest run of the id is closed, a new one starts, unless `ifClosed` says otherwise. */
@@ -29,7 +32,8 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
   /** The id of the run, open or new. */
   readonly id: string;
   /**
-   * Two updates with this id are one: the second starts nothing, and gets the first one's answer.
+   * Two updates with the same name and this id are one: the second starts nothing, and gets the first one's answer. One with
+   * the id of another update is refused with `update_id_taken`.
    * @defaultValue a new id
    */
   readonly updateId?: string;
@@ -46,9 +50,9 @@ export interface UpdateWithStartOptions<S extends string = string> extends Start
 }
 
 /** What `hf.updateWithStart` resolves with. */
-export interface StartedUpdate<T, Out> {
+export interface StartedUpdate<T, Out, M extends Offers = Offers> {
   /** The run that has answered; `run.created` says whether it is new. */
-  readonly run: RunHandle<T>;
+  readonly run: RunHandle<T, M>;
   /** What the handler returned. */
   readonly result: Out;
 }
@@ -56,28 +60,34 @@ export interface StartedUpdate<T, Out> {
 /** The input of the run, if it is new. A workflow given by name accepts any. */
 export type WithStartInput<D extends AnyWorkflow | string> = D extends AnyWorkflow ? InputOf<D> : unknown;
 
-/** Without it, every call would start a run of its own. */
-export function requireRunId(options: { readonly id?: unknown } | undefined, call: string): void {
+const SIGNAL_WITH_START: OptionChecks<SignalWithStartOptions> = { ...START_OPTIONS, signalId: isId("signal id") };
+
+const UPDATE_WITH_START: OptionChecks<UpdateWithStartOptions> = {
+  ...START_OPTIONS,
+  updateId: isId("update id"),
+  updateTimeout: checkedLater,
+};
+
+/** Without an id, every call would start a run of its own. */
+export function checkWithStart(
+  options: { readonly id?: unknown } | undefined,
+  call: "signalWithStart" | "updateWithStart",
+): void {
+  if (call === "signalWithStart") checkOptions(options, SIGNAL_WITH_START, call);
+  else checkOptions(options, UPDATE_WITH_START, call);
   if (options?.id === undefined)
     throw new HoldfastError(
       "invalid_option",
       `${call}: the option id is missing: it says which run to start or to reach.`,
     );
-  requireId(options.id, "run id");
 }
 
 /** What became of the message of a start. Throws if the run has not got it. */
 export function requireDelivered({ outcome, run, messages }: StartOutcome): DeliverOutcome["outcome"] {
   const [delivered] = messages ?? [];
-  const data = { id: run.id, runId: run.runId, status: run.status };
-  if (delivered === "closed")
-    throw new HoldfastError("run_closed", `Run "${run.id}" is ${run.status}; it accepts no more messages.`, { data });
-  if (delivered === "full")
-    throw new HoldfastError(
-      "too_many_signals",
-      `Run "${run.id}" has too many messages that it has not received yet. Try again later.`,
-      { data },
-    );
+  const { runId, status } = run;
+  if (delivered === "closed") throw runClosed(run.id, status, { runId });
+  if (delivered === "full") throw inboxFull(run.id, { runId, status });
   if (delivered === undefined)
     throw new HoldfastError(
       "invariant_broken",

@@ -17,14 +17,14 @@ export type Argument<T> = unknown extends T
  * are sent. Without types, it takes no argument and returns nothing.
  */
 export function update<In = undefined, Out = void>(name: string): UpdateDefinition<Argument<In>, Out, In>;
-export function update<In, Out>(
-  name: string,
-  schema: StandardSchemaV1<unknown, In>,
-): UpdateDefinition<Argument<In>, Out, In>;
 export function update<Schema extends StandardSchemaV1>(
   name: string,
   schema: Schema,
 ): UpdateDefinition<Argument<StandardSchemaV1.InferOutput<Schema>>, unknown, StandardSchemaV1.InferInput<Schema>>;
+export function update<In, Out>(
+  name: string,
+  schema: StandardSchemaV1<In, In>,
+): UpdateDefinition<Argument<In>, Out, In>;
 export function update(name: string, schema?: StandardSchemaV1): UpdateDefinition {
   requireName(name, "update name");
   if (schema !== undefined) isSchema(schema, `update(${JSON.stringify(name)})`, "the schema");
@@ -36,14 +36,11 @@ export function update(name: string, schema?: StandardSchemaV1): UpdateDefinitio
  * arguments are checked before they are sent.
  */
 export function query<Out = unknown, In = undefined>(name: string): QueryDefinition<Out, Argument<In>, In>;
-export function query<Out, In>(
-  name: string,
-  schema: StandardSchemaV1<unknown, In>,
-): QueryDefinition<Out, Argument<In>, In>;
 export function query<Schema extends StandardSchemaV1>(
   name: string,
   schema: Schema,
 ): QueryDefinition<unknown, Argument<StandardSchemaV1.InferOutput<Schema>>, StandardSchemaV1.InferInput<Schema>>;
+export function query<Out, In>(name: string, schema: StandardSchemaV1<In, In>): QueryDefinition<Out, Argument<In>, In>;
 export function query(name: string, schema?: StandardSchemaV1): QueryDefinition {
   requireName(name, "query name");
   if (schema !== undefined) isSchema(schema, `query(${JSON.stringify(name)})`, "the schema");

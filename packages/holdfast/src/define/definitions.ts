@@ -3,8 +3,11 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
   checkOptions,
+  invalidOption,
   isName,
   isSchema,
+  listOf,
+  type OptionCheck,
   type OptionChecks,
   oneOf,
   requireName,
@@ -19,6 +22,8 @@ import { PRIORITY_MAX, PRIORITY_MIN } from "../model/run.ts";
 import type { Stored } from "../model/stored.ts";
 import { callSite } from "../replay/code/call-site.ts";
 import type { Context, SignalDefinition } from "../replay/context/context.ts";
+import type { QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
+import type { OfferedNames, Offers } from "../replay/context/offers.ts";
 import { type RetryOption, resolveRetry } from "../replay/ops/step-options.ts";
 import type { OnBug } from "../replay/run-code.ts";
 
@@ -26,7 +31,7 @@ import type { OnBug } from "../replay/run-code.ts";
  * The code of a workflow. It is called again from the top after a crash, so everything that could come out differently
  * goes through `ctx`.
  */
-export type WorkflowFunction<I, O> = (ctx: Context<I>, input: I) => O | PromiseLike<O>;
+export type WorkflowFunction<I, O, M extends Offers = Offers> = (ctx: Context<I, M>, input: I) => O | PromiseLike<O>;
 
 /** The version of a workflow that does not name one. */
 export const DEFAULT_VERSION = "1";
@@ -35,12 +40,21 @@ export const DEFAULT_NAMESPACE = "default";
 
 /** A schema from a library that follows Standard Schema, or none. */
 export type MaybeSchema = StandardSchemaV1 | undefined;
+/** A list of signals, or none. */
+export type MaybeSignals = readonly SignalDefinition[] | undefined;
+/** A list of updates, or none. */
+export type MaybeUpdates = readonly UpdateDefinition[] | undefined;
+/** A list of queries, or none. */
+export type MaybeQueries = readonly QueryDefinition[] | undefined;
 
 /** Options of a workflow, in place of its bare name. */
 export interface WorkflowOptions<
   In extends MaybeSchema = MaybeSchema,
   Out extends MaybeSchema = MaybeSchema,
   S extends string = string,
+  Signals extends MaybeSignals = MaybeSignals,
+  Updates extends MaybeUpdates = MaybeUpdates,
+  Queries extends MaybeQueries = MaybeQueries,
 > {
   /** The name of the workflow in the store and in `start("name")`. Under another name it is a new workflow. */
   readonly name: string;
@@ -50,7 +64,8 @@ export interface WorkflowOptions<
    */
   readonly version?: string;
   /**
-   * A schema (zod, valibot, arktype, any Standard Schema) that checks and converts the input before anything is stored.
+   * A schema (zod, valibot, arktype, any Standard Schema) that checks and converts the input before anything is stored. For
+   * runs that other runs start, as children or in steps, it must answer at once.
    * @defaultValue no check
    */
   readonly input?: In;
@@ -91,10 +106,25 @@ export interface WorkflowOptions<
    * @defaultValue `"park"`
    */
   readonly onBug?: OnBug;
+  /**
+   * The signals that it receives. Handles made from this workflow send no others, and its code receives no others.
+   * @defaultValue any signal
+   */
+  readonly signals?: Signals;
+  /**
+   * The updates that it answers; handles and code take no others.
+   * @defaultValue any update
+   */
+  readonly updates?: Updates;
+  /**
+   * The queries that it answers; handles and code take no others.
+   * @defaultValue any query
+   */
+  readonly queries?: Queries;
 }
 
 /** A named, versioned async function, made by `workflow`. `I` is what callers pass, `O` is what they get back. */
-export interface WorkflowDefinition<I = unknown, O = unknown> {
+export interface WorkflowDefinition<I = unknown, O = unknown, M extends Offers = Offers> {
   readonly kind: "workflow";
   readonly name: string;
   readonly version: string;
@@ -108,11 +138,14 @@ export interface WorkflowDefinition<I = unknown, O = unknown> {
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly fn: WorkflowFunction<never, O>;
+  /** The names of the signals, updates and queries that it lists; undefined: it has no lists. */
+  readonly offers: OfferedNames | undefined;
   /** File and line, for messages about its code. */
   readonly definedAt: string | undefined;
   /** Only carries the type; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
+  readonly offersType?: M;
 }
 
 /** Any workflow, whatever its input and output: for your own functions that take workflows. */
@@ -122,6 +155,8 @@ export type AnyWorkflow = WorkflowDefinition<any, any>;
 export type InputOf<D> = D extends WorkflowDefinition<infer I, unknown> ? I : never;
 /** What callers get back from a workflow; unknown for a workflow given by name. */
 export type OutputOf<D> = D extends WorkflowDefinition<infer _I, infer O> ? O : D extends string ? unknown : never;
+/** What the runs of a workflow can be sent; anything, for a workflow given by name. */
+export type OffersOf<D> = D extends WorkflowDefinition<infer _I, infer _O, infer M> ? M : Offers;
 
 type SchemaInput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferInput<S> : never;
 type SchemaOutput<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : never;
@@ -140,7 +175,40 @@ const WORKFLOW_OPTIONS: OptionChecks<WorkflowOptions> = {
   timeout: checkedLater,
   priority: isPriority,
   onBug: oneOf("park", "fail"),
+  signals: isListOf("signal"),
+  updates: isListOf("update"),
+  queries: isListOf("query"),
 };
+
+/** Definitions of that kind, each name once. */
+function isListOf(kind: keyof OfferedNames): OptionCheck {
+  const article = kind === "update" ? "an" : "a";
+  const isOne: OptionCheck = (value, where, option) => {
+    if (!isDefinition(value, kind))
+      throw invalidOption(
+        where,
+        option,
+        `is ${shownValue(value)}, not ${article} ${kind}. Make one with ${kind}("name"); undefined may mean that two modules import each other`,
+      );
+  };
+  return (value, where, option) => {
+    listOf(isOne)(value, where, option);
+    const names = (value as readonly { readonly name: string }[]).map(({ name }) => name);
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice !== undefined) throw invalidOption(where, option, `has ${shownValue(twice)} twice`);
+  };
+}
+
+/** Undefined if it has no lists. */
+function offeredNames({ signals, updates, queries }: WorkflowOptions): OfferedNames | undefined {
+  if (signals === undefined && updates === undefined && queries === undefined) return undefined;
+  const names = (list: readonly { readonly name: string }[]): string[] => list.map(({ name }) => name);
+  return {
+    ...(signals === undefined ? {} : { signal: names(signals) }),
+    ...(updates === undefined ? {} : { update: names(updates) }),
+    ...(queries === undefined ? {} : { query: names(queries) }),
+  };
+}
 
 /** What goes into a schema, or `T` where there is none. */
 type Before<S, T> = S extends StandardSchemaV1 ? SchemaInput<S> : T;
@@ -156,6 +224,14 @@ type Returning<Out> = Out extends StandardSchemaV1
   ? (ctx: never, input: never) => SchemaInput<Out> | PromiseLike<SchemaInput<Out>>
   : unknown;
 
+/** One of the list, or anything if there is none. */
+type OneOf<List> = List extends readonly (infer One)[] ? ([One] extends [never] ? NotOffered : One) : unknown;
+
+/** What stands in messages of the compiler where a list is empty. */
+export interface NotOffered {
+  readonly "this workflow offers none: its list is empty": true;
+}
+
 /**
  * Defines a workflow: a function whose every `await ctx…` is recorded, so that it survives the process that runs it.
  */
@@ -169,10 +245,17 @@ export function workflow<
   In extends MaybeSchema = undefined,
   Out extends MaybeSchema = undefined,
   S extends string = string,
+  const Signals extends MaybeSignals = MaybeSignals,
+  const Updates extends MaybeUpdates = MaybeUpdates,
+  const Queries extends MaybeQueries = MaybeQueries,
 >(
-  options: WorkflowOptions<In, Out, S>,
-  fn: WorkflowFunction<After<In, I>, O> & Returning<Out>,
-): WorkflowDefinition<Before<In, I>, Stored<Awaited<After<Out, O>>>>;
+  options: WorkflowOptions<In, Out, S, Signals, Updates, Queries>,
+  fn: WorkflowFunction<After<In, I>, O, Offers<OneOf<Signals>, OneOf<Updates>, OneOf<Queries>>> & Returning<Out>,
+): WorkflowDefinition<
+  Before<In, I>,
+  Stored<Awaited<After<Out, O>>>,
+  Offers<OneOf<Signals>, OneOf<Updates>, OneOf<Queries>>
+>;
 export function workflow(
   nameOrOptions: string | WorkflowOptions,
   fn: WorkflowFunction<never, unknown>,
@@ -197,6 +280,7 @@ export function workflow(
     onBug: options.onBug ?? "park",
     inputSchema: options.input,
     outputSchema: options.output,
+    offers: offeredNames(options),
     fn,
     definedAt: callSite(),
   };

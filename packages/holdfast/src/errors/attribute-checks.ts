@@ -2,7 +2,7 @@ import type { Attributes } from "../model/event.ts";
 import { ATTRIBUTE_BYTES_MAX, ATTRIBUTES_MAX } from "../model/limits.ts";
 import { nameFault, valueFault } from "../model/names.ts";
 import { HoldfastError } from "./holdfast-error.ts";
-import { isPlainObject } from "./option-checks.ts";
+import { isPlainObject, type OptionCheck } from "./option-checks.ts";
 import { shownValue } from "./shown-value.ts";
 
 export function assertAttributes(attributes: Attributes, where: string): void {
@@ -46,6 +46,12 @@ export function limitAttributes(attributes: Attributes, where: string): void {
     { data: { where, option: "attributes", count, bytes } },
   );
 }
+
+/** The attributes of a start. */
+export const isAttributes: OptionCheck = (value, where) => {
+  assertAttributes(value as Attributes, where);
+  limitAttributes(value as Attributes, where);
+};
 
 /** As every store keeps them: their JSON has no -0. A copy, so that the caller's object can change. */
 export function storedAttributes(attributes: Attributes): Attributes {

@@ -21,9 +21,9 @@ export const CONVERSATION_CODES = {
     group: "validation",
     caller: "fix_input",
     kind: "ValidationError",
-    summary:
-      "The run refused the update before its handler was called: validate threw, or the run is being canceled or undone. Nothing has happened.",
-    advice: "cause is what validate threw. Correct the argument, or wait until the run is in another state.",
+    summary: "The run refused the update before its handler was called: validate threw. Nothing has happened.",
+    advice:
+      "cause is what validate threw. Correct the argument, or wait until the run is in another state, and send it with a new id: the refusal of this one stays.",
   },
   update_failed: {
     group: "workflow_execution",
@@ -59,8 +59,16 @@ export const CONVERSATION_CODES = {
     caller: "inspect",
     kind: "Unknown",
     summary:
-      "The handler of the query threw, used ctx, or was asynchronous; or the code of the run does not match its history.",
+      "The handler of the query threw, used ctx, was asynchronous, or made the run go on; or the code of the run does not match its history.",
     advice: "cause is the original error. A query handler returns a value at once and changes nothing.",
+  },
+  run_not_begun: {
+    group: "workflow_execution",
+    caller: "retry_later",
+    kind: "Timeout",
+    summary: "The query has no answer: the code of the run has not come to its first wait yet.",
+    advice:
+      "Ask again later. A run with a delay begins when that is over, a parked one when it is resumed; any other needs a worker.",
   },
   query_timeout: {
     group: "timeout",
@@ -68,5 +76,12 @@ export const CONVERSATION_CODES = {
     kind: "Timeout",
     summary: "No process that has the code of the run has answered the query within 10 seconds.",
     advice: "Start a worker that offers the workflow in this version, or ask again.",
+  },
+  update_id_taken: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run has had an update of another name with this id. Nothing has happened.",
+    advice: "Give the update an id of its own: an id stands for one update of a run, and of those that continue it.",
   },
 } as const satisfies Readonly<Record<string, ErrorCodeInfo>>;

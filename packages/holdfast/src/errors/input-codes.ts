@@ -9,6 +9,13 @@ export const INPUT_CODES = {
     summary: "An option has an invalid value.",
     advice: "Correct the option that the message names.",
   },
+  invalid_argument: {
+    group: "validation",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary: "A signal, update or query is not one that the workflow offers: it is not in its list.",
+    advice: "Use one that the message names, or add it to the list in workflow({ signals, updates, queries }, fn).",
+  },
   invalid_name: {
     group: "validation",
     caller: "fix_input",

@@ -4,7 +4,7 @@
  * this runs once per start and per step.
  */
 import { type Duration, durationToMs, isTooLong } from "../model/duration.ts";
-import { idFault, nameFault } from "../model/names.ts";
+import { idFault, nameFault, REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 import { nearestName } from "../model/nearest-name.ts";
 import { HoldfastError, isHoldfastError } from "./holdfast-error.ts";
 import { shownValue } from "./shown-value.ts";
@@ -178,6 +178,15 @@ export function requireId(id: unknown, what: string): void {
   const fault = idFault(id);
   if (fault === undefined) return;
   throw new HoldfastError("invalid_name", `The ${what} ${shownValue(id)} ${fault}.`, { data: { id: kept(id) } });
+}
+
+/** Why a run is canceled or terminated: free text that every store can keep. */
+export function requireReason(reason: unknown, call: string): void {
+  if (reason === undefined) return;
+  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
+  const tooLong = reason.length > REASON_LENGTH_MAX;
+  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
+  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
 }
 
 export function requireDuration(duration: Duration, where: string, option: string): number {

@@ -35,14 +35,15 @@ export const RUN_CODES = {
     caller: "conflict",
     kind: "BadRequest",
     summary:
-      "The run has ended; it accepts no more signals or other commands. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
+      "The run has ended, and accepts no more signals, updates or other commands; or it is being wound up, and accepts no more updates. Also: retry() of a failed run that has already compensated its steps, or whose id now belongs to a newer run. Only cancel() and terminate() ignore a closed run without an error.",
     advice: "Read its result, or start a new run.",
   },
   run_not_failed: {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
-    summary: "The run passed to retry() has not failed: it is still open, is parked, or ended in another way.",
+    summary:
+      "The run passed to retry() has not failed: it is still open, is parked, or ended in another way; or it has not failed on the task passed to tasks.retry().",
     advice:
       "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },

@@ -43,7 +43,9 @@ export abstract class RunError extends HoldfastError {
   constructor(code: ErrorCode, what: string, why: string | undefined, init: RunErrorInit) {
     const { id, runId, workflow, reason, compensation, cause } = init;
     const undo = compensation === "compensation_failed" ? ", and its compensation failed (see steps())" : "";
-    const message = `Run "${id}" of workflow "${workflow}" (${runId}) ${what}${undo}${why ? `: ${why}` : ""}`;
+    // Of a run that was named by its id, workflow code knows no run id.
+    const which = runId === "" ? `"${workflow}"` : `"${workflow}" (${runId})`;
+    const message = `Run "${id}" of workflow ${which} ${what}${undo}${why ? `: ${why}` : ""}`;
     super(code, message, {
       // A run has the kind of its cause: the caller's retry rules should see it.
       kind: isHoldfastError(cause) ? cause.kind : ERROR_CODES[code].kind,

@@ -1,4 +1,4 @@
-import { judgeDelivery, wakes, wakeTime } from "../model/decisions/delivery.ts";
+import { judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { isClosed } from "../model/run.ts";
 import type {
@@ -22,7 +22,7 @@ export function deliverMessages(state: MemoryState, params: DeliverMessagesParam
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
   const { to, from, kind } = message;
   if (!isAllowed(state, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
-  const row = isResult(kind) ? findRun(state, to) : addressee(state, to);
+  const row = isResult(kind) && "runId" in to ? runIn(state, to.namespace, to.runId) : addressee(state, to);
   if (!row) return { outcome: "not_found", runId: null, status: null };
   return deliverTo(state, row, message, inboxMax, now);
 }
@@ -42,8 +42,17 @@ function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: 
 }
 
 /** Whether that message was delivered to the run, or to one that it continues. */
-export function hasHad(state: MemoryState, { firstRunId }: RunRecord, messageId: string): boolean {
+function hasHad(state: MemoryState, { firstRunId }: RunRecord, messageId: string): boolean {
   return state.messageIds.get(firstRunId)?.has(messageId) ?? false;
+}
+
+/** The same, unless that was in vain: then it may come with another run. */
+export function mayHaveHad(state: MemoryState, row: RunRecord, messageId: string): boolean {
+  if (!hasHad(state, row, messageId)) return false;
+  if (!isClosed(row.status)) return true;
+  const message = state.inbox.get(row.runId)?.find((other) => other.messageId === messageId);
+  const error = state.updates.get(row.firstRunId)?.get(messageId)?.reply?.error;
+  return !message || !wasInVain({ number: message.number, consumed: row.consumed }, error);
 }
 
 /** The messages that come with a start. The run exists, and has not continued. */
@@ -82,7 +91,7 @@ export function appendMessage(
   const { kind, name, messageId, payload } = message;
   addTo(state.inbox, row.runId, { runId: row.runId, number: row.delivered, kind, name, messageId, payload, at: now });
   if (isResult(kind)) return;
-  if (kind === "update") noteUpdate(state, row, messageId, replyTo);
+  if (kind === "update") noteUpdate(state, row, message, replyTo);
   const ids = state.messageIds.get(row.firstRunId);
   if (ids) ids.add(messageId);
   else state.messageIds.set(row.firstRunId, new Set([messageId]));

@@ -1,6 +1,6 @@
 import { updateStage } from "../model/decisions/delivery.ts";
 import type { ReplyAddress } from "../model/message.ts";
-import type { NewReply, ReadRepliesParams, ReplyState } from "../ports/store.ts";
+import type { CarriedMessage, NewReply, ReadRepliesParams, ReplyState } from "../ports/store.ts";
 import { owe } from "./debts/debt-state.ts";
 import { findRun, type MemoryState, type RunRecord } from "./state.ts";
 
@@ -8,10 +8,10 @@ import { findRun, type MemoryState, type RunRecord } from "./state.ts";
 export function noteUpdate(
   state: MemoryState,
   row: RunRecord,
-  messageId: string,
+  { name, messageId }: Pick<CarriedMessage, "name" | "messageId">,
   replyTo: ReplyAddress | undefined,
 ): void {
-  const update = { runId: row.runId, number: row.delivered, replyTo, reply: undefined };
+  const update = { runId: row.runId, number: row.delivered, name, replyTo, reply: undefined };
   const updates = state.updates.get(row.firstRunId);
   if (updates) updates.set(messageId, update);
   else state.updates.set(row.firstRunId, new Map([[messageId, update]]));
@@ -34,7 +34,7 @@ export function keepReplies(state: MemoryState, row: RunRecord, replies: readonl
   state.hints.push({ type: "replied", runId: row.runId });
 }
 
-const UNKNOWN: ReplyState = { runId: null, status: null, stage: null, event: null, error: null };
+const UNKNOWN: ReplyState = { runId: null, status: null, name: null, stage: null, event: null, error: null };
 
 export function readReplies(state: MemoryState, params: ReadRepliesParams): ReplyState[] {
   return params.updates.map(({ run, messageId }) => {
@@ -43,11 +43,12 @@ export function readReplies(state: MemoryState, params: ReadRepliesParams): Repl
     // Of a chain, the run that had it may have been purged.
     const row = update && state.runs.get(update.runId);
     if (!row) return UNKNOWN;
-    const { number, reply } = update;
+    const { number, name, reply } = update;
     const event = reply?.seq === undefined ? undefined : state.events.get(row.runId)?.[reply.seq - 1];
     return {
       runId: row.runId,
       status: row.status,
+      name,
       stage: updateStage(number, row.consumed, reply !== undefined),
       event: event ?? null,
       error: reply?.error ?? null,

@@ -20,6 +20,7 @@ export type WorkerState = { -readonly [K in keyof WorkerRow]: WorkerRow[K] };
 export interface UpdateRecord {
   readonly runId: string;
   readonly number: number;
+  readonly name: string;
   /** Undefined also once that op was told what has become of it. */
   replyTo: ReplyAddress | undefined;
   reply: NewReply | undefined;
@@ -120,9 +121,19 @@ export function workerIn(state: MemoryState, { namespace, workerId }: WorkerRef)
 }
 
 export function findRun(state: MemoryState, ref: RunRef): RunRecord | undefined {
-  if ("runId" in ref) return runIn(state, ref.namespace, ref.runId);
+  if ("runId" in ref) return runIn(state, ref.namespace, ref.runId) ?? newestOfChain(state, ref);
   const newest = state.byId.get(idKey(ref.namespace, ref.id))?.at(-1);
   return newest === undefined ? undefined : state.runs.get(newest);
+}
+
+/** For a run id that no run has: the run may have been purged, and others have continued it. */
+function newestOfChain(state: MemoryState, ref: { namespace: string; runId: string }): RunRecord | undefined {
+  for (const { namespace, firstRunId, id } of state.runs.values()) {
+    if (firstRunId !== ref.runId || namespace !== ref.namespace) continue;
+    const runs = (state.byId.get(idKey(namespace, id)) ?? []).map((runId) => state.runs.get(runId));
+    return runs.findLast((run) => run?.firstRunId === firstRunId);
+  }
+  return undefined;
 }
 
 /** `lineage`: that of a run which another one has started. A continuation inherits its own. */

@@ -45,7 +45,8 @@ export interface ReplyToTell {
   readonly error: ErrorRecord | null;
 }
 
-interface DebtRow {
+/** What every debt has. */
+export interface DebtRow {
   /** Made by the store, in the order of creation. */
   readonly debtNo: number;
   /** The run that owes it. */

@@ -25,7 +25,7 @@ export interface EventMeta {
   readonly run?: RunIdentity;
   /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
-  /** Free text: why (`cancel_requested`). */
+  /** Free text: why (`cancel_requested`); what a child is told whose parent is canceled (`op_canceled`). */
   readonly reason?: string;
   /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
   readonly neverCalled?: true;
@@ -51,6 +51,8 @@ export interface EventMeta {
   readonly from?: number;
   /** Which run was started (`child_started`), or is not wanted any more (`op_canceled`). */
   readonly child?: ChildIdentity;
+  /** The runs that the attempt has started with `s.start`, the first 20 (`step_completed`, `step_attempt_failed`, `step_failed`). */
+  readonly runs?: readonly RunName[];
   /** The namespace of the other run, if it is another one: the category of the event is then `nexus`. */
   readonly namespace?: string;
   /** How the other run ended (`child_failed`, `message_failed`). */

@@ -28,8 +28,9 @@ export interface InboxStore {
 
   /**
    * Where updates stand, and their answers. An update is looked for by its message id in the whole chain of the run: a run
-   * that continues as new hands on what it has not read, so there may be several; the newest run that has it counts. An
-   * answer that was given stays, after the end of the run too, until the run is purged.
+   * that continues as new hands on what it has not read, so there may be several; the newest run that got it counts, also if it
+   * was purged: then nothing is known. An answer that was given stays, after the end of the run too, until the run is purged,
+   * whatever becomes of the runs that continue it.
    * Each item is a consistent snapshot: an update that is neither unread nor answered in a closed run will never be
    * answered. Read only.
    */
@@ -89,6 +90,8 @@ export interface ReplyState {
   /** The run that has the update; null if there is no such run, or no message of kind `update` with this id in its chain. */
   readonly runId: string | null;
   readonly status: RunStatus | null;
+  /** Of the update; null if `runId` is. */
+  readonly name: string | null;
   /** Null if `runId` is. */
   readonly stage: UpdateStage | null;
   /** The event with the answer. */

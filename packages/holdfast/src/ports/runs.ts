@@ -24,7 +24,8 @@ export interface RunStore {
    * any of that.
    * `messages` are delivered in the same transaction to the run that the outcome names, unless that is `exists`: to a new run
    * as its first messages, to an open one as by `inbox.deliver`. If the newest run of the id, or one that it continues, has
-   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`.
+   * had the first of them before, the call is a repetition: nothing is started or ended, and the outcome is `returned`. One that
+   * was in vain (`wasInVain`) does not count once the newest run is closed.
    */
   start(params: StartRunsParams): Promise<StartRunsResult>;
 
@@ -96,7 +97,7 @@ export interface RunStore {
    */
   watch(params: WatchRunsParams): Promise<readonly WatchOutcome[]>;
 
-  /** The newest run of each requested id, or the run with the requested runId; null if there is none. */
+  /** The newest run of each requested id, or the run that the requested runId means; null if there is none. */
   read(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
 
   list(params: ListRunsParams): Promise<readonly RunRow[]>;
@@ -285,6 +286,11 @@ export interface CommitOutcome {
   readonly tasksHeld?: readonly number[];
   /** The run owes something; absent if not. Also when the commit had been written before. */
   readonly owes?: true;
+  /**
+   * The number of that debt, if it is a `result` for an op of the parent and for nobody else, and the run owes nothing besides:
+   * whoever has made the commit knows all that paying it takes. May be left out.
+   */
+  readonly debtNo?: number;
 }
 
 export interface CommitRunsResult {

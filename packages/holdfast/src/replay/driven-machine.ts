@@ -7,14 +7,14 @@ import type { Codec } from "../ports/codec.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { QueryDefinition, UpdateDefinition } from "./context/conversations.ts";
 import type { Scope } from "./context/scope.ts";
-import { Handlers } from "./handlers.ts";
+import { Handlers, queryChanged, validateChanged } from "./handlers.ts";
 import type { Divergence } from "./history/divergence.ts";
-import type { CancelCause, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
+import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
-import { type Conditions, type Predicate, settleFirst } from "./ops/until.ts";
+import { type Conditions, hasChanged, type Predicate, settleFirst } from "./ops/until.ts";
 import { judgeUpdate } from "./ops/update.ts";
 import { Unwritten } from "./unwritten.ts";
 
@@ -47,6 +47,9 @@ export abstract class DrivenMachine {
   forgotten: readonly Op[] = NONE;
   divergence: Divergence | undefined;
   violation: HoldfastError | undefined;
+  spoiled: HoldfastError | undefined;
+  /** The query that was called last, while what it may have woken has not come to rest. */
+  queried: string | undefined;
   cancelCause: CancelCause | undefined;
   compensating = false;
   started = false;
@@ -59,8 +62,10 @@ export abstract class DrivenMachine {
 
   /** Written or not; created when first needed. */
   #attributesSet: Attributes | undefined;
+  readonly #driver: Driver | undefined;
 
-  constructor({ run, codec, log, history, opsMax }: MachineParams) {
+  constructor({ run, codec, log, history, opsMax, driver }: MachineParams) {
+    this.#driver = driver;
     this.run = run;
     this.codec = codec;
     this.log = log;
@@ -159,11 +164,37 @@ export abstract class DrivenMachine {
   }
 
   judgeUpdate(draft: EventDraft): EventDraft | HoldfastError {
-    return judgeUpdate(this, this.#handlers, draft);
+    const judged = judgeUpdate(this, this.#handlers, draft);
+    const name = draft.op as string;
+    if (!this.handlers?.update(name)?.validate || !this.#hasChanged()) return judged;
+    return this.spoil(validateChanged(this.run, name));
   }
 
   query(name: string, argument: Payload): Payload {
-    return this.#handlers.query(this.run, name, argument, this.codec);
+    this.queried = name;
+    try {
+      return this.#handlers.query(this.run, name, argument, this.codec);
+    } finally {
+      // Also if it has failed: it may have changed something before.
+      if (this.#hasChanged()) this.spoil(queryChanged(this.run, name));
+    }
+  }
+
+  rested(): void {
+    this.queried = undefined;
+    if (this.spoiled?.code === "query_failed") throw this.spoiled;
+  }
+
+  /** Its driver must replace it. */
+  spoil(error: HoldfastError): HoldfastError {
+    this.spoiled ??= error;
+    this.#driver?.poke();
+    return error;
+  }
+
+  #hasChanged(): boolean {
+    if (!this.#conditions?.size || this.outcome) return false;
+    return hasChanged(this.#conditions, (predicate) => this.#callPredicate(predicate));
   }
 
   noteUpdate(number: number, messageId: string): void {
@@ -200,13 +231,20 @@ export abstract class DrivenMachine {
     this.#conditions?.delete(op);
   }
 
+  #callPredicate(predicate: Predicate): unknown {
+    return this.#handlers.call("the predicate of ctx.until", predicate);
+  }
+
   runOn(): boolean {
     if (!this.#conditions?.size || this.outcome || this.divergence || this.violation) return false;
-    const call = (predicate: Predicate): unknown => this.#handlers.call("the predicate of ctx.until", predicate);
-    return settleFirst(this.#conditions, call, (op) => {
-      this.release(op);
-      this.currentScope = op.scope;
-    });
+    return settleFirst(
+      this.#conditions,
+      (predicate) => this.#callPredicate(predicate),
+      (op) => {
+        this.release(op);
+        this.currentScope = op.scope;
+      },
+    );
   }
 
   within<T>(scope: Scope, fn: () => T): T {

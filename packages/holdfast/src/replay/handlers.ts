@@ -117,6 +117,19 @@ export function queryFailed({ id, runId, workflow }: Run, name: string, cause: u
   return new HoldfastError("query_failed", message, { data: { id, runId, name }, cause });
 }
 
+/** A handler has changed the run. `cause`: what its code did because of that. */
+export function queryChanged(run: Run, name: string, cause?: HoldfastError): HoldfastError {
+  const what = cause
+    ? "it made the code of the run go on, or used ctx after it had answered"
+    : "it changed something that the run waits for with ctx.until";
+  return queryFailed(run, name, new Error(`${what}. A query can change nothing; use an update.`, { cause }));
+}
+
+export function validateChanged({ id, runId }: Run, name: string): HoldfastError {
+  const message = `Run "${id}" rejects update "${name}": its validate changed something that the run waits for with ctx.until. Change it in the handler.`;
+  return new HoldfastError("update_rejected", message, { data: { id, runId, name } });
+}
+
 function updateHandler(given: unknown, where: string): UpdateHandler {
   if (typeof given === "function") return { handle: given as UpdateHandler["handle"] };
   if (typeof given !== "object" || given === null)

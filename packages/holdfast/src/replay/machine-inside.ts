@@ -15,12 +15,14 @@ import type { AskInit, Op, OpHost, OpModule } from "./op.ts";
 import type { OpTable } from "./op-table.ts";
 import type { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { Compensation } from "./ops/step-options.ts";
+import type { RunCode } from "./run-code.ts";
 
 /**
  * The run machine as its own parts see it: the context, the kinds of op, cancellation, the call of the workflow function.
  */
 export interface MachineInside extends OpHost {
   readonly run: Run;
+  readonly code: RunCode;
   readonly log: Logger;
   readonly root: Scope;
   readonly ops: OpTable;

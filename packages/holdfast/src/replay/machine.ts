@@ -59,7 +59,7 @@ export interface MachineParams {
 export interface Driver {
   /** The code did something after which its run cannot continue. */
   violated(): void;
-  /** Something was asked for while no turn was open. */
+  /** Something was asked for while no turn was open, or the machine was spoiled. */
   poke(): void;
 }
 
@@ -119,6 +119,11 @@ export interface Machine {
   readonly divergence: Divergence | undefined;
   /** The code did something that cannot be replayed. */
   readonly violation: HoldfastError | undefined;
+  /**
+   * A query, or a `validate`, has changed what the code does next. History knows nothing of that: another machine must take
+   * the place of this one, which may open no more turns.
+   */
+  readonly spoiled: HoldfastError | undefined;
   readonly cancelCause: CancelCause | undefined;
   /** The error that the code receives when the run is wound up from outside. */
   readonly cancellation: Error | null;
@@ -204,8 +209,13 @@ export interface Machine {
   readonly hasHandlers: boolean;
   /** Records that an update was refused, for the first ones of a run. */
   noteRejected(name: string, meta: Pick<EventMeta, "messageId" | "error">, now: number): void;
-  /** Answers a query. Throws `handler_not_found` or `query_failed`. Changes nothing. */
+  /**
+   * Answers a query. Throws `handler_not_found` or `query_failed`. Changes nothing, unless the handler does what it should not:
+   * `rested` must be called in the next macrotask.
+   */
   query(name: string, argument: Payload): Payload;
+  /** What the last queries may have woken has come to rest. Throws `query_failed` if they have spoiled the machine. */
+  rested(): void;
 
   // Messages
 

@@ -208,6 +208,17 @@ export function rejectOp(op: Op, error: unknown): void {
 }
 
 /** If it is never awaited, that must not count as an unhandled rejection. */
+/** Asks for an op with data that may be refused. Then the promise of the op rejects: only misuse of the API throws. */
+export function withData<D, T>(read: () => D, ask: (data: D) => Promise<T>): Promise<T> {
+  let data: D;
+  try {
+    data = read();
+  } catch (error) {
+    return quiet(Promise.reject(error));
+  }
+  return ask(data);
+}
+
 export function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(ignore);
   return promise;

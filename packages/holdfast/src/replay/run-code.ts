@@ -1,4 +1,5 @@
 import type { Context } from "./context/context.ts";
+import type { Offering } from "./context/offers.ts";
 
 export type WorkflowBody = (ctx: Context, input: unknown) => unknown;
 
@@ -12,4 +13,6 @@ export interface RunCode {
   readonly onBug?: OnBug;
   /** Whether a run that has failed this many times is retried as a whole. */
   readonly retryRun?: ((error: unknown, failures: number) => boolean) | undefined;
+  /** The workflow, if it lists what its runs can be sent. */
+  readonly offering?: Offering | undefined;
 }

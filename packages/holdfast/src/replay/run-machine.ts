@@ -38,6 +38,7 @@ import { createContext } from "./context/run-context.ts";
 import { Scope } from "./context/scope.ts";
 import { SeededRandom } from "./context/seeded-random.ts";
 import { DrivenMachine, startOf } from "./driven-machine.ts";
+import { queryChanged } from "./handlers.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
 import { Failures } from "./history/failures.ts";
@@ -304,6 +305,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   violate(error: HoldfastError): void {
+    if (this.queried !== undefined) return void this.spoil(queryChanged(this.run, this.queried, error));
     this.violation ??= error;
     this.params.driver?.violated();
   }
@@ -327,6 +329,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   #enter(scope: Scope, at: number): void {
     this.inTurn = true;
+    this.queried = undefined;
     this.unwritten.beginTurn();
     this.#refusals.newTurn();
     this.signals.newTurn();

@@ -63,7 +63,7 @@ export async function replay<D extends AnyWorkflow>(
     locate: true,
   };
   const machine = await replayHistory(
-    new RunMachine(params, { body: workflow.fn as WorkflowBody, onBug }),
+    new RunMachine(params, { body: workflow.fn as WorkflowBody, onBug, offering: workflow }),
     (callback) => systemClock.immediate(callback),
   );
   if (machine.divergence)

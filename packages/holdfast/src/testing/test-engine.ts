@@ -30,6 +30,7 @@ import { type Logger, silentLogger } from "../ports/logger.ts";
 import type { StepInterceptor } from "../ports/step-interceptor.ts";
 import type { TaskInterceptor } from "../ports/task-interceptor.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import type { Offering } from "../replay/context/offers.ts";
 import type { AnyTask, TaskDefinition, TaskInfo } from "../replay/ops/task-options.ts";
 import { guardLogger, guardTelemetry } from "../report/guarded-observers.ts";
 import { isLogger, isTelemetry } from "../report/observer-options.ts";
@@ -213,7 +214,7 @@ class TestClient extends Client {
     core: ClientCore,
     id: string,
     run: StartedRun | undefined,
-    workflow?: string,
+    workflow?: Offering,
   ): RunHandle {
     return new TestRunHandle(core, id, run, workflow, { clock: this.#clock, explain: this.#explain });
   }
@@ -228,7 +229,7 @@ class TestRunHandle extends RunHandle {
     core: ClientCore,
     id: string,
     run: StartedRun | undefined,
-    workflow: string | undefined,
+    workflow: Offering | undefined,
     { clock, explain }: { readonly clock: VirtualClock; readonly explain: Explain },
   ) {
     super(core, id, run, workflow);

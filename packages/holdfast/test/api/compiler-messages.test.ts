@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const HEAD = `import { type Client, workflow } from "holdfast";
+const HEAD = `import { type Client, signal, update, workflow } from "holdfast";
 declare const hf: Client;
 const order = workflow("order", async (_ctx, input: { id: string; cents: number }) => input.cents);
 const simple = workflow("simple", async () => "done");
@@ -49,4 +49,28 @@ test("the compiler says of a start that the input is missing or wrong, and nothi
     expect(errors[i]).toMatch(says);
   });
   expect(said).not.toMatch(/overload matches|type 'string'\./);
+});
+
+test("the compiler says of a signal or an update that the workflow does not offer it, with what it offers", () => {
+  const head = [
+    'const approve = signal<{ by: string }>("approve");',
+    'const count = signal<number>("count");',
+    'const add = update<string, number>("add");',
+    'const cart = workflow({ name: "cart", signals: [approve], updates: [] }, async () => "done");',
+    'const run = hf.get(cart, "c");',
+  ];
+  const mistakes: [line: string, says: RegExp][] = [
+    [
+      "void run.signal(count, 1);",
+      /'SignalDefinition<number, number>' is not assignable to parameter of type [^\n]*SignalDefinition<{ by: string; }/,
+    ],
+    ['void run.update(add, "x");', /this workflow offers none: its list is empty/],
+  ];
+  const said = compilerSays([...head, ...mistakes.map(([line]) => line)]);
+  const errors = said.split(/(?=^\S*program\.ts:\d+:\d+ - error)/m);
+  expect(errors).toHaveLength(mistakes.length);
+  mistakes.forEach(([line, says], i) => {
+    expect(errors[i]).toContain(line);
+    expect(errors[i]).toMatch(says);
+  });
 });

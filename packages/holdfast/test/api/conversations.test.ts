@@ -62,3 +62,41 @@ test("arguments and answers are inferred, with and without schemas", async () =>
   await run.update(add, { item: "c", at });
   expect(await handle.result()).toEqual({ owner: "ann", got: ["b", "c"] });
 });
+
+test("a schema that converts says what is sent and what the handler gets; one under explicit types must not convert", async () => {
+  const number = z.object({ n: z.string().transform(Number) });
+  const add = update("add", number);
+  const twice = query("twice", number);
+  const named = update<{ n: number }, string>("named", z.object({ n: z.number() }));
+  // @ts-expect-error: what is sent would not be what the type says
+  update<{ n: number }, string>("converts", number);
+  const adder = workflow("adder", async (ctx) => {
+    let sum = 0;
+    ctx.on(add, ({ n }) => {
+      expectTypeOf(n).toEqualTypeOf<number>();
+      sum += n;
+    });
+    ctx.on(twice, ({ n }) => 2 * n);
+    ctx.on(named, ({ n }) => String(n));
+    await ctx.until(() => sum > 5);
+    return sum;
+  });
+  const t = await testEngine({ workflows: [adder] });
+  onTestFinished(() => t.close());
+  const run = await t.client.start(adder);
+  expect(await run.query(twice, { n: "5" })).toBe(10);
+  // @ts-expect-error: the schema takes text
+  await expect(run.query(twice, { n: 5 })).rejects.toMatchObject({ code: "invalid_input" });
+  // @ts-expect-error: the schema takes text
+  await expect(run.update(add, { n: 5 })).rejects.toMatchObject({ code: "invalid_input" });
+  expect(await run.update(named, { n: 1 })).toBe("1");
+  await run.update(add, { n: "7" });
+  expect(await run.result()).toBe(7);
+});
+
+test("validate answers at once: an async one does not compile", () => {
+  workflow("w", async (ctx) => {
+    // @ts-expect-error: it returns a promise
+    ctx.on(update<number, number>("u"), { validate: async () => {}, handle: (n) => n });
+  });
+});

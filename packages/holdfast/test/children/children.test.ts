@@ -116,7 +116,7 @@ describe("the options of a child", () => {
   test("are those of a start: queue, priority, timeout, attributes, version", async () => {
     const slow = workflow("slow", async (ctx) => ctx.sleep("long", "1 day"));
     const main = workflow("main", async (ctx) => {
-      const options = { id: "kid", priority: 3, timeout: "1h", attributes: { for: "ann" }, key: "k" } as const;
+      const options = { id: "kid", priority: 3, timeout: "1h", attributes: { for: "ann" } } as const;
       return ctx.child(slow, undefined, options).catch((error: HoldfastError) => [error.name, error.code]);
     });
     const t = await openEngine(main, slow);

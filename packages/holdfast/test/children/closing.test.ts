@@ -1,4 +1,4 @@
-import { RunCanceledError, RunTerminatedError, signal, workflow } from "holdfast";
+import { type HoldfastError, RunCanceledError, RunTerminatedError, signal, workflow } from "holdfast";
 import { crashEverywhere, type TestEngine } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine } from "../lab/fleet.ts";
@@ -97,6 +97,96 @@ describe("the end of a parent", () => {
       const t = await openEngine(main, moving);
       await t.run(main);
       expect(await statusOf(t, "kid")).toBe(ENDS[onParentClose]);
+    }
+  });
+});
+
+describe("the reason that a child is told", () => {
+  /** In the error of the run and in its history. */
+  async function reasonsOf(t: TestEngine, id: string): Promise<unknown[]> {
+    await t.clock.settle();
+    const error = await t.client
+      .get(id)
+      .result()
+      .catch((thrown: HoldfastError) => thrown);
+    const request = (await t.client.get(id).history()).find(({ type }) => type === "cancel_requested");
+    return [(error as HoldfastError).data["reason"], request?.reason];
+  }
+
+  const middle = workflow("middle", async (ctx) => ctx.child(slow, undefined, { id: "grandchild" }));
+  const parents = {
+    "ends at once": workflow("main", async (ctx) => ctx.child(middle, undefined, { id: "kid" })),
+    "cleans up first": workflow("main", async (ctx) => {
+      try {
+        await ctx.child(middle, undefined, { id: "kid" });
+      } finally {
+        await ctx.uncancelable((c) => c.sleep("clean up", "1h"));
+      }
+    }),
+    "undoes what the child has done": workflow("main", async (ctx) => {
+      await ctx.child(middle, undefined, { id: "kid", compensate: () => {} });
+    }),
+  };
+  test.each(Object.entries(parents))("names its parent and that one's reason: the parent %s", async (_, main) => {
+    const t = await openEngine(main, middle, slow);
+    const run = await t.client.start(main, undefined, { id: "top" });
+    await t.clock.settle();
+    await run.cancel("the customer has left");
+    const told = 'parent "top" was canceled: the customer has left';
+    expect(await reasonsOf(t, "kid")).toEqual([told, told]);
+    const toldOn = `parent "kid" was canceled: ${told}`;
+    expect(await reasonsOf(t, "grandchild")).toEqual([toldOn, toldOn]);
+    await expect(run.result()).rejects.toMatchObject({ data: { reason: "the customer has left" } });
+  });
+
+  test("says how its parent has ended, or that it was given up", async () => {
+    const main = workflow({ name: "main", timeout: "2h" }, async (ctx, how: string) => {
+      if (how === "race")
+        await ctx.race([(c) => c.child(slow, undefined, { id: how }), (c) => c.sleep("a while", "1m")]);
+      else await ctx.startChild(slow, undefined, { id: how });
+      if (how === "failed") throw new Error("no");
+      if (how === "continued") ctx.continueAsNew("completed");
+      if (how !== "completed") await ctx.receive(go, { timeout: "1 day" });
+    });
+    const t = await openEngine(main, slow);
+    const told: Record<string, unknown> = {};
+    for (const how of ["completed", "failed", "continued", "race", "canceled", "terminated", "late"]) {
+      const run = await t.client.start(main, how, { id: "top", ifClosed: "start" });
+      await t.clock.advance("2m");
+      if (how === "canceled") await run.cancel();
+      if (how === "terminated") await run.terminate("enough");
+      if (how === "late") await t.clock.advance("3h");
+      told[how] = (await reasonsOf(t, how))[0];
+      await run.terminate();
+    }
+    expect(told).toEqual({
+      completed: 'parent "top" has completed',
+      failed: 'parent "top" has failed',
+      continued: 'parent "top" has continued as new',
+      race: 'parent "top" does not wait for it any more',
+      canceled: 'parent "top" was canceled',
+      terminated: 'parent "top" was terminated: enough',
+      late: 'parent "top" has timed out',
+    });
+  });
+
+  test("is the reason of a termination, too, and is cut to what a reason may be", async () => {
+    const main = workflow("main", async (ctx) => {
+      const kids = [ctx.child(slow, undefined, { id: "kid", onParentClose: "terminate" }), ctx.child(slow, undefined)];
+      await Promise.all(kids);
+    });
+    const t = await openEngine(main, slow);
+    for (const reason of ["enough", "x".repeat(4_000)]) {
+      const run = await t.client.start(main, undefined, { id: "top", ifClosed: "start" });
+      await t.clock.settle();
+      await run.cancel(reason);
+      await t.clock.settle();
+      const { runs } = await t.client.list({ parent: run.runId, status: "canceled" });
+      const [, told] = await reasonsOf(t, runs[0]?.id as string);
+      expect(told).toMatch(/^parent "top" was canceled: (enough$|x{100})/);
+      expect((told as string).length).toBeLessThanOrEqual(4_000);
+      expect((await reasonsOf(t, "kid"))[0]).toMatch(/^parent "top" was canceled: (enough$|x{100})/);
+      expect(await t.client.get("kid").status()).toBe("terminated");
     }
   });
 });

@@ -96,9 +96,31 @@ test("the history of a run says how its calls to another namespace ended", async
   const told = (await run.history()).filter(({ category }) => category === "nexus");
   expect(told.map(({ op, type, status, namespace }) => [op, type, status, namespace])).toEqual([
     ["signal:go", "message_sent", undefined, "theirs"],
-    ["cancel:victim", "message_sent", undefined, "theirs"],
-    ["result:victim", "message_failed", "canceled", "theirs"],
-    ["result:late", "message_failed", "timed_out", "theirs"],
-    ["result:nobody", "message_failed", undefined, "theirs"],
+    ["cancel:theirs/victim", "message_sent", undefined, "theirs"],
+    ["result:theirs/victim", "message_failed", "canceled", "theirs"],
+    ["result:theirs/late", "message_failed", "timed_out", "theirs"],
+    ["result:theirs/nobody", "message_failed", undefined, "theirs"],
   ]);
+});
+
+test("a call to another namespace that takes too long is given up by a race, whose timer is in the history", async () => {
+  const main = workflow("main", async (ctx) => {
+    const { winner } = await ctx.race({
+      result: (c) => c.resultOf({ namespace: "theirs", id: "slow" }),
+      tooLate: (c) => c.sleep("limit", "1 hour"),
+    });
+    return winner;
+  });
+  const fleet = openFleet();
+  await fleet.worker({ workflows: [main] });
+  await fleet.worker({ workflows: [waiting] }, { namespace: "theirs" });
+  const theirs = fleet.client({ namespace: "theirs" });
+  await theirs.namespaces.allow("default");
+  const slow = await theirs.start(waiting, undefined, { id: "slow" });
+  const run = await fleet.client().start(main);
+  expect(await fleet.result(run)).toBe("tooLate");
+  const told = (await run.history()).map(({ type, op }) => [type, op]);
+  expect(told).toContainEqual(["timer_fired", "limit"]);
+  expect(told.some(([, op]) => op?.startsWith("result:"))).toBe(false);
+  expect(await slow.status()).toBe("waiting");
 });

@@ -17,10 +17,12 @@ describe("lineage", () => {
     );
     const root = { id: "top", runId: top.runId };
     expect(first).toMatchObject({ parent: null, root, depth: 0 });
-    expect(second).toMatchObject({ parent: root, root, depth: 1 });
-    expect(third).toMatchObject({ parent: { id: "middle-1", runId: second?.runId }, root, depth: 2 });
+    expect(second).toMatchObject({ parent: { ...root, op: "middle" }, root, depth: 1 });
+    expect(third).toMatchObject({ parent: { id: "middle-1", runId: second?.runId, op: "leaf" }, root, depth: 2 });
     const { runs } = await t.client.list({ parent: top.runId });
-    expect(runs.map(({ id, parent, depth }) => [id, parent, depth])).toEqual([["middle-1", root, 1]]);
+    expect(runs.map(({ id, parent, depth }) => [id, parent, depth])).toEqual([
+      ["middle-1", { ...root, op: "middle" }, 1],
+    ]);
     expect(await t.client.count({ parent: second?.runId as string })).toBe(1);
     await expect(t.client.list({ parent: "top" })).rejects.toMatchObject({ code: "invalid_option" });
   });
@@ -56,7 +58,7 @@ describe("for the person on call", () => {
         cause: { kind: "child", op: "leaf", run: { id: "leaf-1" }, cause: { kind: "signal", op: "receive:go" } },
       },
     ]);
-    expect(reason).toContain('"middle" (run "middle-1") waits for run "leaf-1", which waits for signal "receive:go".');
+    expect(reason).toContain('Child "middle" (run "middle-1") waits for run "leaf-1", which waits for signal "go".');
   });
 
   test("why finds runs that wait for each other in a circle", async () => {
@@ -67,7 +69,27 @@ describe("for the person on call", () => {
     await t.clock.advance("2m");
     const { causes, reason } = await t.client.why("a");
     expect(causes).toMatchObject([{ kind: "child", op: "result:b", run: { id: "b" }, circle: ["a", "b"] }]);
-    expect(reason).toContain('"a", "b" wait for each other in a circle');
+    expect(reason).toContain('Runs "a" and "b" wait for each other in a circle');
+  });
+
+  test("why finds a child that waits for its ancestor, which waits for it", async () => {
+    const kid = workflow("kid", async (ctx, ancestor: string) => ctx.resultOf(ancestor));
+    const between = workflow("between", async (ctx, ancestor: string) => ctx.child(kid, ancestor, { id: "kid-1" }));
+    const parent = workflow("parent", async (ctx) => ctx.child(between, ctx.info.id, { id: "between-1" }));
+    const t = await openEngine(parent, between, kid);
+    await t.client.start(parent, undefined, { id: "top" });
+    await t.clock.settle();
+    const circles: readonly (readonly [string, readonly string[]])[] = [
+      ["top", ["top", "between-1", "kid-1"]],
+      ["between-1", ["between-1", "kid-1", "top"]],
+      ["kid-1", ["kid-1", "top", "between-1"]],
+    ];
+    for (const [id, circle] of circles) {
+      const { causes, reason } = await t.client.why(id);
+      expect(causes).toMatchObject([{ kind: "child", circle }]);
+      const [first, second, third] = circle;
+      expect(reason).toContain(`Runs "${first}", "${second}" and "${third}" wait for each other in a circle`);
+    }
   });
 
   test("steps shows children and messages as ops of their own kind", async () => {

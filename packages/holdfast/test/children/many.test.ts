@@ -16,6 +16,8 @@ describe("many children", () => {
       expect(await fleet.result(run)).toBe((count * (count - 1)) / 2);
       await fleet.clock.settle();
       expect(fleet.store.state.debts.size).toBe(0);
+      // Whoever has ended a child knows what it owes.
+      expect(fleet.store.calls["debts.read"] ?? 0).toBe(0);
       return fleet.calls;
     };
     const few = await callsFor(1_000);

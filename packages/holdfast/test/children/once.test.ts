@@ -55,7 +55,7 @@ describe("the end of a child", () => {
 
   test("that has been started stays the only one although that turn of the parent is taken back for a signal", async () => {
     const world = openWorld();
-    const leaf = workflow("leaf", async () => "leaf");
+    const leaf = workflow("leaf", async (ctx) => ctx.sleep("a while", "1h"));
     const main = workflow("main", async (ctx) => {
       const heard: string[] = [];
       const listening = ctx.receive(go).then(() => heard.push("go"));
@@ -110,10 +110,15 @@ describe("a run that owes something", () => {
     const child = workflow("child", async () => "done");
     const main = workflow("main", async (ctx) => ctx.child(child, undefined, { id: "kid" }));
     let pays = false;
+    const busy = { outcome: "busy", runId: null, status: null } as const;
     const client = world.client({
-      hooks: { "debts.read": async (_params, call) => (pays ? call() : []) },
+      hooks: {
+        "inbox.deliver": async (params, call) =>
+          pays ? call() : { outcomes: params.messages.map(() => busy), now: world.clock.now() },
+      },
     });
-    await world.worker(client, { workflows: [main, child] });
+    await world.worker(client, { workflows: [main] });
+    await world.worker(client, { workflows: [child] });
     const run = await client.start(main);
     await world.clock.advance("10s");
     const purge = async (): Promise<number> =>

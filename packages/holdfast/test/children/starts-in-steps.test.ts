@@ -1,4 +1,4 @@
-import { type HoldfastError, workflow } from "holdfast";
+import { type HoldfastError, type StepInfo, workflow } from "holdfast";
 import { crashEverywhere } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { openEngine } from "../lab/fleet.ts";
@@ -23,7 +23,8 @@ describe("a run that is started inside a step", () => {
     expect(first.id).toBe("one");
     expect(second.id).toBe(second.runId);
     const described = await t.client.get("one").describe();
-    expect(described).toMatchObject({ parent: { id: "m", runId: run.runId }, depth: 1, attributes: { a: 1 } });
+    expect(described).toMatchObject({ parent: { id: "m", runId: run.runId, op: null }, depth: 1 });
+    expect(described.attributes).toEqual({ a: 1 });
     expect(await t.client.count({ parent: run.runId })).toBe(2);
     expect(await t.client.get("one").result()).toBe(1);
     expect(t.store.state.debts.size).toBe(0);
@@ -40,6 +41,41 @@ describe("a run that is started inside a step", () => {
     const t = await openEngine(main, slow);
     const runId = await t.run(main);
     expect([...t.store.state.runs.values()].filter(({ workflow: name }) => name === "slow")).toMatchObject([{ runId }]);
+  });
+
+  test("is named by the step that has started it, also one that failed, or one of whose attempts did", async () => {
+    const main = workflow("main", async (ctx) => {
+      await ctx.step("plain", () => 1);
+      await ctx.step("many", async (s) => {
+        for (let n = 0; n < 25; n++) await s.start(slow, n, { id: `m${n}` });
+      });
+      await ctx.step("again", async (s) => {
+        if (s.attempt === 1) await s.start(slow, 1, { id: "first" });
+        if (s.attempt === 1) throw new Error("again");
+      });
+      const bad = async (s: StepInfo): Promise<never> => {
+        await s.start(slow, 1, { id: "bad" });
+        throw new Error("bad");
+      };
+      await ctx.step("bad", bad, { retry: "none" }).catch(() => {});
+    });
+    const t = await openEngine(main, slow);
+    const run = await t.client.start(main);
+    await run.result();
+    const steps = await run.steps();
+    expect(steps.map(({ op, kind, runs }) => [op, kind, runs?.length, runs?.[0]?.id])).toEqual([
+      ["plain", "step", undefined, undefined],
+      ["many", "step", 20, "m0"],
+      ["again", "step", 1, "first"],
+      ["bad", "step", 1, "bad"],
+    ]);
+    const first = await t.client.get("first").describe();
+    expect(steps[2]?.runs).toEqual([{ id: "first", runId: first.runId }]);
+    expect((await run.history()).filter(({ runs }) => runs).map(({ type, op }) => [type, op])).toEqual([
+      ["step_completed", "many"],
+      ["step_attempt_failed", "again"],
+      ["step_failed", "bad"],
+    ]);
   });
 
   test("is started once, wherever the worker dies", async () => {

@@ -21,6 +21,7 @@ import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
 import { resolvePool } from "../../src/engine/pool/pool-options.ts";
 import { TaskPool } from "../../src/engine/pool/task-pool.ts";
 import type { ProcessEvents } from "../../src/ports/task-processes.ts";
+import { Cluster } from "../lab/harness.ts";
 
 const note = signal<string>("note");
 const one = task("one", () => 1);
@@ -186,10 +187,23 @@ describe("docs/limits.md", () => {
   });
 
   test("time for a query that another process has to answer", async () => {
+    const cluster = new Cluster();
+    const serving = cluster.process("serving");
+    await serving.worker({ workflows: [workflow("w", (ctx) => ctx.sleep("long", "1 day"))] });
+    await cluster.until(serving.client.start("w", undefined, { id: "r" }));
+    await cluster.clock.settle();
+    serving.kill();
+    const run = cluster.process("asking").client.get("r");
+    const before = cluster.clock.now();
+    expect(await failure(cluster.until(run.query(look)))).toMatchObject({ code: "query_timeout" });
+    expect(cluster.clock.now() - before).toBe(10_000);
+  });
+
+  test("time for a query to a run that no worker has begun", async () => {
     const { t } = await withRun(async () => 1);
     const run = await t.client.start("elsewhere");
     const before = t.clock.now();
-    expect(await failure(run.query(look))).toMatchObject({ code: "query_timeout" });
+    expect(await failure(run.query(look))).toMatchObject({ code: "run_not_begun" });
     expect(t.clock.now() - before).toBe(10_000);
     await t.close();
   });
@@ -217,6 +231,21 @@ describe("docs/limits.md", () => {
     expect(Math.max(...deepest.map(({ depth }) => depth))).toBe(100);
     const last = deepest.find(({ depth }) => depth === 100);
     expect((await t.client.get(last?.id as string).describe()).error?.code).toBe("child_depth_exceeded");
+    await t.close();
+  });
+
+  test("runs that an event of a step names, of those that it started", async () => {
+    const leaf = workflow("leaf", async () => {});
+    const main = workflow("main", (ctx) =>
+      ctx.step("start", async (s) => {
+        for (let n = 0; n < 21; n++) await s.start(leaf);
+      }),
+    );
+    const t = await testEngine({ workflows: [main, leaf] });
+    const run = await t.client.start(main);
+    await run.result();
+    expect((await run.steps())[0]?.runs).toHaveLength(20);
+    expect(await t.client.count({ parent: run.runId })).toBe(21);
     await t.close();
   });
 

@@ -95,6 +95,30 @@ describe("ctx.cancel", () => {
 });
 
 describe("ctx.resultOf", () => {
+  test("of the run itself is refused at once: nobody would ever answer", async () => {
+    const main = workflow("main", async (ctx, careful: boolean) => {
+      const refused: unknown[] = [];
+      for (const own of [ctx.info.id, { id: ctx.info.id }, { namespace: "default", id: ctx.info.id }]) {
+        try {
+          await ctx.resultOf(own);
+        } catch (error) {
+          if (!careful) throw error;
+          refused.push((error as Error).message);
+        }
+      }
+      return refused;
+    });
+    const t = await openEngine(main);
+    const message =
+      'ctx.resultOf: the target is run "self" itself, which would wait for its own end forever. Name another run.';
+    expect(await t.run(main, true, { id: "self" })).toEqual([message, message, message]);
+    const run = await t.client.start(main, false);
+    await expect(run.result()).rejects.toMatchObject({
+      code: "run_parked",
+      cause: { code: "workflow_bug", cause: { code: "invalid_option" } },
+    });
+  });
+
   test("waits for the output of another run, and takes that of one that has ended", async () => {
     const main = workflow("main", async (ctx) => {
       const first = await ctx.resultOf(listener, "ear");

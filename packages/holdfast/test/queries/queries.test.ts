@@ -57,6 +57,19 @@ describe("a query", () => {
     await t.close();
   });
 
+  test("to a run that ended before its code was ever called is refused, whatever that code does first", async () => {
+    const busy = workflow("busy", async (ctx) => {
+      ctx.on(total, () => 1);
+      await ctx.sleep("rest", "1 hour");
+    });
+    const t = await testEngine({ workflows: [busy] });
+    const run = await t.client.start(busy, undefined, { delay: "1 hour" });
+    await run.cancel();
+    await expect(run.result()).rejects.toMatchObject({ code: "run_canceled" });
+    await expect(run.query(total)).rejects.toMatchObject({ code: "handler_not_found" });
+    await t.close();
+  });
+
   test("that throws, uses ctx or returns a promise fails, and the run is as it was", async () => {
     const throws = query("throws");
     const steps = query("steps");
@@ -156,8 +169,12 @@ describe("from a process without the code", () => {
 
   test("a query that nobody can answer times out after 10 seconds", async () => {
     const cluster = new Cluster();
-    const process = cluster.process("worker");
-    const run = await cluster.until(process.client.start("tally", undefined, { id: "t" }));
+    const gone = cluster.process("gone");
+    await gone.worker({ workflows: [tally] });
+    await cluster.until(gone.client.start(tally, undefined, { id: "t" }));
+    await cluster.clock.settle();
+    gone.kill();
+    const run = cluster.process("caller").client.get("t");
     const before = cluster.clock.now();
     await expect(cluster.until(run.query(total))).rejects.toMatchObject({ code: "query_timeout" });
     expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(10_000);
@@ -211,4 +228,130 @@ test("the answer of a live run waits until everything that it has seen is durabl
   }
   expect(wrong).toEqual([]);
   expect(await cluster.until(run.query(seen))).toBe(3);
+});
+
+describe("what queries ask of the store", () => {
+  const noticed = ["runs.read", "histories.read", "asks.ask", "asks.take", "asks.answer", "asks.read", "asks.forget"];
+
+  test("about runs that wait here, all at once, is one read of their rows: no history is read", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const runs = await Promise.all(Array.from({ length: 100 }, () => t.client.start(tally)));
+    await Promise.all(runs.map((run) => run.signal(go, 7)));
+    await t.clock.advance("1s");
+    const before = { ...t.store.calls };
+    const answers = await Promise.all(runs.map(({ id }) => t.client.get(id).query(total)));
+    expect(answers).toEqual(runs.map(() => 7));
+    const calls = noticed.map((name) => [name, (t.store.calls[name as never] ?? 0) - (before[name as never] ?? 0)]);
+    expect(calls.filter(([, n]) => n !== 0)).toEqual([["runs.read", 1]]);
+    await t.close();
+  });
+
+  test("from a process without the code, all at once, is a few calls for all of them", async () => {
+    const cluster = new Cluster();
+    const serving = cluster.process("worker");
+    await serving.worker({ workflows: [tally] });
+    const ids = Array.from({ length: 50 }, (_, i) => `t${i}`);
+    for (const id of ids) await cluster.until(serving.client.start(tally, undefined, { id }));
+    await cluster.clock.settle();
+    const caller = cluster.process("caller");
+    const before = { ...cluster.store.calls };
+    const answers = await cluster.until(Promise.all(ids.map((id) => caller.client.get(id).query(total))));
+    await cluster.clock.settle();
+    expect(answers).toEqual(ids.map(() => 0));
+    for (const name of noticed) {
+      const calls = (cluster.store.calls[name as never] ?? 0) - (before[name as never] ?? 0);
+      expect([name, calls <= 5]).toEqual([name, true]);
+    }
+    expect(cluster.store.state.asks.size).toBe(0);
+  });
+
+  test("about a run that another worker has moved on is what has become of it", async () => {
+    const cluster = new Cluster();
+    const first = cluster.process("first");
+    await first.worker({ workflows: [tally] });
+    const run = await cluster.until(first.client.start(tally, undefined, { id: "t" }));
+    await cluster.until(run.signal(go, 1));
+    await cluster.clock.settle();
+    expect(await cluster.until(run.query(total))).toBe(1);
+    const second = cluster.process("second");
+    await second.worker({ workflows: [tally], cacheSize: 1 });
+    for (let n = 2; n <= 10; n++) {
+      await cluster.until(second.client.get("t").signal(go, 1));
+      await cluster.clock.settle();
+      expect(await cluster.until(first.client.get("t").query(total))).toBe(n);
+      expect(await cluster.until(second.client.get("t").query(total))).toBe(n);
+    }
+  });
+});
+
+describe("to a run that has not begun", () => {
+  test("a query waits until the run has come to its first wait, and sees what was sent to it before", async () => {
+    const cluster = new Cluster();
+    const caller = cluster.process("caller");
+    const run = await cluster.until(caller.client.start("tally", undefined, { id: "t" }));
+    await cluster.until(run.signal(go, 5));
+    const answer = run.query(total);
+    await cluster.until(cluster.wait(3_000));
+    const worker = cluster.process("worker");
+    await worker.worker({ workflows: [tally] });
+    expect(await cluster.until(answer)).toBe(5);
+  });
+
+  test("a query in the process that has just started it is answered with what the run has seen", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.signalWithStart(tally, undefined, go, 4, { id: "t" });
+    expect(await run.query(total)).toBe(4);
+    await t.close();
+  });
+
+  test("a query is refused after 10 seconds if no worker takes it", async () => {
+    const cluster = new Cluster();
+    const process = cluster.process("caller");
+    const run = await cluster.until(process.client.start("tally", undefined, { id: "t" }));
+    const before = cluster.clock.now();
+    await expect(cluster.until(run.query(total))).rejects.toMatchObject({
+      code: "run_not_begun",
+      message: expect.stringContaining("no worker has brought it to its first wait within 10 s"),
+    });
+    expect(cluster.clock.now() - before).toBe(10_000);
+  });
+
+  test("a query is refused at once while its delay is not over, and answered after it", async () => {
+    const t = await testEngine({ workflows: [tally] });
+    const run = await t.client.start(tally, undefined, { delay: "3 s" });
+    const before = t.clock.now();
+    await expect(run.query(total)).rejects.toMatchObject({
+      code: "run_not_begun",
+      message: expect.stringContaining("it is to begin at "),
+      data: { status: "pending", name: "total" },
+    });
+    expect(t.clock.now()).toBe(before);
+    await t.clock.advance("3 s");
+    expect(await run.query(total)).toBe(0);
+    await t.close();
+  });
+});
+
+test("a worker that has given a run up, and does not know it yet, does not answer for it", async () => {
+  const cluster = new Cluster();
+  let slow = false;
+  const first = cluster.process("first", async (method, params, next) => {
+    const answer = await next();
+    const { commits } = (method === "runs.commit" ? params : { commits: [] }) as { commits: readonly Commit[] };
+    if (slow && commits.some(({ transition }) => transition.type === "suspend")) await cluster.wait(5_000);
+    return answer;
+  });
+  interface Commit {
+    readonly transition: { readonly type: string };
+  }
+  await first.worker({ workflows: [tally] });
+  const run = await cluster.until(first.client.start(tally, undefined, { id: "t" }));
+  await cluster.clock.settle();
+  slow = true;
+  await cluster.until(run.signal(go, 1));
+  await cluster.until(cluster.wait(100));
+  const second = cluster.process("second");
+  await second.worker({ workflows: [tally] });
+  expect(await cluster.until(second.client.get("t").update(add, 10))).toBe(11);
+  expect(await cluster.until(run.query(total))).toBe(11);
 });

@@ -112,3 +112,26 @@ test("a dead letter can be listed, looked at and taken up again: its run goes on
   expect(await fleet.clock.until(run.result())).toBe("shipped o-1");
   expect((await client.tasks.list()).tasks).toEqual([]);
 });
+
+test("a dead letter that its run has not failed on is not taken up, and the run is left as it is", async () => {
+  const fleet = openFleet();
+  const broken = (name: string) =>
+    task({ name, retry: "none" }, (): string => {
+      throw new Error(`no ${name}`);
+    });
+  const [optional, needed] = [broken("optional"), broken("needed")];
+  const main = workflow("main", async (ctx) => {
+    await ctx.task(optional).catch(() => "without");
+    return ctx.task(needed);
+  });
+  await fleet.worker({ workflows: [main], tasks: [optional, needed] });
+  const client = fleet.client();
+  const run = await client.start(main);
+  await fleet.clock.until(run.result().catch(() => {}));
+  const { tasks } = await client.tasks.list({ status: "dead", name: "optional" });
+  await expect(client.tasks.retry(tasks[0]?.token ?? "")).rejects.toMatchObject({
+    code: "run_not_failed",
+    message: `tasks.retry: task "optional" of run ${run.runId} cannot be taken up again: its run has not failed on it, but went on. To continue the run where it failed, use retry() of its handle.`,
+  });
+  expect(await run.status()).toBe("failed");
+});

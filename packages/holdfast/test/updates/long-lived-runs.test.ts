@@ -53,6 +53,28 @@ describe("an update and a run that continues as new", () => {
     }
   });
 
+  test("stays answered when the run that continued it is purged, and a new one finds no run", async () => {
+    const t = await testEngine({ workflows: [account], onForgotten: "warn" });
+    const run = await t.client.start(account, 1, { id: "a" });
+    expect(await run.update(add, 5, { id: "u" })).toBe(6);
+    await run.signal(next);
+    await t.clock.advance("1s");
+    expect(await run.update(add, 7, { id: "v" })).toBe(13);
+    const last = t.client.get(account, "a");
+    const { runId: lastId } = await last.describe();
+    expect(lastId).not.toBe(run.runId);
+    await last.signal(stop);
+    await last.result();
+    await t.clock.advance("1 day");
+    expect(await t.client.purge({ olderThan: "1h", statuses: ["completed"] })).toBe(1);
+    for (const handle of [run, t.client.get(account, "a")]) {
+      expect(await handle.update(add, 5, { id: "u" })).toBe(6);
+      await expect(handle.update(add, 7, { id: "v" })).rejects.toMatchObject({ code: "run_not_found" });
+      await expect(handle.update(add, 1)).rejects.toMatchObject({ code: "run_not_found" });
+    }
+    await t.close();
+  });
+
   test("gets run_continued if the run had accepted it and not answered", async () => {
     const slow = update<undefined, void>("slow");
     const w = workflow("w", async (ctx, n: number) => {

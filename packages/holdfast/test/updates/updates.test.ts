@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { query, signal, update, workflow } from "../../src/index.ts";
 import { testEngine } from "../../src/testing/index.ts";
+import { Cluster, outcomeUnknown } from "../lab/harness.ts";
 
 const add = update<number, number>("add");
 const finish = update("finish");
@@ -68,6 +69,42 @@ describe("an update", () => {
     const answers = await Promise.all([run.update(add, 5, { id: "a" }), run.update(add, 5, { id: "a" })]);
     expect(answers).toEqual([5, 5]);
     expect(await run.update(add, 1)).toBe(6);
+    await t.close();
+  });
+
+  test("with the id of another update is refused, whatever has become of that one", async () => {
+    const slow = update<number, number>("slow");
+    let calls = 0;
+    const w = workflow("w", async (ctx) => {
+      let sum = 0;
+      ctx.on(add, (n) => {
+        calls += 1;
+        sum += n;
+        return sum;
+      });
+      ctx.on(slow, async (n) => {
+        await ctx.sleep("a while", "1h");
+        sum += n;
+        return sum;
+      });
+      await ctx.until(() => sum >= 10);
+    });
+    const t = await testEngine({ workflows: [w] });
+    const run = await t.client.start(w, undefined, { id: "x" });
+    const taken = { code: "update_id_taken", data: { name: "add", updateId: "u", other: "slow" } };
+    const accepted = await run.update(slow, 4, { id: "u", wait: "accepted" });
+    await expect(run.update(add, 1, { id: "u" })).rejects.toMatchObject(taken);
+    await expect(run.update(add, 1, { id: "u", wait: "accepted" })).rejects.toMatchObject(taken);
+    expect(await accepted.result()).toBe(4);
+    await expect(run.update(add, 1, { id: "u" })).rejects.toMatchObject(taken);
+    const again = t.client.updateWithStart(w, undefined, add, 1, { id: "x", updateId: "u" });
+    await expect(again).rejects.toMatchObject(taken);
+    expect(await run.update(slow, 9, { id: "u" })).toBe(4);
+    expect(calls).toBe(0);
+    await run.update(slow, 6);
+    await run.result();
+    await expect(run.update(add, 1, { id: "u" })).rejects.toMatchObject(taken);
+    expect(await run.update(slow, 9, { id: "u" })).toBe(4);
     await t.close();
   });
 
@@ -160,7 +197,7 @@ describe("an update", () => {
     await t.close();
   });
 
-  test("that a canceled run has not read yet is rejected", async () => {
+  test("that a canceled run has not read yet is refused: it accepts no more", async () => {
     const w = workflow("w", async (ctx) => {
       ctx.on(add, (n) => n);
       try {
@@ -172,7 +209,7 @@ describe("an update", () => {
     const t = await testEngine({ workflows: [w] });
     const run = await t.client.start(w);
     await run.cancel();
-    await expect(run.update(add, 1)).rejects.toMatchObject({ code: "update_rejected" });
+    await expect(run.update(add, 1)).rejects.toMatchObject({ code: "run_closed" });
     await t.close();
   });
 
@@ -208,3 +245,39 @@ test("an update or a query that is not one is refused where it is used", async (
   await expect((await t.client.start(w)).result()).rejects.toMatchObject({ code: "run_parked" });
   await t.close();
 });
+
+test.each([1, 2, 3, 4])(
+  "of two updates with one id that race, one is handled and the other refused (%i)",
+  async (lost) => {
+    const take = update<number, number>("take");
+    const calls: string[] = [];
+    const w = workflow("w", async (ctx) => {
+      ctx.on(add, (n) => {
+        calls.push("add");
+        return n;
+      });
+      ctx.on(take, (n) => {
+        calls.push("take");
+        return -n;
+      });
+      await ctx.receive(stop);
+    });
+    const cluster = new Cluster();
+    const worker = cluster.process("worker");
+    await worker.worker({ workflows: [w] });
+    const run = await cluster.until(worker.client.start(w, undefined, { id: "x" }));
+    let n = 0;
+    // Its messages come twice: the answer to the first is lost.
+    const other = cluster.process("other", async (method, _params, next) => {
+      const answer = await next();
+      if (method === "inbox.deliver" && ++n < lost) throw outcomeUnknown();
+      return answer;
+    });
+    const both = [run.update(add, 1, { id: "u" }), other.client.get("x").update(take, 1, { id: "u" })];
+    const outcomes = await cluster.until(Promise.allSettled(lost % 2 === 0 ? both : both.reverse()));
+    const told = outcomes.map((one) => (one.status === "fulfilled" ? one.value : one.reason.code));
+    expect(calls).toHaveLength(1);
+    expect(told.filter((one) => one === "update_id_taken")).toHaveLength(1);
+    expect(told).toContain(calls[0] === "add" ? 1 : -1);
+  },
+);

@@ -99,6 +99,64 @@ describe("updateWithStart", () => {
     await t.close();
   });
 
+  const join = update<string, number>("join");
+  const room = workflow("room", async (ctx, seats: number) => {
+    const guests: string[] = [];
+    ctx.on(join, (name) => guests.push(name));
+    await ctx.until(() => guests.length >= seats);
+    return guests;
+  });
+
+  test.each(["here", "elsewhere"])(
+    "reaches the next run if the open one ends first, with the worker %s",
+    async (where) => {
+      const cluster = new Cluster();
+      const { client } = cluster.process("callers");
+      const names = Array.from({ length: 20 }, (_, i) => `guest ${i}`);
+      const enter = (name: string) => client.updateWithStart(room, 2, join, name, { id: "room", updateId: name });
+      // Before there is a worker, all of them are in the inbox of one run.
+      const entering = Promise.all(names.map(enter));
+      await cluster.process(where === "here" ? "callers" : "other").worker({ workflows: [room] });
+      const first = await cluster.until(entering);
+      expect(first.map(({ result }) => result).sort()).toEqual(names.map((_, i) => (i % 2) + 1).sort());
+      const { runs } = await client.list({ workflow: "room" });
+      expect(runs.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => "completed"));
+      const rooms = new Set(first.map(({ run, result }) => `${run.runId} ${result}`));
+      expect(rooms.size).toBe(20);
+    },
+  );
+
+  test("starts one run and no more if the workflow ends without looking at it", async () => {
+    const brief = workflow("brief", async () => "done");
+    const t = await testEngine({ workflows: [brief] });
+    const enter = t.client.updateWithStart(brief, undefined, join, "ann", { id: "b", updateId: "u" });
+    await expect(enter).rejects.toMatchObject({ code: expect.stringMatching(/^(run_closed|handler_not_found)$/) });
+    expect(await t.client.count()).toBe(1);
+    await t.close();
+  });
+
+  test("of a run that is being wound up is refused, and starts another when that has ended", async () => {
+    const slow = workflow("slow", async (ctx) => {
+      ctx.on(join, () => 1);
+      try {
+        await ctx.receive(item);
+      } finally {
+        await ctx.uncancelable((c) => c.sleep("clean up", "1h"));
+      }
+    });
+    const t = await testEngine({ workflows: [slow] });
+    const run = await t.client.start(slow, undefined, { id: "s" });
+    await t.clock.advance("1s");
+    await run.cancel();
+    const enter = () => t.client.updateWithStart(slow, undefined, join, "ann", { id: "s", updateId: "u" });
+    await expect(enter()).rejects.toMatchObject({ code: "run_closed" });
+    await t.clock.advance("2h");
+    expect(await run.status()).toBe("canceled");
+    const next = await enter();
+    expect([next.result, next.run.created]).toEqual([1, true]);
+    await t.close();
+  });
+
   test.each(["before", "after"] as const)(
     "starts one run and adds one item when the worker dies %s any call",
     async (moment) => {

@@ -92,6 +92,35 @@ test("a claim that is answered late is not an unknown claim: the run is executed
   expect(cluster.trespasses()).toEqual([]);
 });
 
+test("a run that ends while the store lists it is not an unknown claim: nothing is released", async () => {
+  const cluster = new Cluster();
+  const heartbeats = new Valve("workers.heartbeat", "answers");
+  const lists = new Valve("workers.readHeld", "answers");
+  const process = cluster.process("p", (method, params, next) =>
+    heartbeats.hook(method, params, () => lists.hook(method, params, next)),
+  );
+  const [first, second] = [new Gate(), new Gate()];
+  const gates: Record<string, Gate> = { first, second };
+  const held = workflow("held", async (ctx) => ctx.step("wait", () => gates[ctx.info.id]?.opened));
+  await process.worker({ workflows: [held] });
+  const [one, other] = await cluster.until(
+    process.client.startMany(["first", "second"].map((id) => ({ workflow: held, options: { id } }))),
+  );
+  heartbeats.shut();
+  lists.shut();
+  await cluster.when(() => heartbeats.waiting === 1);
+  first.open();
+  await cluster.until(one?.result() as Promise<unknown>);
+  // The store has counted two runs, and the worker has one.
+  heartbeats.open();
+  await cluster.when(() => lists.waiting === 1);
+  second.open();
+  await cluster.until(other?.result() as Promise<unknown>);
+  lists.open();
+  await cluster.clock.settle();
+  expect(cluster.store.calls["runs.releaseIfHeld"] ?? 0).toBe(0);
+});
+
 describe("a run that was taken from a worker without a hint reaching it", () => {
   test.each([false, true])(
     "is dropped after a heartbeat, and its step aborted (other runs are busy: %s)",

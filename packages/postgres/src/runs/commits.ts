@@ -225,7 +225,7 @@ function commitResult(flush: Flush, row: Row): CommitRunsResult {
   const delivered = ((row.o_delivered ?? "") as string).split(",");
   const held = (row.o_held ?? "") as string;
   const tasksHeld = flush.tasks.length === 0 ? undefined : heldTasks(flush.tasks, (row.o_tasks_held ?? []) as number[]);
-  const owing = (row.o_owes ?? NONE) as readonly number[];
+  const owing = owedBy(row);
   const outcomes = [...((row.o_outcome ?? "") as string)].map((letter, i): CommitOutcome => {
     const seqs = letter === "w" ? tasksHeld?.get(i + 1) : undefined;
     return {
@@ -233,9 +233,18 @@ function commitResult(flush: Flush, row: Row): CommitRunsResult {
       held: held[i] === "t",
       delivered: Number(delivered[i]),
       ...(seqs && { tasksHeld: seqs }),
-      ...(owing.length > 0 && owing.includes(i + 1) && { owes: true }),
+      ...owing?.get(i + 1),
     };
   });
   const runIds = (row.m_run ?? []) as string[];
   return { outcomes, messages: messagesOf(row, (i) => runIds[i] as string), now: row.o_now as number };
+}
+
+/** What the runs owe that owe something, by position; undefined if none does. */
+function owedBy({ o_owes, o_debts }: Row): Map<number, Pick<CommitOutcome, "owes" | "debtNo">> | undefined {
+  if (!o_owes) return undefined;
+  const debts = (o_debts as string).split(",");
+  return new Map(
+    (o_owes as readonly number[]).map((i, k) => [i, { owes: true, ...(debts[k] && { debtNo: Number(debts[k]) }) }]),
+  );
 }

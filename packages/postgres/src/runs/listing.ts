@@ -30,12 +30,31 @@ const READ = queryOf<Refs>(
   REFS,
 );
 
+/** For run ids that no run has. */
+const READ_CONTINUED = queryOf<Refs>(
+  "read_continued_runs",
+  (at) => `
+    select v.*, k.i::int as i
+      from unnest($p_run::uuid[], $p_namespace::text[], $p_id::text[]) with ordinality as k(run_id, namespace, id, i)
+     cross join lateral (
+       select s.run_id from ${at}.run_starts s
+        where s.chain_id = k.run_id and s.continued_from is not null and s.namespace = k.namespace
+        order by s.created_at desc limit 1) t
+      join ${at}.run_rows v on v.run_id = t.run_id`,
+  REFS,
+);
+
 export async function readRuns(
   server: Server,
   { runs }: { readonly runs: readonly RunRef[] },
 ): Promise<readonly (Run | null)[]> {
   const found: (Run | null)[] = runs.map(() => null);
   for (const row of await server.read(READ, { refs: runs })) found[(row.i as number) - 1] = runOf(row);
+  const gone = runs.flatMap((ref, i) => ("runId" in ref && !found[i] ? [i] : []));
+  if (gone.length === 0) return found;
+  const refs = gone.map((i) => runs[i] as RunRef);
+  for (const row of await server.read(READ_CONTINUED, { refs }))
+    found[gone[(row.i as number) - 1] as number] = runOf(row);
   return found;
 }
 

@@ -70,6 +70,13 @@ export function owing(ties: number | null): { readonly owes?: true } {
   return hasTie(ties, TIES.owes) ? OWES : OWES_NOTHING;
 }
 
+/** The number of its only debt, if that is a result that it owes to nobody but its parent. */
+export function owedToParent({ sql }: Call, { runKey, ties }: TiedRun): { readonly debtNo?: number } {
+  if (ties !== (TIES.lineage | TIES.owes)) return OWES_NOTHING;
+  const [debtNo] = sql.columns("select debt_no from holdfast_debts where run_key = ?", runKey) ?? [];
+  return { debtNo: debtNo as number };
+}
+
 const OWES = { owes: true } as const;
 const OWES_NOTHING = {};
 

@@ -28,11 +28,6 @@ const ID = "select id from holdfast_run_starts where run_key = ?";
 const CHILDREN = `
   select child_key as childKey, namespace, run_id as runId, policy from holdfast_children
   where parent_key = ? and to_close = ? order by child_key limit ?`;
-/** For a child whose first run was purged: that one is all that the list of children names. */
-const OPEN_OF_CHAIN = `
-  select r.run_id from holdfast_lineages l join holdfast_run_starts s on s.run_key = l.run_key
-  join holdfast_runs r on r.run_key = l.run_key
-  where l.parent_key = ? and s.first_run_id = ? order by l.run_key desc limit 1`;
 const WATCHERS = `
   select namespace, run_id as runId, op from holdfast_watches indexed by holdfast_watches_chain
   where chain_key = ? order by watch_key limit ?`;
@@ -107,17 +102,15 @@ function childrenToClose(call: Call, { runKey, status }: StateRow, limit: number
     .sort((a, b) => a.childKey - b.childKey)
     .slice(0, limit)
     .map(({ namespace, runId, policy }) => {
-      const openRunId = openRunOf(call, runKey, namespace, runId);
+      const openRunId = openRunOf(call, namespace, runId);
       return { namespace, runId: uuidText(runId), openRunId, policy: policyName(policy) as ChildToClose["policy"] };
     });
 }
 
-function openRunOf(call: Call, parentKey: number, namespace: string, firstRunId: Uint8Array): string {
-  const first = uuidText(firstRunId);
-  const known = addressee(call, { namespace, runId: first });
-  if (known) return uuidText(known.runId);
-  const [runId = firstRunId] = call.sql.columns(OPEN_OF_CHAIN, parentKey, firstRunId) ?? [];
-  return uuidText(runId as Uint8Array);
+/** Of the chain of that child; all that it has continued from may have been purged. */
+function openRunOf(call: Call, namespace: string, firstRunId: Uint8Array): string {
+  const found = addressee(call, { namespace, runId: uuidText(firstRunId) });
+  return uuidText(found?.runId ?? firstRunId);
 }
 
 export function payDebts(call: Call, { debts }: PayDebtsParams): { paid: number } {

@@ -82,6 +82,7 @@ create table holdfast_run_starts (
   input          blob not null
 ) strict;
 create index holdfast_run_starts_id on holdfast_run_starts (namespace_key, id);
+create index holdfast_run_starts_chain on holdfast_run_starts (first_run_id) where first_run_id is not null;
 
 create table holdfast_run_ends (
   run_key      integer primary key,

@@ -13,7 +13,7 @@ import {
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, sharedUuidBytes } from "../database/uuid.ts";
-import { giveUpChildren, owing } from "../debts/debt-state.ts";
+import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendEvent, lastEventAt } from "../histories.ts";
 import { handOn, unconsumed } from "../inbox.ts";
 import { keepReplies } from "../replies.ts";
@@ -87,7 +87,7 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   const mine = row.heldBy !== null && row.heldBy === workers.find(commit.workerId)?.workerKey;
   const judged = judgeCommit(row, mine, commit);
   if (judged === "lost") return LOST;
-  if (judged === "again") return written(row, mine, tasksHeldSince(call, commit, workers), row.ties);
+  if (judged === "again") return written(call, row, mine, tasksHeldSince(call, commit, workers), row.ties);
   if (judged === "behind") return { outcome: "behind", held: true, delivered: row.delivered };
 
   const { sql } = call;
@@ -105,11 +105,11 @@ function commitRun(call: Call, row: Fence, workers: KnownWorkers, commit: RunCom
   if (!staysHeld(row, commit)) {
     const deadlineAt = commit.clearDeadline ? null : row.deadlineAt;
     const moved = { runKey, runId: commit.runId, laneId: row.laneId, status: row.status, deadlineAt, ties };
-    return written(row, false, tasks, move(call, moved, commit, counts));
+    return written(call, row, false, tasks, move(call, moved, commit, counts));
   }
   sql.execute(COUNT_ON, counts.eventCount, counts.consumed, runKey);
   if (transition.type === "hold") keepStatus(call, row, statusCode(transition.status));
-  return written(row, true, tasks, ties);
+  return written(call, row, true, tasks, ties);
 }
 
 function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): void {
@@ -117,10 +117,10 @@ function keepStatus({ sql }: Call, { runKey, status }: Fence, next: number): voi
 }
 
 /** `ties`: afterward. */
-function written(row: Fence, held: boolean, tasks: HeldTasks, ties: number | null): CommitOutcome {
-  const { delivered } = row;
+function written(call: Call, row: Fence, held: boolean, tasks: HeldTasks, ties: number | null): CommitOutcome {
+  const { delivered, runKey } = row;
   if (tasks === NO_TASKS && ties === null) return { outcome: "written", held, delivered };
-  return { outcome: "written", held, delivered, ...tasks, ...owing(ties) };
+  return { outcome: "written", held, delivered, ...tasks, ...owing(ties), ...owedToParent(call, { runKey, ties }) };
 }
 
 function appendEvents(call: Call, row: Fence, commit: RunCommit): number {

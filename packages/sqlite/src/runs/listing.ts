@@ -4,11 +4,11 @@ import { statusCode } from "../database/codes.ts";
 import type { SqlValue } from "../database/driver.ts";
 import { sharedUuidBytes, uuidBytes } from "../database/uuid.ts";
 import { readRow, readRun } from "./run-rows.ts";
-import { keyOf } from "./run-state.ts";
+import { findKey } from "./run-state.ts";
 
 export function readRuns(call: Call, params: { runs: readonly RunRef[] }): (Run | null)[] {
   return params.runs.map((ref) => {
-    const runKey = keyOf(call, ref);
+    const runKey = findKey(call, ref);
     return runKey === null ? null : readRun(call, runKey);
   });
 }

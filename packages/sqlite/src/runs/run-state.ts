@@ -45,6 +45,7 @@ const STATE_BY_RUN_ID = `${STATE} where r.run_id = ?`;
 const STATE_BY_KEY = `${STATE} where r.run_key = ?`;
 /** Keys are assigned in the order of creation, so the newest run of an id has the largest key. */
 const NEWEST_KEY = "select max(run_key) from holdfast_run_starts where namespace_key = ? and id = ?";
+const NEWEST_OF_CHAIN = "select max(run_key) from holdfast_run_starts where first_run_id = ? and namespace_key = ?";
 const KEY_BY_RUN_ID = "select run_key, lane_id from holdfast_runs where run_id = ?";
 
 /** The run with that id, if it belongs to the namespace. */
@@ -68,11 +69,24 @@ export function newestKey(call: Call, namespace: string, id: string): number | n
 }
 
 export function findState(call: Call, ref: RunRef): StateRow | undefined {
-  if ("runId" in ref) return stateOf(call, ref.namespace, ref.runId);
-  const runKey = newestKey(call, ref.namespace, ref.id);
+  const known = "runId" in ref ? stateOf(call, ref.namespace, ref.runId) : undefined;
+  if (known) return known;
+  const runKey = "runId" in ref ? newestOfChain(call, ref) : newestKey(call, ref.namespace, ref.id);
   return runKey === null ? undefined : stateByKey(call, runKey);
 }
 
+export function findKey(call: Call, ref: RunRef): number | null {
+  return keyOf(call, ref) ?? ("runId" in ref ? newestOfChain(call, ref) : null);
+}
+
+/** For a run id that no run has: the run may have been purged, and others have continued it. */
+function newestOfChain(call: Call, { namespace, runId }: { namespace: string; runId: string }): number | null {
+  const namespaceKey = call.catalog.findNameKey(namespace);
+  if (namespaceKey === undefined) return null;
+  return keyIn(call.sql.columns(NEWEST_OF_CHAIN, sharedUuidBytes(runId), namespaceKey));
+}
+
+/** Of exactly that run. */
 export function keyOf(call: Call, ref: RunRef): number | null {
   if (!("runId" in ref)) return newestKey(call, ref.namespace, ref.id);
   const [runKey, laneId] = call.sql.columns(KEY_BY_RUN_ID, sharedUuidBytes(ref.runId)) ?? [];

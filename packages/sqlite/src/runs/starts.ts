@@ -23,7 +23,7 @@ import { hasTie, isClosedCode, statusCode, TIES } from "../database/codes.ts";
 import { blob } from "../database/driver.ts";
 import { newSharedUuidBytes, newUuidBytes, uuidText } from "../database/uuid.ts";
 import { addChild, inheritedTies, inheritLineage, isGivenUp, lineageOf } from "../debts/debt-state.ts";
-import { deliverWithStart, hasHad } from "../inbox.ts";
+import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { isAllowed } from "../namespaces.ts";
 import { VersionChoice } from "../versions.ts";
 import { liveWorker } from "../workers.ts";
@@ -94,7 +94,7 @@ function startRun(call: Call, start: StartRun, shared: Shared): StartOutcome | R
   let owes = false;
   if (other) {
     const [first] = start.messages ?? [];
-    const isKnown = (): boolean => first !== undefined && hasHad(call, other, first.messageId);
+    const isKnown = (): boolean => first !== undefined && mayHaveHad(call, other, first.messageId);
     const judged = judgeStart({ closed: isClosedCode(other.status) }, start, isKnown);
     if (judged === "exists") return { outcome: judged, run: readRow(call, other.runKey) };
     if (judged === "returned") return found(call, judged, other.runKey, start, shared);

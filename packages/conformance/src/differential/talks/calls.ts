@@ -47,7 +47,8 @@ function someStart(world: World, dice: Dice, namespace: string, id: string): Sta
   } as const;
   const messages = dice.chance(0.3) ? { messages: someMessages(world, dice) } : {};
   const unborn = dice.chance(0.3) ? dice.pick(world.unborn) : undefined;
-  if (unborn) {
+  // Always in the same namespace, also when an earlier call is repeated: in another one its run id would be taken.
+  if (unborn?.parent.namespace === namespace) {
     const run = { ...randomRun(world, dice, namespace, id), runId: unborn.runId };
     return aStart(run, { ...policies, parent: someParent(world, dice, unborn.parent) });
   }

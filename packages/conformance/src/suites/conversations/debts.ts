@@ -45,6 +45,21 @@ export const debts: Suite = {
       }
     },
 
+    "the end of a child names its debt only if all that is owed is a result for the parent": async (t) => {
+      const numbers = async (): Promise<number[]> => (await t.talks.debts()).map(({ debtNo }) => debtNo);
+      const plain = await family(t);
+      const { debtNo } = await plain.child.commit(end());
+      expect([undefined, ...(await numbers())]).toContain(debtNo);
+      const watched = await family(t);
+      await t.talks.watch(t.ref(watched.child.runId), t.talks.op(await t.held()));
+      const parental = await family(t);
+      await t.talks.child(parental.child, { op: "load#1" });
+      const parentless = await t.held();
+      await t.talks.watch(t.ref(parentless.runId), t.talks.op(await t.held()));
+      for (const run of [watched.child, parental.child, parentless])
+        expect((await run.commit(end())).debtNo).toBeUndefined();
+    },
+
     "a child that is terminated owes its result, held or not": async (t) => {
       const { parent, child } = await family(t);
       const idle = await t.talks.child(parent, { op: "ship#2" });

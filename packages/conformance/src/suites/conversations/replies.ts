@@ -3,7 +3,7 @@ import type { Holder } from "../../holder.ts";
 import { bytes, end, errorRecord, HOLD, suspend } from "../../sample-data.ts";
 import type { Suite } from "../../suite.ts";
 
-const UNKNOWN = { runId: null, status: null, stage: null, event: null, error: null };
+const UNKNOWN = { runId: null, status: null, name: null, stage: null, event: null, error: null };
 const NO = errorRecord("no");
 
 /** Updates: requests that a run answers, once. */
@@ -15,7 +15,7 @@ export const replies: Suite = {
       const ref = t.ref(run.runId);
       expect(await t.talks.update(ref, "u", { payload: bytes("3") })).toMatchObject({ outcome: "delivered" });
       expect(await t.inbox(run.runId)).toMatchObject([{ kind: "update", name: "add", messageId: "u" }]);
-      const state = { runId: run.runId, status: "running", event: null, error: null };
+      const state = { runId: run.runId, status: "running", name: "add", event: null, error: null };
       expect(await t.talks.reply(ref, "u")).toEqual({ ...state, stage: "unread" });
       await run.commit(HOLD, { events: 1, consumed: 1, replies: [{ number: 1 }] });
       expect(await t.talks.reply(ref, "u")).toEqual({ ...state, stage: "accepted" });
@@ -84,6 +84,30 @@ export const replies: Suite = {
       expect(await t.talks.reply(ref, "v")).toEqual(UNKNOWN);
     },
 
+    "an update keeps its name, whatever is sent under its id, in the successor of its run and after the end": async (
+      t,
+    ) => {
+      const run = await t.held({ id: "x" });
+      const first = t.ref(run.runId);
+      await t.deliver(first, { kind: "update", name: "add", messageId: "u" });
+      for (const again of ["take", "add"])
+        expect(await t.deliver(first, { kind: "update", name: again, messageId: "u" })).toMatchObject({
+          outcome: "duplicate",
+        });
+      const next = t.newRun({ id: "x" });
+      await run.commit({ type: "continue", next, carried: [] });
+      expect(await t.deliver(first, { kind: "update", name: "take", messageId: "u" })).toMatchObject({
+        outcome: "duplicate",
+      });
+      expect(await t.talks.reply(first, "u")).toMatchObject({ runId: next.runId, name: "add" });
+      const successor = await t.claimOne(await t.worker());
+      await successor.commit(end(), { events: 1, consumed: 1, replies: [{ number: 1, seq: 1 }] });
+      expect(await t.deliver(first, { kind: "update", name: "take", messageId: "u" })).toMatchObject({
+        outcome: "duplicate",
+      });
+      expect(await t.talks.reply(first, "u")).toMatchObject({ name: "add", stage: "answered" });
+    },
+
     "a commit that is repeated answers once, and one that is lost not at all": async (t) => {
       const run = await t.held();
       const ref = t.ref(run.runId);
@@ -148,6 +172,52 @@ export const replies: Suite = {
       await t.advance(10);
       await t.store.runs.purge({ namespace: "default", endedBefore: t.now, limit: 10 });
       expect(await t.talks.reply(t.ref(run.runId), "u")).toEqual(UNKNOWN);
+    },
+
+    "the answers of a run stay when the runs that continue it are purged, but not what it handed on to them": async (
+      t,
+    ) => {
+      const run = await t.held({ id: "x" });
+      const first = t.ref(run.runId);
+      for (const messageId of ["answered", "refused", "accepted", "unread"]) await t.talks.update(first, messageId);
+      const replies = [{ number: 1, seq: 1 }, { number: 2, error: NO }, { number: 3 }];
+      await run.commit(HOLD, { events: 2, consumed: 3, replies });
+      const next = t.newRun({ id: "x" });
+      await run.commit({ type: "continue", next, carried: [] });
+      const successor = await t.claimOne(await t.worker());
+      await successor.commit(end(), { events: 1, consumed: 1, replies: [{ number: 1, seq: 1 }] });
+      await t.advance(10);
+      const purged = { namespace: "default", endedBefore: t.now, statuses: ["completed" as const], limit: 10 };
+      expect(await t.store.runs.purge(purged)).toMatchObject({ purged: 1 });
+      for (const ref of [first, { namespace: "default", id: "x" }]) {
+        const kept = { runId: run.runId, status: "continued" };
+        expect(await t.talks.reply(ref, "answered")).toMatchObject({ ...kept, stage: "answered", event: { seq: 1 } });
+        expect(await t.talks.reply(ref, "refused")).toMatchObject({ ...kept, stage: "answered", error: NO });
+        expect(await t.talks.reply(ref, "accepted")).toMatchObject({ ...kept, stage: "accepted" });
+        expect(await t.talks.reply(ref, "unread")).toEqual(UNKNOWN);
+        for (const messageId of ["answered", "unread", "new"])
+          expect(await t.talks.update(ref, messageId)).toMatchObject({ outcome: "not_found" });
+      }
+      expect(await t.talks.reply(t.ref(next.runId), "answered")).toEqual(UNKNOWN);
+    },
+
+    "an update that moved twice is found where it is, also when the run that handed it on is purged": async (t) => {
+      const run = await t.held({ id: "x" });
+      const first = t.ref(run.runId);
+      await t.talks.update(first, "u");
+      let holder = run;
+      for (let i = 0; i < 2; i++) {
+        await holder.commit({ type: "continue", next: t.newRun({ id: "x" }), carried: [] });
+        holder = await t.claimOne(await t.worker());
+        expect(await t.talks.reply(first, "u")).toMatchObject({ runId: holder.runId, stage: "unread" });
+      }
+      await t.advance(10);
+      const purged = { namespace: "default", endedBefore: t.now, limit: 1 };
+      expect(await t.store.runs.purge(purged)).toMatchObject({ purged: 1 });
+      const last = t.ref(holder.runId);
+      expect(await t.talks.reply(last, "u")).toMatchObject({ runId: holder.runId, stage: "unread" });
+      await holder.commit(HOLD, { events: 1, consumed: 1, replies: [{ number: 1, seq: 1 }] });
+      expect(await t.talks.reply(last, "u")).toMatchObject({ runId: holder.runId, stage: "answered" });
     },
 
     "a later run of the same id knows nothing of the updates of the one before": async (t) => {

@@ -97,6 +97,30 @@ export const startMessages: Suite = {
       });
     },
 
+    "a message that a run has left unread at its end does not count: it comes with a new run": async (t) => {
+      const ends: readonly ((run: Awaited<ReturnType<typeof t.held>>) => Promise<unknown>)[] = [
+        (run) => run.commit(end(), { consumed: 1 }),
+        (run) => t.store.runs.terminate({ runs: [t.ref(run.runId)], error: REPLACED }),
+      ];
+      for (const [i, close] of ends.entries()) {
+        const id = `over ${i}`;
+        const over = await t.held({ id });
+        await t.deliver(t.ref(over.runId), { messageId: "read" });
+        await t.deliver(t.ref(over.runId), { messageId: "unread" });
+        await close(over);
+        const kept = await startWith(t, [signal("unread")], { id }, { ifClosed: "return" });
+        expect(kept).toMatchObject({ outcome: "returned", messages: ["duplicate"], run: { runId: over.runId } });
+        const started = await startWith(t, [signal("unread")], { id }, { ifClosed: "start" });
+        expect(started).toMatchObject({ outcome: "created", messages: ["delivered"], run: { delivered: 1 } });
+        const again = await startWith(t, [signal("unread")], { id }, { ifClosed: "start", ifRunning: "fail" });
+        expect(again).toMatchObject({
+          outcome: "returned",
+          messages: ["duplicate"],
+          run: { runId: started.run.runId },
+        });
+      }
+    },
+
     "a message that has come to a run before it continued counts": async (t) => {
       const run = await t.held({ id: "x" });
       await t.deliver(t.ref(run.runId), { messageId: "a" });

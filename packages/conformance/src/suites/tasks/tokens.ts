@@ -75,6 +75,18 @@ export const taskTokens: Suite = {
       expect(await t.tasks.finish(task, retried(0), byToken({ secret: secretOf(77) }, by.finishId))).toBe("lost");
     },
 
+    "a repeated retry is done also if a worker has the next attempt": async (t) => {
+      const { task, key } = await t.tasks.held();
+      const by = byToken(task, t.newId());
+      expect(await t.tasks.finish(task, retried(0), by)).toBe("done");
+      await t.tasks.claimOne(await t.worker());
+      const taken = await t.tasks.read(key);
+      expect(taken).toMatchObject({ status: "held", attempt: 2 });
+      expect(await t.tasks.finish(task, retried(0), by)).toBe("done");
+      expect(await t.tasks.finish(task, retried(0), byToken(task, t.newId()))).toBe("lost");
+      expect(await t.tasks.read(key)).toEqual(taken);
+    },
+
     "an external task that is retried or given back is open again, with a new epoch and new limits": async (t) => {
       const { key, holder } = await t.tasks.scheduled({ external: true, timeoutMs: 100, heartbeatMs: 60 });
       const task = await t.tasks.read(key);

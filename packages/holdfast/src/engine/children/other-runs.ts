@@ -6,8 +6,10 @@
  * Invariants
  *  K1. A child has one run id per generation, which follows from this run and the op: whoever makes the call again finds the run.
  *  K2. The end of a child names the run and which of its ends it was. One that the op does not wait for is dropped.
- *  K3. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
+ *  K3. A child that the same worker has executed tells its parent at once, and owes its end until the parent has recorded it.
+ *  K4. A child that the code has given up is closed by a commit (`closes`), which also refuses a start that is still on its way.
  */
+import { closeReason } from "../../calls/close-reason.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { type EndedRun, endedRun, endName } from "../../model/ended-run.ts";
 import type { EventMeta, HistoryEvent } from "../../model/event.ts";
@@ -15,6 +17,7 @@ import { closeMessageId } from "../../model/ids.ts";
 import { EMPTY_PAYLOAD } from "../../model/payload.ts";
 import { isClosed, type Run } from "../../model/run.ts";
 import { appended, NONE } from "../../model/short-list.ts";
+import type { Timer } from "../../ports/clock.ts";
 import type { RunRef } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
 import type { ChildWork } from "../../replay/ops/child-work.ts";
@@ -23,6 +26,7 @@ import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
 import { endDraft } from "./end-draft.ts";
+import { type EndDebt, type NearParent, ToldEnds } from "./near-ends.ts";
 import { reopenChild } from "./reopen-child.ts";
 import { addressOf, namespaceRefused, sendMessage } from "./send-message.ts";
 import { startOfChild } from "./start-of-child.ts";
@@ -34,7 +38,7 @@ export interface OtherRunsOwner extends HeldRun {
   mayUse(op: DrivenOp): boolean;
 }
 
-export class OtherRuns {
+export class OtherRuns implements NearParent {
   readonly #host: ExecutorHost;
   readonly #run: OtherRunsOwner;
   /** Ops whose call is still to be made. */
@@ -45,27 +49,83 @@ export class OtherRuns {
   readonly #stopped = new Set<string>();
   /** Children that the next try of the run must find out about: history says so. */
   readonly #noted = new Set<DrivenOp>();
+  /** Children that the same worker holds, by run id, and when the newest of them began. */
+  readonly #near = new Set<string>();
+  #newestNear = 0;
+  #holdTimer: Timer | undefined;
+  readonly #told: ToldEnds;
   /** Answers to calls that were made before do not count. */
   #generation = 0;
 
   constructor(host: ExecutorHost, run: OtherRunsOwner) {
     this.#host = host;
     this.#run = run;
+    this.#told = new ToldEnds((debt) => host.others.owing(debt, debt));
   }
 
-  /** Whether an answer is to come, or a call to be made: then the run stays here. */
+  /** Whether an answer is to come, or a call to be made, or a child may end here at any moment: then the run stays here. */
   holding(): boolean {
     this.#take();
-    return this.#calling.size > 0 || this.#ops.some((op) => op.pending);
+    return this.#calling.size > 0 || this.#ops.some((op) => op.pending && !this.#isEarly(op)) || this.#holdsNear();
   }
 
-  /** The run is no longer here, or its last turns are taken back. */
+  #holdsNear(): boolean {
+    const { clock, holdMs } = this.#host;
+    if (this.#near.size === 0 || this.#host.draining()) return false;
+    const leftMs = this.#newestNear + holdMs - clock.monotonic();
+    if (leftMs <= 0) return false;
+    this.#holdTimer ??= clock.setTimer(leftMs, () => {
+      this.#holdTimer = undefined;
+      this.#run.poke();
+    });
+    return true;
+  }
+
+  ended(debt: EndDebt): void {
+    const { op } = debt.parent as NonNullable<EndDebt["parent"]>;
+    this.#told.add(op, debt);
+    this.#run.push(endDraft("child", op, debt.end));
+  }
+
+  left(childRunId: string): void {
+    this.#near.delete(childRunId);
+    this.#run.poke();
+  }
+
+  /** These events are durable. */
+  written(events: readonly HistoryEvent[]): void {
+    this.#told.written(events, (op) => this.#run.machine.op(op)?.pending ?? false);
+  }
+
+  /** Ops whose call is to be made later: the run was retried because of them. */
+  get delayed(): readonly DrivenOp[] {
+    return this.#ops.length === 0 ? NONE : this.#ops.filter((op) => op.pending && delayOf(op) !== undefined);
+  }
+
+  #isEarly(op: DrivenOp): boolean {
+    const retryAt = delayOf(op);
+    return retryAt !== undefined && retryAt > this.#host.storeTime.now();
+  }
+
+  /** The run is no longer here. It may come back as it is. */
+  leave(): void {
+    const { delayed } = this;
+    this.clear();
+    this.#ops = delayed;
+  }
+
+  /** Its last turns are taken back. */
   clear(): void {
     this.#generation += 1;
     this.#calling = new Set();
     this.#stopped.clear();
     this.#noted.clear();
     this.#ops = NONE;
+    for (const runId of this.#near) this.#host.near.forget(runId);
+    this.#near.clear();
+    this.#holdTimer?.cancel();
+    this.#holdTimer = undefined;
+    this.#told.payAll();
   }
 
   #take(): void {
@@ -88,7 +148,7 @@ export class OtherRuns {
     const active = this.#host.lease.active();
     for (const op of ops) {
       if (!this.#needsCall(op)) continue;
-      if (active && this.#run.mayUse(op) && !this.#calling.has(op)) void this.#call(op);
+      if (active && this.#run.mayUse(op) && !this.#calling.has(op) && !this.#isEarly(op)) void this.#call(op);
       else this.#ops = appended(this.#ops, op);
     }
   }
@@ -123,6 +183,10 @@ export class OtherRuns {
         const { runId, id, workflow, version, status } = answer.run;
         if (!child.begun)
           this.#run.push({ type: "child_started", op: op.id, meta: { child: { runId, id, workflow, version } } });
+        if (this.#host.near.expect(runId, this)) {
+          this.#near.add(runId);
+          this.#newestNear = this.#host.clock.monotonic();
+        }
         // It may have ended while this run was elsewhere, and the message about it may have been for nobody.
         if (isClosed(status)) return this.#report(op, child, gone);
         return child.closing ? this.#cancel(child) : undefined;
@@ -194,7 +258,7 @@ export class OtherRuns {
   /** Its end comes as a message. */
   async #cancel(child: ChildWork): Promise<void> {
     const { runId, id } = this.#run.run;
-    const name = `parent "${id}" does not wait for it any more`;
+    const name = this.#windUpReason() ?? closeReason(id);
     const to = this.#ref(child);
     this.#stopped.add(child.identity.runId);
     await this.#host.others.deliver({
@@ -204,6 +268,13 @@ export class OtherRuns {
       messageId: closeMessageId(runId, child.identity.runId),
       payload: EMPTY_PAYLOAD,
     });
+  }
+
+  /** Why this run is being wound up from outside, as its children are told; undefined if it is not. */
+  #windUpReason(): string | undefined {
+    const { run, cancelCause, cancellation } = this.#run.machine;
+    if (cancelCause === undefined || !isHoldfastError(cancellation)) return undefined;
+    return closeReason(run.id, cancelCause === "deadline" ? "timed_out" : "canceled", cancellation.data["reason"]);
   }
 
   #ref({ identity }: ChildWork): RunRef {
@@ -245,7 +316,9 @@ export class OtherRuns {
       recorded ??= new Set(machine.recorded.flatMap((event) => canceledRunId(event) ?? []));
       const { identity } = child;
       if (recorded.has(identity.runId)) continue;
-      machine.noteRun({ type: "op_canceled", op: id, meta: { child: identity } }, this.#host.storeTime.now());
+      const reason = this.#windUpReason();
+      const meta: EventMeta = reason === undefined ? { child: identity } : { child: identity, reason };
+      machine.noteRun({ type: "op_canceled", op: id, meta }, this.#host.storeTime.now());
     }
   }
 
@@ -284,6 +357,11 @@ export class OtherRuns {
     const about = addressOf(this.#run.run, (op.message as MessageWork).to);
     this.#run.push({ type: "message_failed", op: op.id, meta: { ...about, error: record } });
   }
+}
+
+/** When the call may be made. A child that is being wound up does not wait. */
+function delayOf({ child, message }: DrivenOp): number | undefined {
+  return child?.closing ? undefined : (child ?? message)?.retryAt;
 }
 
 /** Whether the answer comes as a message. */

@@ -14,6 +14,7 @@ import { Batcher } from "../../calls/batcher.ts";
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { untilAnswered } from "../../calls/store-retry.ts";
+import type { Debt } from "../../model/debt.ts";
 import { type NewRun, type Run, runOf } from "../../model/run.ts";
 import type {
   DeliverMessage,
@@ -41,7 +42,7 @@ export interface RunCallerParams {
   /** A run that no worker of this process holds is due then. */
   readonly onDue: (storeAt: number) => void;
   /** A call has made a run owe something. */
-  readonly onOwing: (run: { readonly namespace: string; readonly runId: string }) => void;
+  readonly onOwing: (run: { readonly namespace: string; readonly runId: string }, debt?: Debt) => void;
 }
 
 export class RunCaller {
@@ -108,7 +109,8 @@ export class RunCaller {
     }
   }
 
-  owing(run: { readonly namespace: string; readonly runId: string }): void {
-    this.#params.onOwing(run);
+  /** `debt`: all that it owes, if that is known. */
+  owing(run: { readonly namespace: string; readonly runId: string }, debt?: Debt): void {
+    this.#params.onOwing(run, debt);
   }
 }

@@ -1,3 +1,4 @@
+import { inboxFull, runClosed, runNotFound } from "../../calls/refused-message.ts";
 import { settledFate, updateFailure } from "../../calls/update-answer.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { sentMessageId } from "../../model/ids.ts";
@@ -23,7 +24,7 @@ export async function sendMessage(
     const { namespace, runId } = run;
     const { outcome, end } = await others.watch({ run: refOf(to), by: { namespace, runId, op: op.id } });
     if (outcome === "not_allowed") throw namespaceRefused(run, to.namespace);
-    if (outcome === "not_found") throw notFound(to);
+    if (outcome === "not_found") throw runNotFound(to.id, to.namespace);
     const watched = end ?? (content.workflow === undefined ? null : await others.readLast(refOf(to)));
     if (content.workflow !== undefined && watched && watched.workflow !== content.workflow)
       throw mismatch(to, watched, content.workflow);
@@ -65,16 +66,10 @@ async function answered(
 function requireDelivered({ outcome, status }: DeliverOutcome, run: Run, to: MessageTarget, type: string): void {
   const { id } = to;
   if (outcome === "not_allowed") throw namespaceRefused(run, to.namespace);
-  if (outcome === "not_found") throw notFound(to);
+  if (outcome === "not_found") throw runNotFound(id, to.namespace);
   // A run that has ended needs no cancel.
-  if (outcome === "closed" && type !== "cancel") {
-    const message = `Run "${id}" is ${status}; it accepts no more messages.`;
-    throw new HoldfastError("run_closed", message, { data: { id, status } });
-  }
-  if (outcome === "full") {
-    const message = `Run "${id}" has too many messages that it has not received yet.`;
-    throw new HoldfastError("too_many_signals", message, { data: { id } });
-  }
+  if (outcome === "closed" && type !== "cancel") throw runClosed(id, status);
+  if (outcome === "full") throw inboxFull(id);
 }
 
 /** As the event says it. */
@@ -91,11 +86,6 @@ export function withAddress(draft: QueuedDraft, machine: Pick<Machine, "run" | "
 
 function refOf({ namespace, id, runId }: MessageTarget): RunRef {
   return runId === undefined ? { namespace, id } : { namespace, runId };
-}
-
-function notFound({ id, namespace }: MessageTarget): HoldfastError {
-  const message = `There is no run "${id}" in namespace "${namespace}".`;
-  return new HoldfastError("run_not_found", message, { data: { id, namespace } });
 }
 
 function mismatch({ id }: MessageTarget, { workflow }: { readonly workflow: string }, expected: string): HoldfastError {

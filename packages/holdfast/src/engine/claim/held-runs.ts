@@ -65,6 +65,17 @@ export class HeldRuns {
     return this.#live.get(runId);
   }
 
+  /** The executor of a run that was suspended here, if nothing has happened to it since. */
+  resting(run: Run): RunExecutor | undefined {
+    const executor = this.#cache.look(run.runId);
+    return executor?.matches(run, 0) && !executor.machine.spoiled ? executor : undefined;
+  }
+
+  /** It is not what its history says any more. */
+  forgetResting(executor: RunExecutor): void {
+    if (this.#cache.look(executor.runId) === executor) this.#cache.take(executor.runId)?.evict();
+  }
+
   all(): RunExecutor[] {
     return [...this.#live.values()];
   }
@@ -82,7 +93,7 @@ export class HeldRuns {
     if (known && epoch <= known.epoch) return;
     if (live) return this.#replace(live, { run, messages });
     const cached = this.#cache.take(runId);
-    if (cached?.matches(run)) {
+    if (cached?.matches(run, 1) && !cached.machine.spoiled) {
       cached.reactivate(run, messages);
       return this.#enter(cached);
     }

@@ -37,6 +37,10 @@ export class LiveCache {
     return executor;
   }
 
+  look(runId: string): RunExecutor | undefined {
+    return this.#executors.get(runId) ?? this.#parents.get(runId);
+  }
+
   clear(): void {
     for (const kind of [this.#executors, this.#parents]) {
       for (const executor of kind.values()) executor.evict();

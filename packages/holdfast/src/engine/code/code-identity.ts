@@ -9,14 +9,14 @@ import type { Environment } from "../../ports/environment.ts";
  * the same code with one key more can continue what lacked that key.
  */
 export function codeIdentity(
-  { fn, definedAt }: AnyWorkflow,
+  { fn, definedAt, offers }: AnyWorkflow,
   environment: Environment | undefined,
   codec: string,
 ): string {
   const file = definedAt?.replace(/:\d+:\d+$/, "");
   const program = file === undefined ? undefined : environment?.programDigest(file);
   return createHash("sha256")
-    .update(`${String(fn)}\0${program ?? ""}\0${codec}`)
+    .update(`${String(fn)}\0${program ?? ""}\0${codec}${offers === undefined ? "" : `\0${JSON.stringify(offers)}`}`)
     .digest("hex")
     .slice(0, 32);
 }

@@ -67,7 +67,7 @@ function codeOf(definition: AnyWorkflow, environment: Environment | undefined, c
     ? (error: unknown, attempt: number): boolean =>
         mayTryAgain(retry, { attempt }, () => shouldRetry(retryIf, error, { kind: classifyError(error).kind, attempt }))
     : undefined;
-  const code: RunCode = { body, onBug, retryRun };
+  const code: RunCode = { body, onBug, retryRun, offering: definition };
   return {
     definedAt: definition.definedAt,
     machine: (params) => new RunMachine(params, code),

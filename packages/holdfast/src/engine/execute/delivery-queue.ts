@@ -113,9 +113,11 @@ export class DeliveryQueue {
     return this.hasLooks && (outcome === undefined || hasEnded(outcome));
   }
 
-  /** The look to take back for the queued signals. */
-  missedLook(): Look | undefined {
-    return missedLook(this.#looks, this.#drafts);
+  /** Where the run must continue from, if not from where it is: before a look that has missed a queued signal, or with a new machine. */
+  pointToResume(machine: Machine): Look | undefined {
+    if (hasEnded(machine.outcome)) return missedLook(this.#looks, this.#drafts);
+    if (!machine.spoiled || machine.outcome) return undefined;
+    return { seq: machine.nextSeq, consumed: this.#consumed, names: NONE };
   }
 
   /** Everything up to here is in the store. */

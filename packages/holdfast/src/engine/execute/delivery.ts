@@ -22,7 +22,7 @@ export interface Delivery {
 /** Opens the turn of the next thing that has happened to the run and that its code sees; false if nothing is left, or on divergence. */
 export function deliverNext(delivery: Delivery, now: number): boolean {
   const { machine, queue, steps, outside } = delivery;
-  while (!machine.divergence) {
+  while (!machine.divergence && !machine.spoiled) {
     const draft = queue.next(machine);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();

@@ -7,7 +7,7 @@ import type { DrivenOp } from "../../replay/op.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import type { HeldRun } from "./held-run.ts";
 
-/** The ops that wait for their time here: steps, and tasks that must be scheduled again. */
+/** The ops that wait for their time here: steps, and what must be asked of others again. */
 interface Delayed {
   readonly steps: { readonly idle: Iterable<DrivenOp> };
   readonly outside: { readonly lost: Iterable<DrivenOp> };
@@ -39,7 +39,8 @@ export function nextDueAt(machine: Machine, run: Run, { steps, outside }: Delaye
   let dueAt = earlier(null, openDeadline(machine, run), after);
   for (const op of machine.timers) dueAt = earlier(dueAt, op.fireAt, after);
   for (const op of steps.idle) if (op.pending) dueAt = earlier(dueAt, op.step?.retryAt, after);
-  for (const op of outside.lost) if (op.pending) dueAt = earlier(dueAt, op.task?.retryAt, after);
+  for (const op of outside.lost)
+    if (op.pending) dueAt = earlier(dueAt, (op.task ?? op.child ?? op.message)?.retryAt, after);
   return dueAt;
 }
 

@@ -15,6 +15,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Driver, Machine, MachineParams } from "../../replay/machine.ts";
 import { TurnLoop } from "../../replay/turn-loop.ts";
 import type { RepeatedLines } from "../../report/repeated-lines.ts";
+import type { NearChildren } from "../children/near-ends.ts";
 import type { RunCaller } from "../children/run-caller.ts";
 import type { InboxReader } from "../claim/inbox-reader.ts";
 import type { Committer } from "../commit/committer.ts";
@@ -49,12 +50,13 @@ export interface ExecutorHost {
   readonly windUpMs: number;
   /** After this many events in one hold a run is released, so that others get their turn. */
   readonly eventsPerHoldMax: number;
-  /** How long a run stays here while tasks of its own run in this process. */
-  readonly taskHoldMs: number;
+  /** How long a run stays here while tasks of its own run in this process, or children on this worker. */
+  readonly holdMs: number;
   /** The workers of this process that execute tasks. */
   readonly localTasks: LocalTasks | undefined;
   /** Calls because of other runs. */
   readonly others: RunCaller;
+  readonly near: NearChildren;
   /** A limit of a task passes at this store time, and no worker watches over it. */
   noteTaskLimit(storeAt: number): void;
   draining(): boolean;
@@ -62,6 +64,8 @@ export interface ExecutorHost {
   replied(commit: RunCommit, machine: Machine): void;
   /** Events of the run became durable. */
   progressed(executor: HeldRun): void;
+  /** A commit was answered, and the run stays here. */
+  kept(executor: HeldRun): void;
   /** The executor no longer holds its run. */
   left(executor: HeldRun, leaving: Leaving): void;
 }
@@ -96,18 +100,20 @@ type Parts = Pick<
   | "draining"
   | "replied"
   | "progressed"
+  | "kept"
   | "left"
   | "localTasks"
   | "others"
+  | "near"
   | "noteTaskLimit"
 > & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
-  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, left } = parts;
-  const { localTasks, others, noteTaskLimit, replied } = parts;
+  const { ports, options, storeTime, lines, committer, lease, inbox, draining, progressed, kept, left } = parts;
+  const { localTasks, others, near, noteTaskLimit, replied } = parts;
   const { clock, random, codec, log, store, steps, telemetry, redact } = ports;
-  const { windUpMs, eventsPerHoldMax, taskHoldMs } = options.tuning;
+  const { windUpMs, eventsPerHoldMax, taskHoldMs: holdMs } = options.tuning;
   const { opsMax } = ports.limits ?? DEFAULT_LIMITS;
   return {
     clock,
@@ -129,13 +135,15 @@ export function executorHost(parts: Parts): ExecutorHost {
     failForgotten: ports.onForgotten === "fail",
     windUpMs,
     eventsPerHoldMax,
-    taskHoldMs,
+    holdMs,
     localTasks,
     others,
+    near,
     noteTaskLimit,
     draining,
     replied,
     progressed,
+    kept,
     left,
   };
 }

@@ -2,6 +2,7 @@ import type { HistoryEvent } from "../../model/event.ts";
 import { NONE } from "../../model/short-list.ts";
 import type { CommitOutcome, RunCommit, Transition } from "../../ports/store.ts";
 import type { DrivenOp } from "../../replay/op.ts";
+import { knownDebt } from "../children/known-debt.ts";
 import { closedBy, OtherRuns, type OtherRunsOwner } from "../children/other-runs.ts";
 import type { GatheredWork } from "../commit/run-commits.ts";
 import type { Written } from "../tasks/given-up-tasks.ts";
@@ -37,9 +38,14 @@ export class OutsideWork {
     return { ...tasks, results, closes: closedBy(events) };
   }
 
-  written(commit: RunCommit, outcome: CommitOutcome): void {
+  /** `eventCount`: how many events the run has with it. */
+  written(commit: RunCommit, outcome: CommitOutcome, eventCount: number): void {
     this.#tasks.written(commit, outcome);
-    if (outcome.owes) this.#host.others.owing(this.#run.run);
+    this.#others?.written(commit.events);
+    if (!outcome.owes) return;
+    const { run } = this.#run;
+    const debt = knownDebt({ ...run, eventCount }, commit, outcome);
+    if (!debt || !this.#host.near.ended(debt)) this.#host.others.owing(run, debt);
   }
 
   /** Nothing of the commit was written. */
@@ -58,9 +64,10 @@ export class OutsideWork {
     return this.#tasks.holding() || (this.#otherRuns?.holding() ?? false);
   }
 
-  /** Tasks that must be scheduled again, but not yet. */
+  /** What must be asked of others again, but not yet. */
   get lost(): readonly DrivenOp[] {
-    return this.#tasks.lost;
+    const delayed = this.#others?.delayed ?? NONE;
+    return delayed.length === 0 ? this.#tasks.lost : [...this.#tasks.lost, ...delayed];
   }
 
   /** Whether something must be learned before the run is tried again. */
@@ -91,6 +98,6 @@ export class OutsideWork {
   /** The run is no longer here. */
   leave(): void {
     this.#tasks.leave();
-    this.#others?.clear();
+    this.#others?.leave();
   }
 }

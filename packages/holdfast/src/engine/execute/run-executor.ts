@@ -11,8 +11,7 @@
  *  E3. A commit is handed out once, and the next only after its answer (committer C1). `lost` drops the run at once.
  *  E4. The run is suspended or ended only when nothing of it runs here, and the store confirms that no message is left.
  *  E5. How the code ended becomes durable together with the run's end, or not at all. If the store has a signal that the
- *      code was waiting for (a look, looks.ts), the turns from that look on are taken back (rewind.ts) and repeated after
- *      the signal.
+ *      code was waiting for (a look, looks.ts), the turns from that look on are taken back and repeated after it (rewind.ts).
  */
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { HistoryEvent } from "../../model/event.ts";
@@ -113,9 +112,9 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     return this.#code.machine(machineParams(this.#host, this.#run, history, this.#begun, looks ? undefined : this));
   }
 
-  /** Whether the claimed row is the one that this executor suspended, with nothing written to it since. */
-  matches(run: Run): boolean {
-    return this.suspended && run.epoch === this.#run.epoch + 1 && this.#commits.matches(run);
+  /** Whether the row is the one that this executor suspended, with nothing written to it since but that many claims. */
+  matches(run: Run, claims: 0 | 1): boolean {
+    return this.suspended && run.epoch === this.#run.epoch + claims && this.#commits.matches(run);
   }
 
   /** The run was claimed again and no other worker held it in between: it continues from memory. */
@@ -208,10 +207,10 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     }
     if (machine.replaying && machine.replayNext()) return true;
     this.#steps.adopt();
-    const missed = hasEnded(machine.outcome) ? this.#queue.missedLook() : undefined;
-    if (missed) {
+    const point = this.#queue.pointToResume(machine);
+    if (point) {
       // What is in flight to the store may become durable, and cannot be taken back then.
-      if (!this.#commits.writing) void this.#takeBack(missed);
+      if (!this.#commits.writing) void this.#takeBack(point);
       return false;
     }
     if (deliverNext(this.#delivery(), this.#host.storeTime.now())) return true;
@@ -241,6 +240,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.inTurn || machine.replaying || this.#queue.length > 0 || !this.#phase.held) return;
     if (machine.divergence) return;
     this.#steps.takeAsked();
+    this.#steps.adopt();
     // What can still be taken back is no reason to stop anything yet. It is about to be written, and this is reached again.
     if (!this.#queue.mayTakeBack(machine)) stopWithdrawn(this.#delivery(), this.#commits);
     // Code that learns of its abort may do something for which the run is parked.
@@ -310,7 +310,6 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     const flight = this.#commits.answered();
     if (!this.here || !flight) return;
     if (outcome.outcome === "lost") return this.drop();
-    this.#phase.stay();
     const { events, attributes, transition } = flight;
     if (outcome.outcome === "behind") {
       // Messages arrived before the end: none of it was written.
@@ -322,17 +321,19 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
       this.#rewind?.written(events);
       this.#queue.durable(this.#commits.durableSeq);
       this.#machine.written(this.#commits.durableSeq);
-      this.#outside.written(flight, outcome);
+      this.#outside.written(flight, outcome, this.#commits.durableSeq);
       if (flight.replies) this.#host.replied(flight, this.#machine);
       if (attributes) this.#run = { ...this.#run, attributes };
       if (events.length > 0) this.#host.progressed(this);
       if (transition.type !== "hold" && !outcome.held) return this.#leave(transition);
       this.#end?.kept();
     }
+    this.#phase.stay();
+    this.#host.kept(this);
     this.takeMessages(messages);
     if (this.isBehind(outcome.delivered)) this.#host.inbox.pull(this);
     if (this.#phase.parkedWith || this.#end?.retry) this.#host.committer.request(this);
-    else if (this.#queue.length > 0 || outcome.outcome === "behind") this.#host.loop.ready(this);
+    else if (this.#queue.length > 0 || outcome.outcome === "behind" || this.#machine.spoiled) this.poke();
     else this.#settle();
   }
 
@@ -378,7 +379,8 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (transition.type === "suspend" || transition.type === "release") {
       // An error of the code that occurred while this was in flight is handled when the run wakes. A run that is retried as
       // a whole starts over from its history.
-      if (this.#end?.retry || (!this.#machine.violation && this.#phase.parkedWith)) this.#phase.leave();
+      const { violation, spoiled } = this.#machine;
+      if (this.#end?.retry || spoiled || (!violation && this.#phase.parkedWith)) this.#phase.leave();
       else this.#phase.suspend();
       this.#queue.restart(this.#queue.consumed);
       const availableAt = transition.type === "suspend" ? transition.availableAt : this.#host.storeTime.now();

@@ -2,7 +2,8 @@
  * The reconciler: settles differences between the runs that a worker holds and those that the store thinks it holds. A call
  * in flight may explain a difference, and a busy worker always has one. So every run is judged separately:
  *  R1. A run that the store lists but this worker does not know is an unknown claim once all claims and starts that were in
- *      flight when it was first seen have been answered. Unknown claims are released.
+ *      flight when it was first seen have been answered, and the store still lists it: it may have ended here while the list
+ *      was on its way. Unknown claims are released.
  *  R2. A run that was held here under one epoch without interruption, and is not being given up, but that the store does not
  *      list under that epoch, was reclaimed. It is dropped.
  */
@@ -71,7 +72,9 @@ export class Reconciler {
       this.#unknown.set(runId, claim);
     }
     const oldest = askingSince() ?? Number.POSITIVE_INFINITY;
-    return [...this.#unknown.values()].filter(({ seenAt }) => oldest > seenAt);
+    return [...this.#unknown.values()].filter(
+      (claim) => seenBefore.get(claim.runId) === claim && oldest > claim.seenAt,
+    );
   }
 
   async #release(workerId: string, claims: readonly UnknownClaim[]): Promise<void> {

@@ -196,7 +196,7 @@ export class PooledProcess {
     if (details === null) await attempt.heartbeat();
     else if (this.#params.plain) await attempt.beat(details);
     else await attempt.heartbeat(jsonCodec.decode(details));
-    if (this.#running.has(id)) this.#process.send({ type: "heard", id, beat });
+    this.#process.send({ type: "heard", id, beat });
   }
 
   // Ends --------------------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ export class PooledProcess {
     if (attempt.signal.aborted) return { ok: false, error: attempt.signal.reason, unknown: true };
     const culprit = this.#killed?.attempt;
     const message = `Its process (${this.pid ?? "not started"}) ${why}`;
-    return { ok: false, died: { alone, innocent: culprit !== undefined, message } };
+    return { ok: false, died: { begun: true, alone, innocent: culprit !== undefined, message } };
   }
 }
 

@@ -132,6 +132,59 @@ test("a successor that dies is started again, and its predecessor goes on", asyn
   expect(stage.pool.status().processes.map(({ state }) => state)).toEqual(["retiring", "ready"]);
 });
 
+test("a process that keeps growing has one successor at a time, however often that one dies", async () => {
+  const stage = new Stage({ memory: "100 MiB" });
+  await stage.open();
+  stage.run();
+  for (let second = 0; second < 60; second++) {
+    stage.process(0).measured(90 * 1024 * 1024);
+    for (const { ended } of stage.started.slice(1)) ended("exited with code 1");
+    await stage.clock.advance("1s");
+  }
+  expect(stage.started.length).toBeLessThan(15);
+  stage.process(0).ended("exited with code 1");
+  await stage.clock.advance("29s");
+  stage.process(stage.started.length - 1).ready();
+  await stage.clock.advance("1m");
+  expect(stage.pool.status().processes.map(({ state }) => state)).toEqual(["ready"]);
+});
+
+test("a process that cannot load its module is started with growing delays, although others finish tasks", async () => {
+  const stage = new Stage({ processes: 2 });
+  await stage.open();
+  stage.process(1).ready();
+  stage.process(1).ended("exited with code 1");
+  for (let second = 0; second < 60; second++) {
+    await stage.clock.advance("1s");
+    stage.run();
+    stage.process(0).said({ type: "done", id: second + 1, payload: null });
+    for (const { ended } of stage.started.slice(2)) ended("exited with code 1");
+  }
+  expect(stage.started.length).toBeLessThan(15);
+});
+
+test("attempts that no process will execute soon are given back, for none has begun", async () => {
+  const stage = new Stage();
+  await stage.open();
+  stage.process(0).ended("exited with code 1");
+  await stage.clock.advance("1ms");
+  const { ends } = stage.run();
+  expect(ends).toEqual([]);
+  stage.process(1).ended("exited with code 1");
+  await stage.clock.advance("1ms");
+  expect(ends).toMatchObject([{ ok: false, died: { begun: false } }]);
+});
+
+test("a heartbeat is answered also if its task has ended meanwhile: its process would wait for ever", async () => {
+  const stage = new Stage();
+  await stage.open();
+  stage.run();
+  stage.process(0).said({ type: "beat", id: 1, beat: 7, details: null });
+  stage.process(0).said({ type: "done", id: 1, payload: null });
+  await stage.clock.settle();
+  expect(stage.process(0).orders.at(-1)).toEqual({ type: "heard", id: 1, beat: 7 });
+});
+
 test("an attempt that is given up while it waits for a process never begins", async () => {
   const stage = new Stage();
   await stage.open();

@@ -44,12 +44,16 @@ export class TaskPool {
   readonly #all = new Set<PooledProcess>();
   /** Those that a starting process replaces. */
   readonly #replaced = new Map<PooledProcess, PooledProcess>();
+  /** Those whose successor is starting, or will be. */
+  readonly #succeeded = new Set<PooledProcess>();
   readonly #executions = new Map<TaskAttempt, Promise<void>>();
   readonly #waiting: Waiting[] = [];
   #open = false;
   #starts = 0;
   /** Deaths since a process has last finished a task. */
   #deaths = 0;
+  /** Processes that were of no use, since one has last loaded its module. */
+  #failedStarts = 0;
   #started: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
   #emptyWaiters: (() => void)[] = [];
 
@@ -74,6 +78,7 @@ export class TaskPool {
     this.#open = true;
     this.#starts += 1;
     this.#deaths = 0;
+    this.#failedStarts = 0;
     return new Promise<void>((resolve, reject) => {
       this.#started = { resolve, reject };
       for (let i = 0; i < this.#params.options.processes; i++) this.#spawn();
@@ -176,6 +181,7 @@ export class TaskPool {
   #ready(process: PooledProcess, tasks: readonly string[]): void {
     const fault = this.#faultOf(process, tasks);
     if (fault !== undefined) return this.#unusable(process, fault);
+    this.#failedStarts = 0;
     this.#replaced.get(process)?.retire();
     this.#replaced.delete(process);
     this.#started?.resolve();
@@ -199,6 +205,7 @@ export class TaskPool {
     const message = `worker: the module of the pool ${fault} (${this.#params.options.module}).`;
     this.#started?.reject(poolFailed(message));
     this.#started = undefined;
+    this.#failedStarts += 1;
     process.kill(`its module ${fault}`);
   }
 
@@ -219,8 +226,8 @@ export class TaskPool {
 
   /** Its successor is ready before it retires. */
   #replace(process: PooledProcess, reason: RestartReason): void {
-    const isOnIt = [...this.#replaced.values()].includes(process);
-    if (!this.#open || isOnIt || process.state !== "ready" || process.killed) return;
+    if (!this.#open || this.#succeeded.has(process) || process.state !== "ready" || process.killed) return;
+    this.#succeeded.add(process);
     this.#noteRestart(process, reason);
     this.#spawn(process);
   }
@@ -229,6 +236,7 @@ export class TaskPool {
     this.#all.delete(process);
     const replaces = this.#replaced.get(process);
     this.#replaced.delete(process);
+    const succeeded = this.#succeeded.delete(process);
     if (this.#all.size === 0) for (const resolve of this.#emptyWaiters.splice(0)) resolve();
     if (!this.#open) return;
     if (was === "retiring") {
@@ -238,19 +246,33 @@ export class TaskPool {
     }
     if (was === "starting" && this.#started) return this.#startFailed(why);
     this.#noteRestart(process, process.killed ? "killed" : "crashed", why);
+    if (was === "starting") this.#failedStarts += 1;
     // Unless its successor is about to take its place.
-    if (![...this.#replaced.values()].includes(process)) this.#spawnLater(replaces);
+    if (!succeeded) this.#spawnLater(replaces);
   }
 
   /** At once, unless processes die one after the other and finish nothing. */
   #spawnLater(replaces: PooledProcess | undefined): void {
     this.#deaths += 1;
-    const delay = BACKOFF_MS * 2 ** Math.min(this.#deaths - 2, 20);
-    const waitMs = this.#deaths <= this.#params.options.processes ? 0 : Math.min(BACKOFF_MS_MAX, delay);
+    // One that does not even load its module is no better because others still finish tasks.
+    const deaths = Math.max(this.#deaths, this.#failedStarts);
+    const delay = BACKOFF_MS * 2 ** Math.min(deaths - 2, 20);
+    const waitMs = deaths <= this.#params.options.processes ? 0 : Math.min(BACKOFF_MS_MAX, delay);
+    if (waitMs > 0) this.#giveBackWaiting();
     const starts = this.#starts;
     this.#params.ports.clock.setTimer(waitMs, () => {
       if (this.#open && this.#starts === starts) this.#spawn(replaces?.state === "ready" ? replaces : undefined);
     });
+  }
+
+  /** Other workers may be able to execute them: while no process can, nobody knows for how long. */
+  #giveBackWaiting(): void {
+    for (const { state } of this.#all) if (state === "ready") return;
+    for (const { attempt, over } of this.#waiting.splice(0)) {
+      const message = "No process could be started for it";
+      attempt.end({ ok: false, died: { begun: false, alone: false, innocent: true, message } });
+      over();
+    }
   }
 
   #startFailed(why: string): void {

@@ -3,12 +3,13 @@
  * hinted, and puts the answers there.
  */
 
+import { Batcher } from "../../calls/batcher.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { untilAnswered } from "../../calls/store-retry.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
-import type { Ask, AskAnswer } from "../../ports/store.ts";
+import type { AnswerAsksParams, Ask, AskAnswer } from "../../ports/store.ts";
 import type { WorkflowRegistry } from "../code/workflow-registry.ts";
 
 const ASKS_PER_CALL = 100;
@@ -27,11 +28,20 @@ export interface AskTakerParams {
 
 export class AskTaker {
   readonly #params: AskTakerParams;
+  readonly #answers: Batcher<AnswerAsksParams["answers"][number], void>;
   #taking = false;
   #wanted = false;
 
   constructor(params: AskTakerParams) {
     this.#params = params;
+    const { clock, random, store } = params.ports;
+    this.#answers = new Batcher({
+      clock,
+      random,
+      sizeMax: ASKS_PER_CALL,
+      giveUp: (failures) => failures >= FAILURES_MAX,
+      send: async (answers) => [await store.asks.answer({ answers })],
+    });
   }
 
   /** Somebody has asked something. */
@@ -83,7 +93,7 @@ export class AskTaker {
       (result) => ({ type: "answered" as const, payload: result }),
       (error: unknown) => ({ type: "failed" as const, error: toErrorRecord(error, redact ? { redact } : {}) }),
     );
-    await this.#call(() => ports.store.asks.answer({ answers: [{ namespace, askId, answer: given }] }));
+    await this.#answers.add({ namespace, askId, answer: given });
   }
 
   #call<T>(send: () => Promise<T>): Promise<T> {

@@ -1,7 +1,8 @@
 /**
  * Queries that a run answers itself, because a worker of this process holds it. The handler is called while the code is at
  * rest, and its answer is kept until everything that the code had seen is durable: an answer is an effect like any other. If
- * the turns that it saw are taken back before, it is given anew.
+ * the turns that it saw are taken back before, it is given anew. It is given one macrotask after the handler was called: by
+ * then it is known whether the handler has changed the run, which then continues from its history.
  */
 import type { Payload } from "../../model/payload.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -13,6 +14,8 @@ interface Answered {
   /** The last event that the code had seen. */
   readonly seq: number;
   readonly give: () => void;
+  /** Whether everything that the handler may have woken has come to rest. */
+  rested: boolean;
 }
 
 interface Waiting {
@@ -43,8 +46,8 @@ export class LiveQueries {
     });
   }
 
-  /** Events of the run became durable. */
-  progressed(runId: string): void {
+  /** A commit of the run was answered, and the run stays here. */
+  kept(runId: string): void {
     for (const waiting of [...(this.#waiting.get(runId) ?? [])]) this.#attend(waiting);
   }
 
@@ -60,12 +63,28 @@ export class LiveQueries {
     if (!this.#waiting.get(executor.runId)?.has(waiting)) return;
     if (!executor.here || machine.divergence || machine.violation)
       return this.#settle(waiting, () => waiting.resolve(undefined));
+    // While it is given up, others may have it already, and have told somebody more than is known here: the answer decides.
+    if (!executor.keeps(executor.run.epoch)) return;
     const atRest = machine.started && !machine.inTurn && !machine.replaying;
     // A turn is over in the next macrotask, and so is each turn of a replay.
     if (!atRest) return this.#clock.immediate(() => this.#attend(waiting));
-    if (answered?.machine !== machine) waiting.answered = answer(machine, waiting);
-    const { seq, give } = waiting.answered as Answered;
-    if ((executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);
+    if (answered?.machine !== machine) return this.#call(waiting, machine);
+    const { seq, give, rested } = answered;
+    if (rested && (executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);
+  }
+
+  #call(waiting: Waiting, machine: Machine): void {
+    const answered = answer(machine, waiting);
+    waiting.answered = answered;
+    this.#clock.immediate(() => {
+      answered.rested = true;
+      try {
+        machine.rested();
+      } catch (error) {
+        return this.#settle(waiting, () => waiting.reject(error));
+      }
+      this.#attend(waiting);
+    });
   }
 
   #settle(waiting: Waiting, give: () => void): void {
@@ -81,8 +100,8 @@ function answer(machine: Machine, { name, argument, resolve, reject }: Waiting):
   const seq = machine.nextSeq - 1;
   try {
     const payload = machine.query(name, argument);
-    return { machine, seq, give: () => resolve(payload) };
+    return { machine, seq, give: () => resolve(payload), rested: false };
   } catch (error) {
-    return { machine, seq, give: () => reject(error) };
+    return { machine, seq, give: () => reject(error), rested: false };
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Queries about runs that this process does not hold, open or closed, answered by its own code from the stored history. Nothing
- * is executed or written. What was replayed is kept for the next query, as long as the run has not moved on.
+ * is executed or written. What was replayed is kept for the next query, as long as the run has not moved on, and no query has
+ * been caught changing it.
  */
 import { readWholeHistory } from "../../calls/history-reader.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
@@ -32,11 +33,28 @@ export class QueryReplays {
   }
 
   async answer(run: Run, code: WorkflowCode, name: string, argument: Payload): Promise<Payload> {
+    // It ended before its code came to its first wait: nothing says what that would have done.
+    if (run.commit === 0) throw handlerNotFound(run, "query", name, []);
     const machine = await this.#machine(run, code);
+    // Code that was never called does not fit what has ended it.
+    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
     if (machine.divergence) throw queryFailed(run, name, new Error(describeDivergence(machine.divergence)));
     if (machine.violation) throw queryFailed(run, name, machine.violation);
-    if (machine.recorded.some(({ meta }) => meta?.neverCalled)) throw handlerNotFound(run, "query", name, []);
-    return machine.query(name, argument);
+    // By a query that was answered at the same time.
+    if (machine.spoiled) return this.answer(run, code, name, argument);
+    try {
+      return machine.query(name, argument);
+    } finally {
+      await this.#rested(run.runId, machine);
+    }
+  }
+
+  /** Throws if the query has changed the machine, which then answers no other. */
+  async #rested(runId: string, machine: Machine): Promise<void> {
+    if (machine.spoiled) this.#kept.delete(runId);
+    await new Promise<void>((resolve) => this.#ports.clock.immediate(resolve));
+    if (machine.spoiled) this.#kept.delete(runId);
+    machine.rested();
   }
 
   async #machine(run: Run, code: WorkflowCode): Promise<Machine> {

@@ -4,6 +4,7 @@ import type { Payload } from "../../model/payload.ts";
 import type { Run } from "../../model/run.ts";
 import type { HeldRuns } from "../claim/held-runs.ts";
 import type { WorkflowRegistry } from "../code/workflow-registry.ts";
+import type { RunExecutor } from "../execute/run-executor.ts";
 import { AskTaker } from "./ask-taker.ts";
 import { LiveQueries } from "./live-queries.ts";
 import { QueryReplays } from "./query-replays.ts";
@@ -35,8 +36,10 @@ export class WorkerQueries {
     return executor && this.#live.ask(executor, name, argument);
   }
 
-  /** The answer from the stored history; undefined if the code is not here. */
+  /** The answer from the stored history, or from the code that rests after it; undefined if the code is not here. */
   replayed(run: Run, name: string, argument: Payload): Promise<Payload> | undefined {
+    const resting = this.#params.held.resting(run);
+    if (resting) return this.#answerResting(resting, name, argument);
     const code = this.#params.registry.code(run.workflow, run.version);
     return code && this.#replays.answer(run, code, name, argument);
   }
@@ -48,13 +51,26 @@ export class WorkerQueries {
     return live === undefined ? replayed() : live.then((answer) => answer ?? replayed());
   }
 
+  /** The handler is called at once: before the run can wake. As for a live run, what it may have woken is waited for. */
+  async #answerResting(executor: RunExecutor, name: string, argument: Payload): Promise<Payload> {
+    const { ports, held } = this.#params;
+    const { machine } = executor;
+    try {
+      return machine.query(name, argument);
+    } finally {
+      await new Promise<void>((resolve) => ports.clock.immediate(resolve));
+      if (machine.spoiled) held.forgetResting(executor);
+      machine.rested();
+    }
+  }
+
   /** A process without the code has asked something. */
   asked(): void {
     this.#asks.poke();
   }
 
-  progressed(runId: string): void {
-    this.#live.progressed(runId);
+  kept(runId: string): void {
+    this.#live.kept(runId);
   }
 
   left(runId: string): void {

@@ -16,6 +16,9 @@ import type { StepWork } from "../../replay/ops/step-work.ts";
 import { aboutRun, stepName } from "../../report/failure-lines.ts";
 import { type StartingHost, startInStep } from "../children/start-in-step.ts";
 
+/** So many of the runs that an attempt has started are named in its event; `list({ parent })` has them all. */
+const RUNS_NAMED_MAX = 20;
+
 export type AttemptResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown };
@@ -54,6 +57,7 @@ export class Attempt implements StepInfo {
   #endSpan: ((error: unknown) => void) | undefined;
   #reported = false;
   #starts = 0;
+  #runs: RunName[] | undefined;
 
   constructor(op: DrivenOp, run: Run, host: AttemptHost, owner: AttemptOwner) {
     const work = op.step as StepWork;
@@ -90,15 +94,19 @@ export class Attempt implements StepInfo {
     return runLogger({ log: this.#host.log, about });
   }
 
-  async start(definition: ChildDefinition, input?: unknown, options?: StepStartOptions): Promise<RunName> {
+  async start(definition: ChildDefinition, ...rest: readonly unknown[]): Promise<RunName> {
+    const [input, options] = rest as [unknown?, StepStartOptions?];
     this.#starts += 1;
-    return startInStep(
-      this.#host,
-      { run: this.#run, op: this.op.id, number: this.#starts },
-      definition,
-      input,
-      options,
-    );
+    const which = { run: this.#run, op: this.op.id, number: this.#starts };
+    const started = await startInStep(this.#host, which, definition, input, options);
+    this.#runs ??= [];
+    if (this.#runs.length < RUNS_NAMED_MAX) this.#runs.push(started);
+    return started;
+  }
+
+  /** For the event that says how it ended: the runs that it has started, if any. */
+  get about(): { readonly runs?: readonly RunName[] } | undefined {
+    return this.#runs && { runs: [...this.#runs] };
   }
 
   /** Created on demand: most steps never use it. */

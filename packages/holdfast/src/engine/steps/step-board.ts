@@ -41,6 +41,7 @@ interface FailureFacts {
   readonly unknown?: boolean;
   readonly neverBegan?: boolean;
   readonly ms?: number;
+  readonly runs?: EventMeta["runs"];
 }
 
 /** Lists, not sets: most runs have one step at a time, and a set that goes from empty to one entry and back is slow. */
@@ -270,14 +271,14 @@ export class StepBoard implements AttemptOwner {
     this.#host.inbox.hand(this.#run, message);
   }
 
-  #complete({ op, attempt, ms }: Attempt, payload: Payload): void {
+  #complete({ op, attempt, ms, about }: Attempt, payload: Payload): void {
     const type = "step_completed";
     const event: EventDraft = payload.length === 0 ? { type, op: op.id } : { type, op: op.id, payload };
-    const meta = attemptMeta(attempt, ms);
+    const meta = about ? { ...attemptMeta(attempt, ms), ...about } : attemptMeta(attempt, ms);
     this.#run.push(meta === undefined ? event : { ...event, meta });
   }
 
-  #failAttempt({ op, attempt, ms, called }: Attempt, error: unknown): void {
+  #failAttempt({ op, attempt, ms, called, about: runs }: Attempt, error: unknown): void {
     const work = op.step as StepWork;
     if (!called && work.closing && work.failedAttempts === 0 && !this.#machine.mayHaveBegun(op))
       return this.#fail(op, 0, error, { neverBegan: true });
@@ -290,11 +291,11 @@ export class StepBoard implements AttemptOwner {
     if (work.closing || !mayTryAgain(retry, failed, () => shouldRetry(retryIf, error, { kind, attempt }, onThrow))) {
       // An attempt that timed out may still take effect: the outcome is unknown.
       const unknown = isHoldfastError(error, "step_timeout") && !work.transaction;
-      return this.#fail(op, attempt, error, { unknown, ms });
+      return this.#fail(op, attempt, error, { unknown, ms, ...runs });
     }
     const delayMs = tryAgainInMs(retry, failed, () => this.#host.random.next());
     const record = this.#host.record(error, { kind });
-    const about = { attempt, error: record, retryAt: now + delayMs };
+    const about = { attempt, error: record, retryAt: now + delayMs, ...runs };
     const meta = ms < 1 ? about : { ...about, ms };
     this.#say(op, attempt, record, delayMs);
     this.idle = appended(this.idle, op);
@@ -304,7 +305,7 @@ export class StepBoard implements AttemptOwner {
   /** `ms` is how long the last attempt took, if known. */
   #fail(op: DrivenOp, attempts: number, error: unknown, known: FailureFacts = {}): void {
     const record = this.#host.record(error, { attempts, op: op.id });
-    const { unknown, neverBegan, ms = 0 } = known;
+    const { unknown, neverBegan, ms = 0, runs } = known;
     const meta: EventMeta = {
       attempt: attempts,
       error: record,
@@ -312,6 +313,7 @@ export class StepBoard implements AttemptOwner {
       ...(neverBegan ? { neverBegan } : {}),
       ...(op.step?.closing ? { withdrawn: true } : {}),
       ...(ms < 1 ? {} : { ms }),
+      ...(runs ? { runs } : {}),
     };
     // Without an attempt nothing has failed: it was withdrawn.
     if (attempts > 0) this.#say(op, attempts, record, undefined);
@@ -333,7 +335,7 @@ export class StepBoard implements AttemptOwner {
       attempt.limit(work.options.timeoutMs ?? this.#host.windUpMs, () => {
         const error = new HoldfastError("step_timeout", `Step "${op.id}" was aborted but did not stop in time.`);
         this.#discard(attempt, error);
-        this.#fail(op, attempt.attempt, error, { unknown: true, ms: attempt.ms });
+        this.#fail(op, attempt.attempt, error, { unknown: true, ms: attempt.ms, ...attempt.about });
       });
     } else if (work.committedMs === undefined && !work.cutOff) {
       this.idle = this.idle.filter((other) => other !== op);

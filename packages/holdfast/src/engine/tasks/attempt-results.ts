@@ -74,8 +74,8 @@ export class AttemptResults {
   }
 
   /** Whoever was killed because of another task is only returned, unless it must not begin twice. */
-  #died(task: Task, { alone, innocent, message }: DeathInPool): TaskResult {
-    if (innocent && !task.failOnCrash) return { type: "release" };
+  #died(task: Task, { begun, alone, innocent, message }: DeathInPool): TaskResult {
+    if (!begun || (innocent && !task.failOnCrash)) return { type: "release" };
     const failure = { attempt: task.attempt, at: this.#params.judge.now(), name: PROCESS_DIED, message };
     const { suspectAfter, parkAfter } = this.#params.deaths;
     return { type: "died", alone, suspectAfter, parkAfter, failures: withFailure(task.failures, failure) };

@@ -1,4 +1,5 @@
 import { Batcher } from "../../calls/batcher.ts";
+import { limitedWait } from "../../calls/limited-wait.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
@@ -10,6 +11,8 @@ const BATCH_SIZE_MAX = 500;
 const BEAT_MS_MAX = 1_000;
 /** Beats leave this often in the time in which one must come. */
 const BEATS_PER_SILENCE = 3;
+/** How long the end of an attempt waits for its last details. */
+const FLUSH_MS = 5_000;
 
 type Heard = BeatTasksResult["outcomes"][number];
 
@@ -26,7 +29,10 @@ interface Pulse {
   /** Not sent yet. */
   details: Payload | null;
   waiting: boolean;
+  /** Not before it rings is the next one sent. */
   timer: Timer | undefined;
+  /** Until it is answered, the next one waits: while the store is away, there is one report of each attempt, not more and more. */
+  sending: Promise<void> | undefined;
 }
 
 /** The heartbeats of a worker's attempts: of each at most a few in the time in which it must report, all in batches. */
@@ -51,7 +57,7 @@ export class Beats {
   async beat(attempt: TaskAttempt, details: Payload | null): Promise<void> {
     const pulse = this.#pulses.get(attempt);
     if (!pulse) {
-      this.#pulses.set(attempt, { details: null, waiting: false, timer: undefined });
+      this.#pulses.set(attempt, { details: null, waiting: false, timer: undefined, sending: undefined });
       return this.#send(attempt, details);
     }
     pulse.details = details ?? pulse.details;
@@ -63,13 +69,20 @@ export class Beats {
     return this.#report(attempt, null);
   }
 
-  /** Sends what waits: the next attempt must see it. */
-  async flush(attempt: TaskAttempt): Promise<void> {
+  /**
+   * Resolves once everything is sent, also what waits: the next attempt should see it. But not much later, for the end of this one
+   * must be reported. Undefined if there is nothing to send.
+   */
+  flush(attempt: TaskAttempt): Promise<void> | undefined {
     const pulse = this.#pulses.get(attempt);
-    const waits = pulse?.waiting === true;
-    const details = pulse?.details ?? null;
     this.forget(attempt);
-    if (waits && details !== null) await this.#report(attempt, details);
+    if (!pulse?.sending && !pulse?.details) return undefined;
+    return limitedWait(this.#params.clock, this.#sendAll(attempt, pulse), FLUSH_MS).over;
+  }
+
+  async #sendAll(attempt: TaskAttempt, { sending, details }: Pulse): Promise<void> {
+    await sending;
+    if (details !== null) await this.#report(attempt, details);
   }
 
   forget(attempt: TaskAttempt): void {
@@ -80,15 +93,20 @@ export class Beats {
   async #send(attempt: TaskAttempt, details: Payload | null): Promise<void> {
     const silenceMs = attempt.task.spec?.heartbeatMs ?? Number.POSITIVE_INFINITY;
     const pulse = this.#pulses.get(attempt) as Pulse;
-    pulse.timer = this.#params.clock.setTimer(Math.min(BEAT_MS_MAX, silenceMs / BEATS_PER_SILENCE), () =>
-      this.#next(attempt),
-    );
-    await this.#report(attempt, details);
+    pulse.timer = this.#params.clock.setTimer(Math.min(BEAT_MS_MAX, silenceMs / BEATS_PER_SILENCE), () => {
+      pulse.timer = undefined;
+      this.#next(attempt);
+    });
+    pulse.sending = this.#report(attempt, details);
+    await pulse.sending;
+    pulse.sending = undefined;
+    this.#next(attempt);
   }
 
   #next(attempt: TaskAttempt): void {
     const pulse = this.#pulses.get(attempt);
-    if (!pulse || attempt.over) return this.forget(attempt);
+    // What an attempt that is over has left is sent before its end is reported.
+    if (!pulse || pulse.timer || pulse.sending || attempt.over) return;
     if (!pulse.waiting) return void this.#pulses.delete(attempt);
     const { details } = pulse;
     pulse.details = null;

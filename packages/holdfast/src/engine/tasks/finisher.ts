@@ -17,8 +17,6 @@ export interface FinisherParams {
 /** Reports the ends of attempts, in batches, each until it is answered (T4). */
 export class Finisher {
   readonly #batcher: Batcher<FinishTask, FinishOutcome>;
-  #open = 0;
-  #idleWaiters: (() => void)[] = [];
 
   constructor({ clock, random, store, stopped }: FinisherParams) {
     this.#batcher = new Batcher({
@@ -34,17 +32,6 @@ export class Finisher {
 
   /** Rejects if the store refuses the data, and if nobody wants the answer any more. */
   async finish(task: FinishTask): Promise<FinishOutcome["outcome"]> {
-    this.#open += 1;
-    try {
-      return (await this.#batcher.add(task)).outcome;
-    } finally {
-      this.#open -= 1;
-      if (this.#open === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
-    }
-  }
-
-  untilIdle(): Promise<void> {
-    if (this.#open === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+    return (await this.#batcher.add(task)).outcome;
   }
 }

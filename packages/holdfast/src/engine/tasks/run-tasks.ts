@@ -268,9 +268,9 @@ export class RunTasks implements LocalRun {
     this.#reserve();
     // The answer may be all that the run waits for.
     if (this.#results.size > 0 || this.#closing?.asking || this.#reserved.size > 0) return true;
-    const { clock, taskHoldMs } = this.#host;
+    const { clock, holdMs } = this.#host;
     if (this.#running.size === 0 || this.#host.draining()) return false;
-    const leftMs = this.#newestStart + taskHoldMs - clock.monotonic();
+    const leftMs = this.#newestStart + holdMs - clock.monotonic();
     if (leftMs <= 0) return false;
     // One that rings for an earlier task leads here again.
     this.#holdTimer ??= clock.setTimer(leftMs, () => {

@@ -35,6 +35,8 @@ export interface FailedEnd {
 
 /** The process that executed it is no more. */
 export interface DeathInPool {
+  /** It was executing the attempt. */
+  readonly begun: boolean;
   /** It executed nothing else. */
   readonly alone: boolean;
   /** The process was killed because of another task. */

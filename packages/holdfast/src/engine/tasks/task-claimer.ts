@@ -43,6 +43,7 @@ export class TaskClaimer {
   readonly #timer: EarliestTimer;
   #running = false;
   #flight: { readonly since: number } | undefined;
+  #idleWaiters: (() => void)[] = [];
   #wanted = false;
   /** Something may be due that was not asked for, because no slot was free. */
   #starved = false;
@@ -90,8 +91,19 @@ export class TaskClaimer {
 
   /** The claim in flight was made under an id that is no longer valid: its answer, if any, is ignored. */
   abandon(): void {
+    this.#land();
+  }
+
+  /** Resolves when no claim is in flight. */
+  untilIdle(): Promise<void> {
+    if (!this.#flight) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  #land(): void {
     this.#flight = undefined;
     this.#asking = 0;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   /** Something may be due, or a slot is free. */
@@ -165,8 +177,7 @@ export class TaskClaimer {
       }
     }
     if (this.#flight !== flight) return;
-    this.#flight = undefined;
-    this.#asking = 0;
+    this.#land();
     if (this.#wanted) this.poke();
   }
 

@@ -69,8 +69,12 @@ export class TaskReconciler {
       this.#unknown.set(keyOf(held), known?.epoch === held.epoch ? known : { ...held, seenAt: clock.monotonic() });
     }
     const oldest = askingSince() ?? Number.POSITIVE_INFINITY;
-    const proven = [...this.#unknown.values()].filter(({ seenAt }) => seenAt < oldest && seenAt < clock.monotonic());
-    await this.#release(workerId, proven);
+    // The store still lists it: it has not just ended here while the list was on its way.
+    const again = [...this.#unknown].filter(([key, held]) => seenBefore.get(key) === held).map(([, held]) => held);
+    await this.#release(
+      workerId,
+      again.filter(({ seenAt }) => seenAt < oldest),
+    );
   }
 
   async #release(workerId: string, tasks: readonly HeldTask[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { OpenCalls } from "../../calls/open-calls.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import { describeValue } from "../../errors/safe-read.ts";
 import type { Task } from "../../model/task.ts";
@@ -19,6 +20,7 @@ export interface TaskReportsParams extends FinisherParams {
 export class TaskReports {
   readonly #params: TaskReportsParams;
   readonly #finisher: Finisher;
+  readonly #open = new OpenCalls();
 
   constructor(params: TaskReportsParams) {
     this.#params = params;
@@ -26,11 +28,16 @@ export class TaskReports {
   }
 
   untilIdle(): Promise<void> {
-    return this.#finisher.untilIdle();
+    return this.#open.untilNone();
   }
 
-  /** The end of an attempt. Never rejects. */
-  async report(held: HeldTask, result: TaskResult): Promise<void> {
+  /** The end of an attempt, once `before` is over. Never rejects. */
+  report(held: HeldTask, result: TaskResult, before?: Promise<void>): Promise<void> {
+    return this.#open.during(this.#report(held, result, before));
+  }
+
+  async #report(held: HeldTask, result: TaskResult, before: Promise<void> | undefined): Promise<void> {
+    if (before !== undefined) await before;
     const { log, stopped, noteLimit, storeTime } = this.#params;
     const { runId, op } = held.task;
     const finish: FinishTask = { ...holdOf(held.task), result };
@@ -48,7 +55,8 @@ export class TaskReports {
 
   /** A task that has not begun here. */
   async giveBack(task: Task): Promise<void> {
-    await this.#finisher.finish({ ...holdOf(task), result: { type: "release" } }).catch(() => "lost" as const);
+    const released = this.#finisher.finish({ ...holdOf(task), result: { type: "release" } });
+    await this.#open.during(released.catch(() => "lost" as const));
   }
 
   /** Limits that this worker no longer watches over. */

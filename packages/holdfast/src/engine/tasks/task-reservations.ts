@@ -8,6 +8,7 @@ type Use = (reservation: TaskReservation, task?: Task, run?: LocalRun) => void;
 export class TaskReservations {
   /** The oldest first. */
   readonly #open = new Set<Reservation>();
+  #waiters: (() => void)[] = [];
 
   get count(): number {
     return this.#open.size;
@@ -20,9 +21,21 @@ export class TaskReservations {
   }
 
   add(workerId: string, claimId: string, since: number, use: Use): TaskReservation {
-    const reservation = new Reservation(workerId, claimId, since, this.#open, use);
+    const reservation = new Reservation(workerId, claimId, since, this, use);
     this.#open.add(reservation);
     return reservation;
+  }
+
+  untilNone(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** Each is used once. */
+  use(reservation: Reservation, task?: Task, run?: LocalRun): void {
+    if (!this.#open.delete(reservation)) return;
+    reservation.use(reservation, task, run);
+    if (this.#open.size === 0) for (const resolve of this.#waiters.splice(0)) resolve();
   }
 }
 
@@ -30,22 +43,22 @@ class Reservation implements TaskReservation {
   readonly workerId: string;
   readonly claimId: string;
   readonly since: number;
-  readonly #open: Set<Reservation>;
-  readonly #use: Use;
+  readonly use: Use;
+  readonly #all: TaskReservations;
 
-  constructor(workerId: string, claimId: string, since: number, open: Set<Reservation>, use: Use) {
+  constructor(workerId: string, claimId: string, since: number, all: TaskReservations, use: Use) {
     this.workerId = workerId;
     this.claimId = claimId;
     this.since = since;
-    this.#open = open;
-    this.#use = use;
+    this.use = use;
+    this.#all = all;
   }
 
   start(task: Task, run: LocalRun): void {
-    if (this.#open.delete(this)) this.#use(this, task, run);
+    this.#all.use(this, task, run);
   }
 
   cancel(): void {
-    if (this.#open.delete(this)) this.#use(this);
+    this.#all.use(this);
   }
 }

@@ -56,8 +56,10 @@ export interface TaskRunnerParams {
   readonly storeTime: StoreTime;
   readonly lease: Lease;
   readonly claimer: () => TaskClaimer;
-  /** The worker takes nothing new, or keeps itself empty. */
-  readonly closed: () => boolean;
+  /** The worker takes nothing new. */
+  readonly draining: () => boolean;
+  /** It keeps itself empty. */
+  readonly exclusive: () => boolean;
   /** A limit of a task passes at this store time, and no worker watches over it. */
   readonly noteLimit: (storeAt: number) => void;
   /** A task has reported something new. */
@@ -143,8 +145,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   }
 
   get free(): number {
-    const { closed, concurrency, pool } = this.#params;
-    if (closed()) return 0;
+    const { draining, exclusive, concurrency, pool } = this.#params;
+    if (draining() || exclusive()) return 0;
     const slots = concurrency - this.#held.size + this.#taken;
     return Math.min(slots, pool ? pool.free : slots) - this.#reservations.count;
   }
@@ -171,6 +173,11 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     return new Promise((resolve) => this.#emptyWaiters.push(resolve));
   }
 
+  /** No commit that may bring a task is under way. */
+  untilUnreserved(): Promise<void> {
+    return this.#reservations.untilNone();
+  }
+
   untilReported(): Promise<void> {
     return this.#reports.untilIdle();
   }
@@ -182,7 +189,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     if (known && known.task.epoch >= task.epoch) return;
     if (known) this.#drop(known);
     // The answer came too late: nothing may start here any more.
-    if (!this.#params.lease.active()) {
+    if (!this.#params.lease.active() || this.#params.draining()) {
       run?.released(task);
       void this.#giveBack(task);
       return;
@@ -348,12 +355,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     this.#count(attempt, result);
     if (result.type === "completed" && run?.take(held, result.payload, attempt.ms)) return this.#freeSlot(held);
     run?.released(task);
-    void this.#send(held, result);
-  }
-
-  async #send(held: HeldTask, result: TaskResult): Promise<void> {
-    if (result.type !== "completed") await this.#beats.flush(held.attempt);
-    await this.#finish(held, result);
+    // The next attempt must see what this one has reported.
+    void this.#finish(held, result, result.type === "completed" ? undefined : this.#beats.flush(attempt));
   }
 
   #count({ task, ms }: TaskAttempt, { type }: TaskResult): void {
@@ -390,8 +393,8 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
     held.taken = false;
   }
 
-  async #finish(held: HeldTask, result: TaskResult): Promise<void> {
-    await this.#reports.report(held, result);
+  async #finish(held: HeldTask, result: TaskResult, before?: Promise<void>): Promise<void> {
+    await this.#reports.report(held, result, before);
     this.#leave(held);
   }
 }

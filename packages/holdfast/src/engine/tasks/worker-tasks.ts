@@ -62,7 +62,8 @@ export class WorkerTasks {
       storeTime,
       lease,
       claimer: () => this.#claimer,
-      closed: () => solo.exclusive || params.draining(),
+      draining: params.draining,
+      exclusive: () => solo.exclusive,
       noteLimit: (storeAt) => this.noteLimit(storeAt),
       onProgress: (task) => this.#progressed(task),
       onLeft: (task) => this.#left(task),
@@ -178,11 +179,14 @@ export class WorkerTasks {
     return this.#runner.untilEmpty();
   }
 
-  /** What has ended is reported before the rest is returned to the store. */
+  /** What has ended is reported, and what has not begun is given back, before the rest is returned to the store. */
   async stop(waitMs: number): Promise<void> {
+    const { clock } = this.#params.ports;
     this.#reconciler.stop();
     this.#runner.leave();
-    await limitedWait(this.#params.ports.clock, this.#runner.untilReported(), waitMs).over;
+    const coming = Promise.all([this.#claimer.untilIdle(), this.#runner.untilUnreserved()]);
+    const over = coming.then(() => this.#runner.untilReported());
+    await limitedWait(clock, over, waitMs).over;
     this.#runner.stop();
     this.#claimer.abandon();
     await this.closePool();
@@ -196,6 +200,11 @@ export class WorkerTasks {
 
   poke(): void {
     if (this.names.length > 0) this.#claimer.poke();
+  }
+
+  /** The store could not be reached. */
+  noteOutage(): void {
+    this.#sweeper.noteOutage();
   }
 
   noteLimit(storeAt: number): void {

@@ -145,7 +145,8 @@ export interface WorkerTuning {
    */
   readonly parkAfter: number;
   /**
-   * How long a run stays with its worker while its tasks run in the same process; after that it waits in the store.
+   * How long a run stays with its worker while its tasks run in the same process, or its children on the same worker; after that it
+   * waits in the store.
    * @defaultValue `1000`
    */
   readonly taskHoldMs: number;

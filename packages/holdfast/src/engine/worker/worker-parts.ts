@@ -7,6 +7,7 @@ import type { RunEnds } from "../../calls/run-ends.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
 import { RepeatedLines } from "../../report/repeated-lines.ts";
+import { NearChildren } from "../children/near-ends.ts";
 import { RunCaller, type RunCallerParams } from "../children/run-caller.ts";
 import { Claimer } from "../claim/claimer.ts";
 import { HeldRuns } from "../claim/held-runs.ts";
@@ -69,6 +70,7 @@ export class WorkerParts {
   readonly #params: WorkerPartsParams;
   readonly #self: WorkerSelf;
   readonly #inbox: InboxReader;
+  readonly #near: NearChildren;
   readonly #host: ExecutorHost;
 
   constructor(params: WorkerPartsParams, self: WorkerSelf) {
@@ -87,6 +89,7 @@ export class WorkerParts {
       workerId: () => this.lease.workerId,
       onLeft: (runId) => this.#onLeft(runId),
     });
+    this.#near = new NearChildren((runId) => this.held.has(runId));
     this.sweeper = this.#makeSweeper();
     this.#inbox = new InboxReader({ clock, random, store, log });
     this.lease = this.#makeLease();
@@ -118,6 +121,7 @@ export class WorkerParts {
   #left(executor: HeldRun, leaving: Leaving): void {
     this.queries.left(executor.runId);
     this.held.left(executor);
+    this.#near.left(executor);
     if (leaving.how === "suspended" && leaving.availableAt !== null) this.claimer.noteDueAt(leaving.availableAt);
     // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
@@ -167,7 +171,10 @@ export class WorkerParts {
       leaseMs: options.leaseMs,
       draining: this.#self.draining,
       onHeartbeat: this.#self.onHeartbeat,
-      onOutage: () => this.sweeper.noteOutage(),
+      onOutage: () => {
+        this.sweeper.noteOutage();
+        this.tasks.noteOutage();
+      },
       onRegained: () => this.pokeAll(),
       onDead: this.#self.onDead,
     });
@@ -239,19 +246,20 @@ export class WorkerParts {
         ...this.#params,
         reserve: this.#self.reserve,
         onDue: this.#self.onDue,
-        onOwing: (run) => this.#params.payer.note(run),
+        onOwing: (run, debt) => this.#params.payer.note(run, debt),
       }),
+      near: this.#near,
       noteTaskLimit: (storeAt) => this.tasks.noteLimit(storeAt),
       draining: this.#self.draining,
       replied: (commit, machine) => {
         for (const reply of repliesIn(commit, machine)) this.#params.ends.publishReply(reply);
       },
       progressed: (executor) => {
-        this.queries.progressed(executor.runId);
         if (!this.solo.cleared(executor.runId)) return;
         this.claimer.poke();
         this.tasks.poke();
       },
+      kept: (executor) => this.queries.kept(executor.runId),
       left: (executor, leaving) => this.#left(executor, leaving),
     });
   }

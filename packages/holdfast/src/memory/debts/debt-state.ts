@@ -41,6 +41,14 @@ export function owing(state: MemoryState, runId: string): { readonly owes?: true
   return state.debtsOf.has(runId) ? { owes: true } : {};
 }
 
+/** The number of its only debt, if that is a result that it owes to nobody but its parent. */
+export function owedToParent(state: MemoryState, { runId, firstRunId }: RunRecord): { readonly debtNo?: number } {
+  const [debtNo, another] = state.debtsOf.get(runId) ?? [];
+  const debt = debtNo === undefined ? undefined : state.debts.get(debtNo);
+  if (debt?.kind !== "result" || another !== undefined || state.watches.has(firstRunId)) return {};
+  return { debtNo: debt.debtNo };
+}
+
 /** It is open again: nobody is told of the end that it had, and its parent's policy applies to it. */
 export function forgetEnd(state: MemoryState, row: RunRecord): void {
   for (const debtNo of [...(state.debtsOf.get(row.runId) ?? [])])

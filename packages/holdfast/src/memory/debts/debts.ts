@@ -48,10 +48,7 @@ function childrenToClose(state: MemoryState, row: RunRecord): ChildToClose[] {
 
 /** Of the chain of that child; all that it has continued from may have been purged. */
 function openRunOf(state: MemoryState, { namespace, runId }: ChildRecord): string {
-  const known = addressee(state, { namespace, runId });
-  if (known) return known.runId;
-  for (const row of state.runs.values()) if (row.firstRunId === runId && !isClosed(row.status)) return row.runId;
-  return runId;
+  return addressee(state, { namespace, runId })?.runId ?? runId;
 }
 
 export function payDebts(state: MemoryState, { debts }: PayDebtsParams): { paid: number } {

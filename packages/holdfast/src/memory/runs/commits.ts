@@ -2,7 +2,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
 import { withParker } from "../../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
-import { giveUpChildren, owing } from "../debts/debt-state.ts";
+import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendMessage, deleteResults, handOn, unconsumed } from "../inbox.ts";
 import { keepReplies } from "../replies.ts";
 import { addTo, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
@@ -53,7 +53,8 @@ function commitRun(state: MemoryState, commit: RunCommit, now: number): CommitOu
 function written(state: MemoryState, row: RunRecord, commit: RunCommit): CommitOutcome {
   const { namespace, runId, workerId, tasks = [] } = commit;
   const held = row.heldBy === workerId;
-  const outcome: CommitOutcome = { outcome: "written", held, delivered: row.delivered, ...owing(state, runId) };
+  const owed = { ...owing(state, runId), ...owedToParent(state, row) };
+  const outcome: CommitOutcome = { outcome: "written", held, delivered: row.delivered, ...owed };
   const asked = tasks.filter(({ holdBy }) => holdBy !== null);
   if (asked.length === 0) return outcome;
   const tasksHeld = asked.filter(({ seq, holdBy }) => {

@@ -11,7 +11,7 @@ import type {
 } from "../../ports/store.ts";
 import { takenRunId } from "../../ports/taken-run-id.ts";
 import { addChild, isAllowed, isGivenUp, lineageOf } from "../debts/debt-state.ts";
-import { deliverWithStart, hasHad } from "../inbox.ts";
+import { deliverWithStart, mayHaveHad } from "../inbox.ts";
 import { findRun, hold, insertRun, isLive, leanRow, type MemoryState, type RunRecord, runIn } from "../state.ts";
 import { pickVersion } from "../versions.ts";
 import { terminate } from "./interventions.ts";
@@ -35,7 +35,8 @@ function startRun(
   if (refused) return refused;
   const other = findRun(state, { namespace: run.namespace, id: run.id });
   const [first] = start.messages ?? [];
-  const isKnown = (): boolean => other !== undefined && first !== undefined && hasHad(state, other, first.messageId);
+  const isKnown = (): boolean =>
+    other !== undefined && first !== undefined && mayHaveHad(state, other, first.messageId);
   const judged = judgeStart(other && { closed: isClosed(other.status) }, start, isKnown);
   if (other) {
     if (judged === "exists") return { outcome: judged, run: leanRow(other) };

@@ -1,3 +1,4 @@
+import type { ErrorRecord } from "../error-record.ts";
 import type { MessageKind } from "../message.ts";
 
 /** A run as far as a message is concerned. */
@@ -37,6 +38,17 @@ export function wakes(
 /** When the run is then due: now, unless it has been due for longer. */
 export function wakeTime(availableAt: number | null, now: number): number {
   return Math.min(availableAt ?? now, now);
+}
+
+/**
+ * Whether a message of a closed run has had no effect, and never will: the run has left it unread, or refused it because it was
+ * ending. `error`: the answer, of an update that was refused.
+ */
+export function wasInVain(
+  { number, consumed }: { readonly number: number; readonly consumed: number },
+  error: Pick<ErrorRecord, "code"> | null | undefined,
+): boolean {
+  return number > consumed || error?.code === "run_closed";
 }
 
 /** Where an update stands, in the inbox of the run that got it last. */

@@ -1,6 +1,7 @@
 /**
  * What to do with a start, given the newest run of its id. `isKnown`: whether a message that comes with the start was
- * delivered to that run before, or to one that it continues. Then the start is a repetition: nothing is started or ended.
+ * delivered to that run before, or to one that it continues, and not in vain. Then the start is a repetition: nothing is
+ * started or ended.
  */
 export function judgeStart(
   newest: { readonly closed: boolean } | undefined,

@@ -76,7 +76,8 @@ export function judgeFinish(
   now: number,
 ): "finish" | "again" | "lost" {
   if (by.type === "token" && by.secret !== task.secret) return "lost";
-  if (by.type === "token" && task.epoch === epoch + 1 && task.finishId === by.finishId) return "again";
+  // Also if a worker has taken the next attempt since.
+  if (by.type === "token" && task.epoch > epoch && task.finishId === by.finishId) return "again";
   if (task.epoch !== epoch || task.status === "dead") return "lost";
   switch (by.type) {
     case "holder":

@@ -83,6 +83,8 @@ interface Misused {
   readonly run: Run;
   readonly log: Logger;
   readonly violation: HoldfastError | undefined;
+  /** Set while the caller of a query, who gets the error, is still to be answered. */
+  readonly queried: string | undefined;
   violate(error: HoldfastError): void;
 }
 
@@ -90,6 +92,7 @@ interface Misused {
 export function reportOutside(machine: Misused, error: HoldfastError): void {
   const { runId, id, workflow } = machine.run;
   const { call, location } = error.data;
-  if (!machine.violation) machine.log.warn({ runId, id, workflow, call, location }, error.message);
+  if (!machine.violation && machine.queried === undefined)
+    machine.log.warn({ runId, id, workflow, call, location }, error.message);
   machine.violate(error);
 }

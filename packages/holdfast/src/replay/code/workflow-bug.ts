@@ -17,7 +17,12 @@ const BUG_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** What a ctx call throws for bad arguments. */
-const ARGUMENT_CODES: ReadonlySet<string> = new Set(["invalid_option", "invalid_name", "invalid_duration"]);
+const ARGUMENT_CODES: ReadonlySet<string> = new Set([
+  "invalid_option",
+  "invalid_argument",
+  "invalid_name",
+  "invalid_duration",
+]);
 
 /** What functions of `ctx.sideEffect` threw, as restored from the record. */
 const ofSideEffects = new WeakSet<object>();

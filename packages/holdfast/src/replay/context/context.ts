@@ -16,6 +16,7 @@ import type {
   UpdateFunction,
   UpdateHandler,
 } from "./conversations.ts";
+import type { Offers } from "./offers.ts";
 
 /** A typed name for messages from outside. Made by `signal<T>(name)`. `Sent` differs if a schema converts. */
 export interface SignalDefinition<T = unknown, Sent = T> {
@@ -99,14 +100,14 @@ export type ChildArguments<I, O, S extends string = string> = undefined extends 
 /** The payload is required unless the signal may be sent without one. */
 export type SentPayload<P> = undefined extends P ? [payload?: P] : [payload: P];
 
-/** Another run: its id, also one in another namespace, or the handle of a child. */
+/** Another run: its id, also one in another namespace, or the handle of a child. With a run id: that run and its continuations. */
 export type RunTarget =
   | string
   | { readonly id: string; readonly namespace?: string }
-  | { readonly id: string; readonly runId: string };
+  | { readonly id: string; readonly runId: string; readonly namespace?: string };
 
-/** A child, in the workflow code of its parent. `T` is what its workflow returns. */
-export interface ChildHandle<T = unknown> {
+/** A child, in the workflow code of its parent. `T` is what its workflow returns, `M` what it can be sent. */
+export interface ChildHandle<T = unknown, M extends Offers = Offers> {
   /** The id of the run: the one that was given, or its run id. */
   readonly id: string;
   readonly runId: string;
@@ -115,21 +116,26 @@ export interface ChildHandle<T = unknown> {
   /** Its output, once it has completed; rejects if it ends in any other way. */
   result(): Promise<T>;
   /** Sends it a signal, exactly once. */
-  signal<R, P>(signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
+  signal<R, P>(signal: SignalDefinition<R, P> & M["signals"], ...payload: SentPayload<NoInfer<P>>): Promise<void>;
   /** Sends it an update, exactly once, and resolves with the answer of its handler. */
   update<In, Out, Sent>(
-    update: UpdateDefinition<In, Out, Sent>,
+    update: UpdateDefinition<In, Out, Sent> & M["updates"],
     ...argument: QueryArguments<NoInfer<Sent>>
   ): Promise<Answer<Out>>;
   /** Asks it to stop. A child that has ended is not changed. */
   cancel(reason?: string): Promise<void>;
+  /** Only carries the type; never set. */
+  readonly offersType?: M;
 }
+
+/** The signals that another run takes: those that its workflow lists, if the handle of a child says so. */
+export type SignalsOf<To> = To extends ChildHandle<infer _T, infer M> ? M["signals"] : unknown;
 
 /**
  * What workflow code may use. Everything here gives the same answers on every replay. It may be destructured: `async ({
- * step, sleep }) => …`. `I` is the input of the workflow.
+ * step, sleep }) => …`. `I` is the input of the workflow, `M` what its runs can be sent.
  */
-export interface Context<I = unknown> {
+export interface Context<I = unknown, M extends Offers = Offers> {
   /** Id, run id, workflow, version, namespace, queue and history length of this run. */
   readonly info: RunInfo;
   /** `ctx.log.info("text")`, with fields before or after it. Silent during replay, so that each line is written once. */
@@ -166,9 +172,9 @@ export interface Context<I = unknown> {
    * The next signal of that name; signals sent before the run waits are kept, in order. With a timeout: `undefined` if none
    * came.
    */
-  receive<T>(signal: SignalDefinition<T, unknown>): Promise<T>;
+  receive<T>(signal: SignalDefinition<T, unknown> & M["signals"]): Promise<T>;
   receive<T, S extends string = string>(
-    signal: SignalDefinition<T, unknown>,
+    signal: SignalDefinition<T, unknown> & M["signals"],
     options: { readonly timeout: CheckedDuration<S> },
   ): Promise<T | undefined>;
 
@@ -176,9 +182,9 @@ export interface Context<I = unknown> {
    * Answers a query or an update of that name from now on. Register before the first await: until then, updates and queries
    * are refused with `handler_not_found`. The last handler of a name counts.
    */
-  on<Out, In>(query: QueryDefinition<Out, In, unknown>, handler: QueryHandler<Out, In>): void;
+  on<Out, In>(query: QueryDefinition<Out, In, unknown> & M["queries"], handler: QueryHandler<Out, In>): void;
   on<In, Out>(
-    update: UpdateDefinition<In, Out, unknown>,
+    update: UpdateDefinition<In, Out, unknown> & M["updates"],
     handler: UpdateFunction<In, Out> | UpdateHandler<In, Out>,
   ): void;
   /**
@@ -237,21 +243,32 @@ export interface Context<I = unknown> {
    */
   continueAsNew(...rest: ContinueArguments<I>): never;
 
-  /** Starts another run and waits for its output. Rejects with its error if it ends in any other way. */
+  /**
+   * Starts another run and waits for its output. Rejects with its error if it ends in any other way, and if its input is
+   * refused: by the schema, which must answer at once, or because it cannot be stored or is too large. Misuse, such as an
+   * unknown option, throws. The same goes for everything that is sent to another run.
+   */
   child<I, O, S extends string = string>(
     definition: ChildDefinition<I, O>,
     ...inputAndOptions: ChildArguments<I, O, S>
   ): Promise<O>;
-  /** Starts another run, and resolves once it exists. */
-  startChild<I, O, S extends string = string>(
-    definition: ChildDefinition<I, O>,
+  /** Starts another run, and resolves once it exists. Rejects and throws as `child` does. */
+  startChild<I, O, N extends Offers, S extends string = string>(
+    definition: ChildDefinition<I, O, N>,
     ...inputAndOptions: ChildArguments<I, O, S>
-  ): Promise<ChildHandle<O>>;
+  ): Promise<ChildHandle<O, N>>;
   /** Sends a signal to another run, exactly once. Rejects if there is no such run, or it has ended. */
-  signal<R, P>(to: RunTarget, signal: SignalDefinition<R, P>, ...payload: SentPayload<NoInfer<P>>): Promise<void>;
+  signal<To extends RunTarget, R, P>(
+    to: To,
+    signal: SignalDefinition<R, P> & SignalsOf<To>,
+    ...payload: SentPayload<NoInfer<P>>
+  ): Promise<void>;
   /** Asks another run to stop. A run that has ended is not changed. */
   cancel(to: RunTarget, reason?: string): Promise<void>;
-  /** The output of another run, once it has completed. Rejects with its error if it ends in any other way. */
+  /**
+   * The output of another run, once it has completed. Rejects with its error if it ends in any other way. Throws if it is asked
+   * for the run itself.
+   */
   resultOf<T>(child: ChildHandle<T>): Promise<T>;
   resultOf(to: RunTarget): Promise<unknown>;
   resultOf<O>(definition: ChildDefinition<unknown, O>, to: RunTarget): Promise<O>;

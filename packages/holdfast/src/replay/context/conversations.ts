@@ -32,10 +32,12 @@ export type UpdateFunction<In = unknown, Out = unknown> = (argument: In) => Out 
 /** How a run answers an update. */
 export interface UpdateHandler<In = unknown, Out = unknown> {
   /**
-   * Refuses the update by throwing, before anything is recorded. It answers at once, and cannot use ctx.
+   * Refuses the update by throwing, before anything is recorded. It answers at once, and of ctx it may only
+   * read: `ctx.now()`, `ctx.info`.
    * @defaultValue every update is accepted
    */
-  readonly validate?: (argument: In) => void;
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns a promise fits void alone.
+  readonly validate?: (argument: In) => undefined | void;
   /** What the update does and returns. */
   readonly handle: UpdateFunction<In, Out>;
 }

@@ -33,6 +33,7 @@ import {
   type SignalDefinition,
 } from "./context.ts";
 import type { QueryDefinition, UpdateDefinition } from "./conversations.ts";
+import { requireListed } from "./offers.ts";
 import { runLogger } from "./run-logger.ts";
 import { Scope } from "./scope.ts";
 
@@ -137,6 +138,7 @@ class RunContext implements Context {
 
   on(definition: Pick<QueryDefinition | UpdateDefinition, "kind" | "name">, handler: unknown): void {
     this.#machine.assertInTurn("ctx.on", definition?.name);
+    if (definition) requireListed(this.#machine.code.offering, definition, "ctx.on");
     this.#machine.on(definition, handler);
   }
 
@@ -219,12 +221,12 @@ class RunContext implements Context {
   }
 
   startChild(
-    definition: ChildDefinition<never, never>,
+    definition: ChildDefinition<never, never, never>,
     input?: unknown,
     options?: ChildOptions<never>,
-  ): Promise<ChildHandle<never>> {
-    const started = askStartChild(this.#machine, this.#scope, definition as ChildDefinition, input, options);
-    return started as Promise<ChildHandle<never>>;
+  ): Promise<ChildHandle<never, never>> {
+    const started = askStartChild(this.#machine, this.#scope, definition as unknown as ChildDefinition, input, options);
+    return started as Promise<ChildHandle<never, never>>;
   }
 
   signal(to: RunTarget, signal: SignalDefinition<unknown, unknown>, payload?: unknown): Promise<void> {

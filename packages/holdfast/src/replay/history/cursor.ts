@@ -179,8 +179,7 @@ export class Cursor {
    */
   goOnWithout(op: string): boolean {
     const own = this.remaining().filter((event) => event.op === op);
-    if (own.some(({ type }) => type === "op_retired" || type === "side_effect" || eventRole(type) === "delivered"))
-      return false;
+    if (own.some(({ type }) => type === "op_retired" || type === "side_effect" || isEnd(type))) return false;
     this.#anew = true;
     return true;
   }
@@ -222,6 +221,11 @@ export class Cursor {
       return;
     }
   }
+}
+
+/** A child that has begun is in flight. */
+function isEnd(type: EventType): boolean {
+  return eventRole(type) === "delivered" && type !== "child_started";
 }
 
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {

@@ -18,7 +18,11 @@ export function applyRetry(ops: OpTable, event: HistoryEvent): void {
   for (const id of event.meta?.forgets ?? []) {
     const op = ops.get(id);
     op?.task?.lose(event.meta?.retryAt);
-    if (op?.message) op.gate = event.seq;
+    if (op?.child) op.child.retryAt = event.meta?.retryAt;
+    if (op?.message) {
+      op.message.retryAt = event.meta?.retryAt;
+      op.gate = event.seq;
+    }
     if (!op?.step) continue;
     op.step.forgetAttempts(event.meta?.retryAt);
     op.gate = event.seq;

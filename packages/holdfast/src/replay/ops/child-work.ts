@@ -33,6 +33,8 @@ export class ChildWork {
   stopped = false;
   /** Its failure was taken back: the child itself is to be retried. */
   failed = false;
+  /** What has become of it is not found out before then; undefined: at once. */
+  retryAt: number | undefined = undefined;
   /** The parent is being wound up: the child is canceled, and its outcome recorded. */
   closing = false;
   /** Who waits for the handle. */
@@ -120,6 +122,7 @@ export class ChildWork {
     this.lost = false;
     this.failed = false;
     this.stopped = false;
+    this.retryAt = undefined;
     if (generation === undefined) return;
     this.generation = generation;
     this.begun = false;

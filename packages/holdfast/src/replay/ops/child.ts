@@ -4,10 +4,11 @@
  */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { CHILD_DEPTH_MAX } from "../../model/child.ts";
+import type { Payload } from "../../model/payload.ts";
 import type { ChildHandle } from "../context/context.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
-import { type OpModule, quiet, rejectOp } from "../op.ts";
+import { type OpModule, quiet, rejectOp, withData } from "../op.ts";
 import { makeChildHandle } from "./child-handle.ts";
 import { type ChildOptions, resolveChildSpec } from "./child-options.ts";
 import { ChildWork } from "./child-work.ts";
@@ -57,21 +58,30 @@ export const CHILD: OpModule = {
   },
 };
 
-function newChild(
+/** `ask` is called with the child, unless its input is refused. */
+function withChild<T>(
   machine: MachineInside,
   call: string,
-  definition: ChildDefinition,
-  input: unknown,
-  options: ChildOptions<never> | undefined,
+  { definition, input, options }: Wanted,
   byHandle: boolean,
-): ChildWork {
+  ask: (child: ChildWork) => Promise<T>,
+): Promise<T> {
   machine.assertInTurn(call, definition?.name);
   requireChildDefinition(definition, call);
   const where = `child "${definition.name}"`;
   const spec = resolveChildSpec(definition, options, where);
-  const checked = checkedInput(definition, input);
   // At once: the code may change the object later.
-  return new ChildWork(machine.run, spec, machine.codec.encode(checked, `input of ${where}`), byHandle);
+  const encode = (): Payload => machine.codec.encode(checkedInput(definition, input), `input of ${where}`);
+  return withData(encode, (payload) => {
+    const deep = tooDeep(machine);
+    return deep ? quiet(Promise.reject(deep)) : ask(new ChildWork(machine.run, spec, payload, byHandle));
+  });
+}
+
+interface Wanted {
+  readonly definition: ChildDefinition;
+  readonly input: unknown;
+  readonly options: ChildOptions<never> | undefined;
 }
 
 /** Why this run may have no children. */
@@ -82,31 +92,25 @@ function tooDeep({ run }: MachineInside): HoldfastError | undefined {
   return new HoldfastError("child_depth_exceeded", message, { data: { id: run.id, depth } });
 }
 
-export function askChild(
+type ChildCall = [
   machine: MachineInside,
   scope: Scope,
   definition: ChildDefinition,
   input: unknown,
   options: ChildOptions<never> | undefined,
-): Promise<unknown> {
-  const child = newChild(machine, "ctx.child", definition, input, options, false);
-  const deep = tooDeep(machine);
-  if (deep) return quiet(Promise.reject(deep));
+];
+
+export function askChild(...[machine, scope, definition, input, options]: ChildCall): Promise<unknown> {
   const undo = options?.compensate as Compensation<unknown> | undefined;
-  return machine.ask(CHILD, definition.name, scope, { child, undo });
+  return withChild(machine, "ctx.child", { definition, input, options }, false, (child) =>
+    machine.ask(CHILD, definition.name, scope, { child, undo }),
+  );
 }
 
-export function askStartChild(
-  machine: MachineInside,
-  scope: Scope,
-  definition: ChildDefinition,
-  input: unknown,
-  options: ChildOptions<never> | undefined,
-): Promise<ChildHandle> {
-  const child = newChild(machine, "ctx.startChild", definition, input, options, true);
-  const deep = tooDeep(machine);
-  if (deep) return quiet(Promise.reject(deep));
+export function askStartChild(...[machine, scope, definition, input, options]: ChildCall): Promise<ChildHandle> {
   const undo = options?.compensate as Compensation<unknown> | undefined;
-  const result = machine.ask(CHILD, definition.name, scope, { child, undo });
-  return makeChildHandle(machine, scope, child, result);
+  return withChild(machine, "ctx.startChild", { definition, input, options }, true, (child) => {
+    const result = machine.ask(CHILD, definition.name, scope, { child, undo });
+    return makeChildHandle(machine, scope, definition, child, result);
+  });
 }

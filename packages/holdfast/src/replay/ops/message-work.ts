@@ -19,4 +19,6 @@ export type MessageContent =
 export interface MessageWork {
   readonly to: MessageTarget;
   readonly content: MessageContent;
+  /** The run was retried: not before then. */
+  retryAt?: number | undefined;
 }

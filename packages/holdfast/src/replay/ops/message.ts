@@ -4,16 +4,17 @@
  */
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { invalidOption, requireId, requireName } from "../../errors/option-checks.ts";
+import { invalidOption, requireName, requireReason } from "../../errors/option-checks.ts";
 import { shownValue } from "../../errors/shown-value.ts";
 import { ASK_PREFIX, RESULT_PREFIX } from "../../model/ids.ts";
-import { REASON_LENGTH_MAX, valueFault } from "../../model/names.ts";
-import { EMPTY_PAYLOAD } from "../../model/payload.ts";
+import { idFault } from "../../model/names.ts";
+import { EMPTY_PAYLOAD, type Payload } from "../../model/payload.ts";
 import type { RunTarget, SignalDefinition } from "../context/context.ts";
 import type { UpdateDefinition } from "../context/conversations.ts";
+import { offeringOf, requireOffered } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
-import { type OpModule, rejectOp } from "../op.ts";
+import { type OpModule, rejectOp, withData } from "../op.ts";
 import type { MessageContent, MessageTarget, MessageWork } from "./message-work.ts";
 import { otherRunError } from "./other-run-error.ts";
 import { PLAIN_OP } from "./plain-op.ts";
@@ -67,13 +68,18 @@ export function askSignal(
       "invalid_option",
       `${call}: ${shownValue(signal)} is not a signal. Make one with signal("approve").`,
     );
+  requireOffered(offeringOf(target), signal, call);
   const { name, schema } = signal;
   const to = readTarget(machine, call, target);
   const what = `payload of signal "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_signal", what);
-  // A signal without a payload only says that it arrived. Undefined would look like a timeout.
-  const payload = machine.codec.encode(checked === undefined ? true : checked, what);
-  return ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }) as Promise<void>;
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_signal", what);
+    // A signal without a payload only says that it arrived. Undefined would look like a timeout.
+    return machine.codec.encode(checked === undefined ? true : checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `signal:${name}`, to, { type: "signal", name, payload }),
+  ) as Promise<void>;
 }
 
 export function askUpdate(
@@ -90,12 +96,17 @@ export function askUpdate(
       "invalid_option",
       `${call}: ${shownValue(update)} is not an update. Make one with update("add").`,
     );
+  requireOffered(offeringOf(target), update, call);
   const { name, schema } = update;
   const to = readTarget(machine, call, target);
   const what = `argument of update "${name}"`;
-  const checked = checkedNow(schema, given, "invalid_input", what);
-  const payload = checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
-  return ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload });
+  const encode = (): Payload => {
+    const checked = checkedNow(schema, given, "invalid_input", what);
+    return checked === undefined ? EMPTY_PAYLOAD : machine.codec.encode(checked, what);
+  };
+  return withData(encode, (payload) =>
+    ask(machine, scope, `${ASK_PREFIX}${name}`, to, { type: "update", name, payload }),
+  );
 }
 
 export function askCancel(
@@ -107,9 +118,11 @@ export function askCancel(
 ): Promise<void> {
   machine.assertInTurn(call);
   const to = readTarget(machine, call, target);
-  requireReason(reason, call);
   const content: MessageContent = { type: "cancel", reason: reason ?? "" };
-  return ask(machine, scope, opName("cancel:", to), to, content) as Promise<void>;
+  return withData(
+    () => requireReason(reason, call),
+    () => ask(machine, scope, opName("cancel:", to, machine), to, content),
+  ) as Promise<void>;
 }
 
 export function askResult(
@@ -122,35 +135,42 @@ export function askResult(
   machine.assertInTurn(call);
   const definition = isDefinition(definitionOrTarget) ? definitionOrTarget : undefined;
   const to = readTarget(machine, call, definition ? (target as RunTarget) : (definitionOrTarget as RunTarget));
-  return ask(machine, scope, opName(RESULT_PREFIX, to), to, { type: "result", workflow: definition?.name });
+  requireOther(machine, call, to);
+  return ask(machine, scope, opName(RESULT_PREFIX, to, machine), to, { type: "result", workflow: definition?.name });
 }
 
 function isDefinition(value: ChildDefinition | RunTarget): value is ChildDefinition {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "workflow";
 }
 
-/** An id may be longer than a name, and may end as only ops do. */
-function opName(prefix: string, { id }: MessageTarget): string {
-  return `${prefix}${id.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
+/** An id may be longer than a name, and may end as only ops do. That of a run elsewhere is another one's here. */
+function opName(prefix: string, { id, namespace }: MessageTarget, { run }: MachineInside): string {
+  const where = namespace === run.namespace ? "" : `${namespace}/`;
+  return `${prefix}${`${where}${id}`.slice(0, SHOWN_ID_LENGTH_MAX).replace(/#(\d+)$/, "~$1")}`;
 }
 
 function readTarget({ run }: MachineInside, call: string, target: RunTarget): MessageTarget {
   const { namespace } = run;
   if (typeof target === "object" && target !== null) {
-    requireId(target.id, `${call}: the run's id`);
-    if ("runId" in target) return { namespace, id: target.id, runId: target.runId };
+    requireTargetId(target.id, call);
     if (target.namespace !== undefined) requireName(target.namespace, `${call}: the namespace`);
-    return { namespace: target.namespace ?? namespace, id: target.id };
+    const named = { namespace: target.namespace ?? namespace, id: target.id };
+    return "runId" in target ? { ...named, runId: target.runId } : named;
   }
-  requireId(target, `${call}: the run's id`);
+  requireTargetId(target, call);
   return { namespace, id: target };
 }
 
-/** Free text that every store can keep. */
-function requireReason(reason: unknown, call: string): void {
-  if (reason === undefined) return;
-  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
-  const tooLong = reason.length > REASON_LENGTH_MAX;
-  const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
-  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
+function requireTargetId(id: unknown, call: string): void {
+  const fault = idFault(id);
+  if (fault === undefined) return;
+  const shown = typeof id === "string" ? `${shownValue(id)} ` : "";
+  throw new HoldfastError("invalid_name", `${call}: the run's id ${shown}${fault}.`, { data: { call } });
+}
+
+/** While a run is open, its id means itself. */
+function requireOther({ run }: MachineInside, call: string, { namespace, id, runId }: MessageTarget): void {
+  if (namespace !== run.namespace || id !== run.id || (runId ?? run.runId) !== run.runId) return;
+  const fault = `is run "${id}" itself, which would wait for its own end forever. Name another run`;
+  throw invalidOption(call, "the target", fault);
 }

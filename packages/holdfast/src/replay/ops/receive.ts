@@ -9,6 +9,7 @@ import type { Duration } from "../../model/duration.ts";
 import { RECEIVE_PREFIX } from "../../model/ids.ts";
 import { unreadable } from "../code/unreadable.ts";
 import type { SignalDefinition } from "../context/context.ts";
+import { requireListed } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpModule } from "../op.ts";
@@ -49,6 +50,7 @@ export function askReceive(
       `ctx.receive: the first argument is ${shownValue(signal)}, not a signal. Make one with signal("approve").`,
     );
   const { name } = signal;
+  requireListed(machine.code.offering, signal, "ctx.receive");
   if (options !== undefined) checkOptions(options, RECEIVE_OPTIONS, `receive "${name}"`);
   const timeout =
     options?.timeout === undefined ? undefined : requireDuration(options.timeout, `receive "${name}"`, "timeout");

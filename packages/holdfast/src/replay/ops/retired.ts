@@ -3,6 +3,8 @@
  * The fact that the code continues without it is recorded: earlier code may have had it in flight, and nothing else would
  * show that.
  */
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { UPDATE_PREFIX } from "../../model/ids.ts";
 import type { Scope } from "../context/scope.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpModule } from "../op.ts";
@@ -24,5 +26,13 @@ export const RETIRED: OpModule = {
 
 export function retire(machine: MachineInside, scope: Scope, name: string): void {
   machine.assertInTurn("ctx.retired", name);
+  if (String(name).startsWith(UPDATE_PREFIX)) throw keepHandler(name);
   void machine.ask(RETIRED, name, scope, {});
+}
+
+/** What its handler has done is in history, so replay needs it. */
+function keepHandler(name: string): HoldfastError {
+  const update = name.slice(UPDATE_PREFIX.length);
+  const message = `ctx.retired(${JSON.stringify(name)}): the handler of an update cannot be retired, because runs that have accepted "${update}" repeat it. Keep it with ctx.on, and refuse new updates with a validate that throws.`;
+  return new HoldfastError("invalid_option", message, { data: { name } });
 }

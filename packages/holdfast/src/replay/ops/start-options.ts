@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { assertAttributes, limitAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
+import { isAttributes, storedAttributes } from "../../errors/attribute-checks.ts";
 import { checkedNow } from "../../errors/checked-now.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import {
@@ -16,10 +16,11 @@ import type { CheckedDuration } from "../../model/checked-duration.ts";
 import type { ClosePolicy } from "../../model/child.ts";
 import type { Attributes } from "../../model/event.ts";
 import { PRIORITY_MAX, PRIORITY_MIN } from "../../model/run.ts";
+import type { OfferedNames, Offers } from "../context/offers.ts";
 import type { ChildSpec } from "./child-work.ts";
 
 /** A workflow, as far as starting a run of it is concerned. Made by `workflow`. */
-export interface ChildDefinition<I = unknown, O = unknown> {
+export interface ChildDefinition<I = unknown, O = unknown, M extends Offers = Offers> {
   readonly kind: "workflow";
   readonly name: string;
   readonly version: string;
@@ -27,9 +28,11 @@ export interface ChildDefinition<I = unknown, O = unknown> {
   readonly priority: number;
   readonly timeoutMs: number | undefined;
   readonly inputSchema: StandardSchemaV1 | undefined;
+  readonly offers: OfferedNames | undefined;
   /** Only carry the types; never set. */
   readonly inputType?: I;
   readonly outputType?: O;
+  readonly offersType?: M;
 }
 
 /** Options of `s.start` in a step: those of a child, except what concerns its end. */
@@ -64,11 +67,6 @@ export interface StepStartOptions<S extends string = string> {
    * @defaultValue none
    */
   readonly attributes?: Attributes;
-  /**
-   * The key of limits and fairness.
-   * @defaultValue none
-   */
-  readonly key?: string;
 }
 
 export const START_OPTIONS: OptionChecks<StepStartOptions> = {
@@ -77,11 +75,7 @@ export const START_OPTIONS: OptionChecks<StepStartOptions> = {
   queue: isName("queue name"),
   priority: wholeNumber(PRIORITY_MIN, PRIORITY_MAX, ", larger is sooner"),
   timeout: checkedLater,
-  attributes: (value, where) => {
-    assertAttributes(value as Attributes, where);
-    limitAttributes(value as Attributes, where);
-  },
-  key: isId("key"),
+  attributes: isAttributes,
 };
 
 /** For a start inside a step, which nobody closes. */

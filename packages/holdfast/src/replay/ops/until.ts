@@ -55,6 +55,18 @@ export function askUntil(
 /** The pending conditions of a run, in the order of asking. */
 export type Conditions = Map<Op, Predicate>;
 
+/** Whether any of them is no longer false, although the code has not run since it came to rest. */
+export function hasChanged(conditions: Conditions, call: (predicate: Predicate) => unknown): boolean {
+  for (const predicate of conditions.values()) {
+    try {
+      if (call(predicate)) return true;
+    } catch {
+      return true;
+    }
+  }
+  return false;
+}
+
 /** The code has come to rest: resolves the first condition that is true, or rejects the first that throws. */
 export function settleFirst(
   conditions: Conditions,

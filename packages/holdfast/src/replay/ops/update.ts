@@ -45,8 +45,8 @@ export function judgeUpdate(machine: Judging, handlers: Handlers, draft: EventDr
   const about = { data: { id, runId, name } };
   if (outcome) return new HoldfastError("run_closed", `Run "${id}" has ended; it accepts no more updates.`, about);
   if (cancelCause !== undefined || compensating) {
-    const message = `Run "${id}" is being wound up; it rejects update "${name}".`;
-    return new HoldfastError("update_rejected", message, about);
+    const message = `Run "${id}" is being wound up; it accepts no more updates.`;
+    return new HoldfastError("run_closed", message, about);
   }
   if (!handlers.update(name)) return handlerNotFound(run, "update", name, handlers.updateNames);
   const refusal = refusalOf(handlers, name, draft.payload, machine.codec);

@@ -97,6 +97,7 @@ create table run_starts (
   depth          smallint
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
+create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;
 -- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
 create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 
@@ -197,7 +198,8 @@ create table tasks (
 create index tasks_due on tasks (lane_id, suspect, available_at) where available_at is not null;
 create index tasks_held on tasks (held_by) where held_by is not null;
 create index tasks_expiring on tasks (expires_at) where expires_at is not null;
-create index tasks_dead on tasks (run_id, seq) where status = 'dead';
+-- Lists of what waits for a person: external tasks and dead letters.
+create index tasks_kept on tasks (lane_id, status, run_id, seq) where status in ('external', 'dead');
 
 create table workers (
   worker_id        uuid primary key,

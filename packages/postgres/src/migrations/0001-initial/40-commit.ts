@@ -41,7 +41,8 @@ create function commit_runs(
   out m_run uuid[], out m_number int[], out m_kind text[], out m_name text[], out m_id text[], out m_payload bytea[],
   out m_at bigint[],
   out o_tasks_held int[],  -- the tasks, by position, that are held as asked since this flush
-  out o_owes int[])      -- the runs, by position, that owe something
+  out o_owes int[],      -- the runs, by position, that owe something
+  out o_debts text)      -- their only debts, if those are results for their parents alone; otherwise nothing
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set lock_timeout = '3ms' as $$
@@ -72,6 +73,8 @@ begin
                                   t_queue, t_name, t_requires, t_priority);
   end if;
   if p_skip then
+    -- No row is waited for. What is left passes quickly: the end of a file that grows, a lane that is being made.
+    perform set_config('lock_timeout', '800ms', true);
     v_i := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
                     for no key update of r skip locked);
     v_ok := array(select k.i = any (v_i) from generate_subscripts(p_run, 1) k(i) order by k.i);
@@ -243,8 +246,14 @@ begin
              where a.run_id = any (v_some) order by a.i, m.number) m;
   end if;
   if v_tied is not null or v_parents is not null or x_i is not null or v_again then
-    o_owes := array(select a.i from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id
-                     where r.owes and v_outcome[a.i] = 'w');
+    -- Without watchers, a result is for the parent.
+    select array_agg(a.i), string_agg(coalesce(case
+             when (select 1 from debts d where d.run_id = a.run_id and d.kind <> 'result' limit 1) is null
+              and (select 1 from watches w where w.chain_id =
+                     (select s.chain_id from run_starts s where s.run_id = a.run_id) limit 1) is null
+             then (select d.debt_no from debts d where d.run_id = a.run_id and d.kind = 'result') end::text, ''), ',')
+      into o_owes, o_debts
+      from unnest(p_run) with ordinality as a(run_id, i) join runs r on r.run_id = a.run_id where r.owes and v_outcome[a.i] = 'w';
   end if;
   o_outcome := array_to_string(v_outcome, '');
   o_held := array_to_string(v_held, '');

@@ -8,8 +8,10 @@ create function refuse_children(
   p_open int[], p_run uuid[], p_namespace text[], p_parent_namespace text[], p_parent uuid[], p_depth smallint[])
 returns text[] language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
 set enable_mergejoin = off as $$
-declare v_locked uuid[]; v_first uuid[]; v_some uuid[] := array(select distinct p_parent[k.i] from unnest(p_open) k(i)
-                                                               where is_allowed(p_namespace[k.i], p_parent_namespace[k.i]));
+declare
+  v_part boolean := cardinality(p_open) < cardinality(p_run); v_locked uuid[]; v_first uuid[];
+  v_some uuid[] := array(select distinct p_parent[k.i] from unnest(p_open) k(i)
+                          where is_allowed(p_namespace[k.i], p_parent_namespace[k.i]));
 begin
   v_locked := array(
     select o.run_id from unnest(v_some) p(run_id) join run_starts s on s.run_id = p.run_id
@@ -22,23 +24,27 @@ begin
   if cardinality(v_first) > 0 then
     update open_ids o set children_of = o.run_id from run_starts s
      where s.run_id = any (v_first) and o.namespace = s.namespace and o.id = s.id;
+    v_locked := v_locked || v_first;
   end if;
   return array(
-    select case when p_depth[k.i] is null or k.i <> all (p_open) then null
+    select case when p_depth[k.i] is null or v_part and k.i <> all (p_open) then null
                 when not is_allowed(p_namespace[k.i], p_parent_namespace[k.i]) then 'not_allowed'
                 when o.run_id is null or c.given_up then 'parent_closed'
-                when o.run_id <> all (v_locked || v_first) then 'parent_busy' end
+                when o.run_id <> all (v_locked) then 'parent_busy' end
       from generate_subscripts(p_run, 1) k(i)
-      left join lateral (select o.run_id from run_starts s
-                           join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
-                          where s.run_id = p_parent[k.i] and s.namespace = p_parent_namespace[k.i] limit 1) o on true
+      -- "limit", here and there: if the namespace and the run were known to be the parent's, the planner might look for them in
+      -- open_ids_list, among all runs that are open.
+      left join lateral (select s.namespace, s.id from run_starts s where s.run_id = p_parent[k.i] limit 1) s
+             on s.namespace = p_parent_namespace[k.i]
+      left join lateral (select o.run_id from open_ids o where o.id = s.id and o.namespace = s.namespace limit 1) o
+             on o.run_id = p_parent[k.i]
       left join lateral (select c.given_up from children c
                           where c.parent_run_id = p_parent[k.i] and c.run_id = p_run[k.i] limit 1) c on true
      order by k.i);
 end $$;
 
 -- Before starts with messages are judged: locks the open runs of their ids, and finds the starts whose first message was
--- delivered to the newest run of the id, or to one that it continues.
+-- delivered to the newest run of the id, or to one that it continues, and was not in vain (wasInVain in model/decisions/delivery.ts).
 create function starts_with_messages(
   p_open int[], p_namespace text[], p_id text[], m_i int[], m_message text[], out o_known int[], out o_locked uuid[])
 language plpgsql volatile set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
@@ -51,9 +57,14 @@ begin
   o_known := array(
     select f.i from (select distinct on (m.i) m.i, m.message from unnest(m_i, m_message) with ordinality as m(i, message, n)
                       where m.i = any (p_open) order by m.i, m.n) f
-     cross join lateral (select s.chain_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
+     cross join lateral (select s.chain_id, s.run_id from run_starts s where s.namespace = p_namespace[f.i] and s.id = p_id[f.i]
                           order by s.created_at desc limit 1) last
-     where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null);
+     where (select 1 from inbox x where x.chain_id = last.chain_id and x.message_id = f.message limit 1) is not null
+       and (select 1 from runs r
+              join inbox x on x.chain_id = last.chain_id and x.message_id = f.message and x.run_id = r.run_id
+              left join replies p on p.run_id = x.run_id and p.number = x.number
+             where r.run_id = last.run_id and r.ended_at is not null
+               and (x.number > r.consumed or convert_from(p.error, 'UTF8')::json ->> 'code' = 'run_closed') limit 1) is null);
 end $$;
 
 -- Delivers the messages to the runs that were created or found. A run that was found and is locked makes its start busy: nothing

@@ -1,7 +1,13 @@
 export const INBOX = String.raw`
+-- The newest of the runs that have continued the one with that run id, which is gone.
+create function newest_of_chain(p_first uuid, p_namespace text) returns uuid language sql stable as $$
+  select s.run_id from run_starts s where s.chain_id = p_first and s.continued_from is not null and s.namespace = p_namespace
+   order by s.created_at desc limit 1 $$;
+
 -- The run that a reference means within the namespace: the run with that run id, or the newest run of that id.
 create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid language sql stable as $$
-  select case when p_run is not null then (select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace)
+  select case when p_run is not null then
+      coalesce((select s.run_id from run_starts s where s.run_id = p_run and s.namespace = p_namespace), newest_of_chain(p_run, p_namespace))
     else (select s.run_id from run_starts s where s.namespace = p_namespace and s.id = p_id order by s.created_at desc limit 1) end $$;
 
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
@@ -29,7 +35,7 @@ begin
   if cardinality(p_from) > 0 then
     v_refused := array(select k.i from generate_subscripts(p_message, 1) k(i) where not is_allowed(p_namespace[k.i], p_from[k.i]));
   end if;
-  -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain.
+  -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain, also if it is gone.
   v_target := array(
     select case when p_run[k.i] is not null then p_run[k.i] else
              (select s.run_id from run_starts s where s.namespace = p_namespace[k.i] and s.id = p_id[k.i]
@@ -48,11 +54,13 @@ begin
                for no key update of r skip locked) k
      cross join lateral unnest(k.positions) as p(i);
     exit when v_round = 2
-           or not exists (select 1 from unnest(l_i, l_next) n(i, run_id) where n.run_id is not null and not is_result(p_kind[n.i]));
+           or coalesce(cardinality(l_i), 0) + cardinality(v_refused) = cardinality(p_message)
+              and not exists (select 1 from unnest(l_i, l_next) n(i, run_id) where n.run_id is not null and not is_result(p_kind[n.i]));
     v_target := array(
       select case when is_result(p_kind[t.i]) then t.run_id else coalesce((select x.run_id from run_starts s
                          join run_starts x on x.namespace = s.namespace and x.id = s.id and x.chain_id = s.chain_id
-                        where s.run_id = t.run_id order by x.created_at desc limit 1), t.run_id) end
+                        where s.run_id = t.run_id order by x.created_at desc limit 1),
+                       newest_of_chain(t.run_id, p_namespace[t.i]), t.run_id) end
         from unnest(v_target) with ordinality as t(run_id, i) order by t.i);
   end loop;
   v_now := now_ms();

@@ -19,9 +19,9 @@ begin
             from (select distinct p_run[u.i] as run_id from unnest(u_i) u(i) where v_no[u.i] is not null) k);
 end $$;
 
--- Where updates stand. Of a chain, the newest run that has the update.
+-- Where updates stand. Of a chain, the run that has not handed the update on; none if that one was purged.
 create function read_replies(p_run uuid[], p_namespace text[], p_id text[], p_message text[])
-returns table (i int, run_id uuid, status run_status, number int, consumed int, answered boolean, error bytea,
+returns table (i int, run_id uuid, status run_status, name text, number int, consumed int, answered boolean, error bytea,
   seq int, type smallint, op text, at bigint, payload bytea, meta bytea)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -29,16 +29,16 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 #variable_conflict use_column
 begin
   return query
-    select k.i, r.run_id, r.status, m.number, r.consumed, p.seq is not null or p.error is not null, p.error,
+    select k.i, r.run_id, r.status, m.name, m.number, r.consumed, p.seq is not null or p.error is not null, p.error,
            e.seq, e.type, e.op, e.at, e.payload, e.meta
       from generate_subscripts(p_message, 1) k(i)
      cross join lateral (
-       select x.run_id, x.number
+       select x.run_id, x.number, x.name
          from run_starts s
          join inbox x on x.chain_id = s.chain_id and x.message_id = p_message[k.i]
-         join run_starts b on b.run_id = x.run_id
+         join runs o on o.run_id = x.run_id
         where s.run_id = run_of(p_run[k.i], p_namespace[k.i], p_id[k.i]) and x.kind = 'update'
-        order by b.created_at desc limit 1) m
+          and not (o.status = 'continued' and x.number > o.consumed) limit 1) m
       join runs r on r.run_id = m.run_id
       left join replies p on p.run_id = m.run_id and p.number = m.number
       left join events e on e.run_no = r.run_no and e.seq = p.seq;

@@ -68,7 +68,7 @@ begin
         when k.copy > 1 then 'b'
         when k.namespace <> p_namespace[k.i] then 'l'
         when k.by = 't' and k.secret is distinct from p_secret[k.i] then 'l'
-        when k.by = 't' and k.epoch = p_epoch[k.i] + 1 and k.finish_id = p_finish[k.i] then 'd'
+        when k.by = 't' and k.epoch > p_epoch[k.i] and k.finish_id = p_finish[k.i] then 'd'
         when k.epoch <> p_epoch[k.i] or k.status = 'dead' then 'l'
         when k.by = 'h' and k.held_by = p_worker[k.i] or k.by = 't' and k.status in ('held', 'external')
              or k.by = 'e' and k.expires_at <= o_now then case when k.closed then 'c' else 'f' end

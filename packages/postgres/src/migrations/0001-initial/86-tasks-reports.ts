@@ -15,6 +15,7 @@ set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 declare v_i int[]; v_outcome "char"[]; v_ok int[];
 begin
   if p_skip then
+    perform set_config('lock_timeout', '800ms', true);
     v_ok := array(select a.i from unnest(p_run, p_seq) with ordinality as a(run_id, seq, i)
                     join tasks t on t.run_id = a.run_id and t.seq = a.seq for no key update of t skip locked);
   end if;
@@ -120,8 +121,8 @@ begin
        and l.priority >= t.priority limit p_at_most) k);
 end $$;
 
--- Lists tasks in the order of the key. Dead letters have an index in the same order. There are never many held tasks: all of
--- them are read and sorted. Null: any.
+-- Lists tasks in the order of the key. External tasks and dead letters: one walk along their index for each lane, merged. There
+-- are never many held tasks: all of them are read and sorted. Null: any.
 create function list_tasks(
   p_namespace text, p_name text, p_queue text, p_status text, p_run uuid, p_after_run uuid, p_after_seq int, p_limit int)
 returns setof task_rows
@@ -137,11 +138,16 @@ declare
   v_after_seq int := coalesce(p_after_seq, -1);
   v_run uuid[]; v_seq int[];
 begin
-  if p_status = 'dead' then
+  if p_status in ('external', 'dead') then
     select array_agg(k.run_id), array_agg(k.seq) into v_run, v_seq
-      from (select t.run_id, t.seq from tasks t
-             where t.status = 'dead' and t.run_id between v_first and v_last and (t.run_id, t.seq) > (v_after, v_after_seq)
-               and t.lane_id = any (v_lanes) order by t.run_id, t.seq limit p_limit) k;
+      from (select x.run_id, x.seq from unnest(v_lanes) as l(lane_id)
+             cross join lateral (
+               -- The first condition is that of the index.
+               select t.run_id, t.seq from tasks t
+                where t.status in ('external', 'dead') and t.lane_id = l.lane_id and t.status = p_status::task_status
+                  and t.run_id between v_first and v_last and (t.run_id, t.seq) > (v_after, v_after_seq)
+                order by t.run_id, t.seq limit p_limit) x
+             order by x.run_id, x.seq limit p_limit) k;
   elsif p_status = 'held' then
     select array_agg(k.run_id), array_agg(k.seq) into v_run, v_seq
       from (select h.run_id, h.seq
