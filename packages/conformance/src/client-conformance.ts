@@ -3,6 +3,7 @@ import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
 import { codecs } from "./client/codecs.ts";
+import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
 import { retrying } from "./client/retrying.ts";
@@ -25,6 +26,7 @@ const SUITES: readonly ClientSuite[] = [
   taskLimits,
   taskTokens,
   codecs,
+  codecsBetweenRuns,
 ];
 
 /**

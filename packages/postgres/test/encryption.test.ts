@@ -12,15 +12,15 @@ test.each([
   ["everything that json() wrote can be read", true, json()],
 ] as const)("in the rows of every table, %s", async (_title, readable, codec) => {
   const database = await TestDatabase.create();
-  const open = () => connect(database.url(), { codec, logger: silentLogger });
+  const open = (namespace = "default") => connect(database.url(), { codec, namespace, logger: silentLogger });
   const inspect = async (): Promise<void> => {
     const rows = await textOfEveryRow(database);
     expect(holds(rows, SECRET)).toBe(readable);
     for (const text of IN_PLAIN_SIGHT) expect(holds(rows, text)).toBe(true);
   };
-  const clients = [await open(), await open()] as const;
-  await liveInSecret(...clients, inspect);
-  for (const client of clients) await client.close();
+  const clients = { worker: await open(), asker: await open(), theirs: await open("theirs") };
+  await liveInSecret(clients, inspect);
+  for (const client of Object.values(clients)) await client.close();
   await database.drop();
 });
 

@@ -14,15 +14,15 @@ test.each([
 ] as const)("in the file and its log, %s", async (_title, readable, codec) => {
   const folder = temporaryFolder();
   const file = folder.file("app.db");
-  const open = () => connect(`file:${file}`, { codec, logger: silentLogger });
+  const open = (namespace = "default") => connect(`file:${file}`, { codec, namespace, logger: silentLogger });
   const inspect = async (): Promise<void> => {
     const bytes = Buffer.concat([file, `${file}-wal`].filter(existsSync).map((name) => readFileSync(name)));
     expect(bytes.includes(SECRET)).toBe(readable);
     for (const text of IN_PLAIN_SIGHT) expect(bytes.includes(text)).toBe(true);
   };
-  const clients = [await open(), await open()] as const;
-  await liveInSecret(...clients, inspect);
-  for (const client of clients) await client.close();
+  const clients = { worker: await open(), asker: await open(), theirs: await open("theirs") };
+  await liveInSecret(clients, inspect);
+  for (const client of Object.values(clients)) await client.close();
   await inspect();
   folder.remove();
 });

@@ -5,20 +5,20 @@ import type { ClientFixture } from "./client-fixture.ts";
 import type { ClientSuite } from "./client-suite.ts";
 import { gate } from "./gate.ts";
 
-const OLD = { old: new Uint8Array(32).fill(1) };
-const BOTH = { ...OLD, new: new Uint8Array(32).fill(2) };
+export const OLD = { old: new Uint8Array(32).fill(1) };
+export const BOTH = { ...OLD, new: new Uint8Array(32).fill(2) };
 
 const begin = signal<string>("begin");
 const go = signal<string>("go");
 const add = update<string, string>("add");
 const said = query<string, string>("said");
 
-const connectOld = (t: ClientFixture): Promise<Client> =>
+export const connectOld = (t: ClientFixture): Promise<Client> =>
   t.connect({ codec: encrypted({ current: "old", keys: OLD, inner: messagePack() }) });
-const connectBoth = (t: ClientFixture): Promise<Client> =>
-  t.connect({ codec: encrypted({ current: "new", keys: BOTH, inner: compressed() }) });
+export const connectBoth = (t: ClientFixture, namespace = "default"): Promise<Client> =>
+  t.connect({ codec: encrypted({ current: "new", keys: BOTH, inner: compressed() }), namespace });
 
-const needsNew = {
+export const needsNew = {
   code: "run_parked",
   cause: { recordedCode: "codec_key_missing", message: expect.stringContaining('encrypted with the key "new"') },
 };
@@ -122,16 +122,17 @@ export const codecs: ClientSuite = {
       await expect(run.result()).rejects.toMatchObject(needsNew);
       const worker = both.worker({ workflows: [main] });
       await worker.start();
-      expect(await run.update(add, "update")).toMatch(/^update \d$/);
       await statusOf(both, run.id, "waiting");
+      expect(await run.update(add, "update")).toBe("update 3");
       await worker.stop();
       // It is replayed by the worker that lacks the key: the side effect, too, was encrypted with it.
-      const answer = run.update(add, "again");
+      await expect(run.update(add, "again", { id: "again" })).rejects.toMatchObject(needsNew);
       await expect(run.result()).rejects.toMatchObject(needsNew);
       await run.signal(go, "kept");
       await oldWorker.stop();
       await both.worker({ workflows: [main] }).start();
-      expect(await answer).toBe("again 3");
+      await statusOf(both, run.id, "waiting");
+      expect(await run.update(add, "other", { id: "again" })).toBe("again 3");
       await run.signal(go, "last");
       expect(await run.result()).toEqual(["waited for", "side effect", 1, "kept", "last"]);
       expect(executed).toEqual(["first"]);
@@ -243,6 +244,6 @@ export const codecs: ClientSuite = {
 };
 
 /** Asks until the run has that status; time is counted in round trips to the store. */
-async function statusOf(client: Client, id: string, status: string): Promise<void> {
+export async function statusOf(client: Client, id: string, status: string): Promise<void> {
   while ((await client.get(id).status()) !== status);
 }
