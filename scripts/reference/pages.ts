@@ -114,7 +114,10 @@ const PAGES: readonly Page[] = [
         names: ["connect", "ConnectOptions", "StoreOptions", "StoreAdapter", "Limits", "DEFAULT_LIMITS"],
       },
       { title: "The client", names: ["Client", "StartOptions", "StartRequest", "StartedMany", "StartArguments"] },
-      { title: "Finding runs", names: ["ListFilter", "ListOptions", "RunPage", "PurgeOptions"] },
+      {
+        title: "Finding runs",
+        names: ["ListFilter", "ListOptions", "RunPage", "PurgeOptions", "ReencodeOptions", "ReencodeProgress"],
+      },
       {
         title: "One run",
         names: [

@@ -6,6 +6,7 @@ import { codecs } from "./client/codecs.ts";
 import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
+import { reencoding } from "./client/reencoding.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
@@ -27,6 +28,7 @@ const SUITES: readonly ClientSuite[] = [
   taskTokens,
   codecs,
   codecsBetweenRuns,
+  reencoding,
 ];
 
 /**

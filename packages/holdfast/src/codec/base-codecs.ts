@@ -3,10 +3,11 @@ import type { Codec } from "../ports/codec.ts";
 import { isPlain, jsonCodec, payloadEncoding } from "./json-codec.ts";
 import { readMarked } from "./marked-payload.ts";
 import { packMessage, unpackMessage } from "./message-pack.ts";
+import { MESSAGE_PACK_MARK } from "./payload-mark.ts";
 import { encodeTags } from "./tag-encoder.ts";
 
-const JSON_CODEC: Codec = { name: "json", encode: jsonCodec.encode, decode };
-const MESSAGE_PACK_CODEC: Codec = { name: "message-pack", encode: encodeMessagePack, decode };
+const JSON_CODEC: Codec = { name: "json", encode: jsonCodec.encode, decode, reencode };
+const MESSAGE_PACK_CODEC: Codec = { name: "message-pack", encode: encodeMessagePack, decode, reencode: repack };
 
 /**
  * JSON, readable in the database: what a client without the option `codec` writes. Keeps Date, Map, Set, BigInt, binary
@@ -35,4 +36,13 @@ function encodeMessagePack(value: unknown, where: string): Payload {
 function decode(payload: Payload): unknown {
   if (payload.length > 0 && payloadEncoding(payload) !== "json") return readMarked(payload, decode, unpackMessage);
   return jsonCodec.decode(payload);
+}
+
+function reencode(payload: Payload): Payload {
+  return payloadEncoding(payload) === "json" ? payload : jsonCodec.encode(decode(payload), "value");
+}
+
+function repack(payload: Payload): Payload {
+  if (payload.length === 0 || payload[0] === MESSAGE_PACK_MARK) return payload;
+  return encodeMessagePack(decode(payload), "value");
 }

@@ -27,7 +27,8 @@ export const jsonCodec: {
   readonly name: "json";
   encode(value: unknown, where: string): Payload;
   decode(bytes: Payload): unknown;
-} = { name: "json", encode, decode };
+  reencode(bytes: Payload): Payload;
+} = { name: "json", encode, decode, reencode };
 
 /** The encoding that a payload declares. */
 export function payloadEncoding(bytes: Payload): "json" | `binary-${number}` {
@@ -80,6 +81,10 @@ function decode(bytes: Payload): unknown {
       cause,
     });
   }
+}
+
+function reencode(bytes: Payload): Payload {
+  return payloadEncoding(bytes) === "json" ? bytes : encode(decode(bytes), "value");
 }
 
 /** Whether nothing in the value needs a tag. */

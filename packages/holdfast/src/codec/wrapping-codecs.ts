@@ -14,7 +14,7 @@ import type { Payload } from "../model/payload.ts";
 import type { Codec } from "../ports/codec.ts";
 import { json } from "./base-codecs.ts";
 import { compress, decompress } from "./compression.ts";
-import { KEY_BYTES, KEY_ID_BYTES_MAX, type Keys, Opener, Sealer } from "./encryption.ts";
+import { KEY_BYTES, KEY_ID_BYTES_MAX, type Keys, keyIdOf, Opener, Sealer } from "./encryption.ts";
 import { COMPRESSED_MARK, ENCRYPTED_MARK } from "./payload-mark.ts";
 
 const COMPRESS_ABOVE_BYTES = 262_144;
@@ -63,6 +63,12 @@ export function compressed(inner: Codec = json(), options: CompressedOptions = {
       return payload.length > aboveBytes ? compress(payload) : payload;
     },
     decode: (payload) => inner.decode(payload[0] === COMPRESSED_MARK ? decompress(payload) : payload),
+    reencode(payload): Payload {
+      const plain = payload[0] === COMPRESSED_MARK ? decompress(payload) : payload;
+      const next = inner.reencode?.(plain) ?? plain;
+      if (next === plain && plain !== payload) return payload;
+      return next.length > aboveBytes ? compress(next) : next;
+    },
   };
 }
 
@@ -94,6 +100,13 @@ export function encrypted(options: EncryptedOptions): Codec {
     decode(payload): unknown {
       const uncompressed = payload[0] === COMPRESSED_MARK ? decompress(payload) : payload;
       return inner.decode(uncompressed[0] === ENCRYPTED_MARK ? opener.open(uncompressed) : uncompressed);
+    },
+    // What is inside is not looked at if the key is the current one: that would decrypt every value.
+    reencode(payload): Payload {
+      if (payload.length === 0 || (payload[0] === ENCRYPTED_MARK && keyIdOf(payload) === current)) return payload;
+      const uncompressed = payload[0] === COMPRESSED_MARK ? decompress(payload) : payload;
+      const plain = uncompressed[0] === ENCRYPTED_MARK ? opener.open(uncompressed) : uncompressed;
+      return sealer.seal(inner.reencode?.(plain) ?? plain);
     },
   };
 }

@@ -10,4 +10,9 @@ export interface Codec {
   /** `where` names the value in the error if it cannot be encoded, for example `input of workflow "order"`. */
   encode(value: unknown, where: string): Payload;
   decode(payload: Payload): unknown;
+  /**
+   * The same value as `encode` would write it today; the payload itself, the very same object, if nothing is to be done. It is
+   * what `hf.reencode` needs: without it nobody can tell an old payload from a new one.
+   */
+  reencode?(payload: Payload): Payload;
 }
