@@ -130,7 +130,7 @@ const PAGES: readonly Page[] = [
           "EventView",
         ],
       },
-      { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
+      { title: "Workers", names: ["WorkerOptions", "VerifyReplayOptions", "ReplayedRun", "WorkerTuning", "Worker"] },
       {
         title: "Task pools",
         names: ["TaskPoolOptions", "ByteSize", "TaskPoolStatus", "PoolProcessStatus", "RestartReason", "serveTasks"],

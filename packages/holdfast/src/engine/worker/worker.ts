@@ -209,6 +209,7 @@ export class Worker {
     // What was in flight before the drop is still written, as far as the fence allows.
     await this.#untilFlushed();
     this.#parts.committer.abandon();
+    await this.#parts.replayCheck?.stop();
     await limitedWait(ports.clock, this.#params.payer.untilIdle(), this.#params.options.drainTimeoutMs).over;
     // Includes what was claimed in the meantime: from here on, answers to claims find no worker.
     this.#parts.held.dropAll();
@@ -225,6 +226,7 @@ export class Worker {
 
   async #untilEmpty(): Promise<void> {
     await Promise.all([this.#parts.held.untilEmpty(), this.#parts.tasks.untilEmpty()]);
+    await this.#parts.replayCheck?.untilIdle();
   }
 
   #untilFlushed(): Promise<void> {
