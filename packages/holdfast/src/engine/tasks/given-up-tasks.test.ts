@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { DrivenOp } from "../../replay/op.ts";
+import { SeededSource } from "../../testing/seeded-source.ts";
+import { VirtualClock } from "../../testing/virtual-clock.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
 import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
@@ -8,8 +10,8 @@ test("what became of a task is asked of the store, once the commit that creates 
   const asked: number[] = [];
   const pushed: QueuedDraft[] = [];
   const host = {
-    clock: {},
-    random: {},
+    clock: new VirtualClock(),
+    random: new SeededSource(1),
     record: () => ({ name: "HoldfastError", message: "given up", kind: "Unknown" }),
     store: {
       tasks: {
