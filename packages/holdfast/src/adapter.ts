@@ -73,7 +73,7 @@ export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
   isInUse,
-  MESSAGES_WITHOUT_VALUE,
+  MESSAGES_WITH_VALUE,
   numbersAfter,
   PAYLOAD_PARTS,
   type PayloadOwner,

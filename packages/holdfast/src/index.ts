@@ -47,8 +47,8 @@ export { type ExternalTaskOptions, type TaskOptions, task } from "./define/task.
 export type { TaskPoolOptions } from "./engine/pool/pool-options.ts";
 export type { PoolProcessStatus, RestartReason, TaskPoolStatus } from "./engine/pool/pool-stats.ts";
 export { serveTasks } from "./engine/pool/serve-tasks.ts";
-export type { Worker } from "./engine/worker/worker.ts";
 export type { ReplayedRun, VerifyReplayOptions } from "./engine/worker/verify-replay.ts";
+export type { Worker } from "./engine/worker/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";
 export { type ErrorJson, HoldfastError, type HoldfastErrorOptions, isHoldfastError } from "./errors/holdfast-error.ts";

@@ -1,5 +1,5 @@
 import {
-  MESSAGES_WITHOUT_VALUE,
+  MESSAGES_WITH_VALUE,
   PAYLOAD_PARTS,
   type Payload,
   type PayloadPart,
@@ -18,7 +18,7 @@ export const READ_PAYLOADS = readingCallOf<ReadPayloadsParams>("read_payloads", 
   p_run: ({ runs }) => binary.uuidArray(runs, ({ runId }) => runId),
   p_part: ({ runs }) => binary.int4Array(runs, ({ after }) => (after ? partCode(after.part) : -1)),
   p_number: ({ runs }) => binary.int4Array(runs, ({ after }) => after?.number ?? -1),
-  p_without: () => binary.textArray(MESSAGES_WITHOUT_VALUE),
+  p_kinds: () => binary.textArray(MESSAGES_WITH_VALUE),
   p_limit: ({ limitPerRun }) => limitPerRun,
   p_bytes: ({ bytesPerRun }) => Math.min(bytesPerRun, Number.MAX_SAFE_INTEGER),
 });
@@ -30,7 +30,7 @@ export const REPLACE_PAYLOADS = callOf<ReplacePayloadsParams>("replace_payloads"
   p_number: ({ payloads }) => binary.int4Array(payloads, ({ number }) => number),
   p_from: ({ payloads }) => binary.byteaArray(payloads, ({ from }) => from),
   p_to: ({ payloads }) => binary.byteaArray(payloads, ({ to }) => to),
-  p_without: () => binary.textArray(MESSAGES_WITHOUT_VALUE),
+  p_kinds: () => binary.textArray(MESSAGES_WITH_VALUE),
 });
 
 function partCode(part: PayloadPart): number {

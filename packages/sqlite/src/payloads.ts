@@ -1,6 +1,6 @@
 import {
   isInUse,
-  MESSAGES_WITHOUT_VALUE,
+  MESSAGES_WITH_VALUE,
   numbersAfter,
   PAYLOAD_PARTS,
   type Payload,
@@ -28,7 +28,7 @@ interface Column {
   readonly byRunId?: true;
 }
 
-const WITHOUT_VALUE = MESSAGES_WITHOUT_VALUE.map((kind) => `'${kind}'`).join(", ");
+const WITH_VALUE = MESSAGES_WITH_VALUE.map((kind) => `'${kind}'`).join(", ");
 const COLUMNS: Readonly<Record<PayloadPart, Column>> = {
   input: { table: "holdfast_run_starts", payload: "input", number: null },
   output: { table: "holdfast_run_ends", payload: "output", number: null },
@@ -37,7 +37,7 @@ const COLUMNS: Readonly<Record<PayloadPart, Column>> = {
     table: "holdfast_inbox",
     payload: "payload",
     number: "number",
-    condition: `kind not in (${WITHOUT_VALUE})`,
+    condition: `kind in (${WITH_VALUE})`,
   },
   details: { table: "holdfast_tasks", payload: "details", number: "seq", byRunId: true },
 };

@@ -1,7 +1,7 @@
 import type { Payload } from "../model/payload.ts";
 import {
   isInUse,
-  MESSAGES_WITHOUT_VALUE,
+  MESSAGES_WITH_VALUE,
   numbersAfter,
   PAYLOAD_PARTS,
   type PayloadPlace,
@@ -31,7 +31,7 @@ function payloadsOf(state: MemoryState, { runId, input, output }: RunRecord): Pl
     { part: "output", number: 0, payload: output },
     ...(state.events.get(runId) ?? []).map(({ seq, payload }) => ({ part: "event" as const, number: seq, payload })),
     ...(state.inbox.get(runId) ?? [])
-      .filter(({ kind }) => !MESSAGES_WITHOUT_VALUE.includes(kind))
+      .filter(({ kind }) => MESSAGES_WITH_VALUE.includes(kind))
       .map(({ number, payload }) => ({ part: "message" as const, number, payload })),
     ...tasksOfRun(state, runId).map(({ seq, details }) => ({
       part: "details" as const,

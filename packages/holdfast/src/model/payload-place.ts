@@ -16,14 +16,26 @@ export interface PlacedPayload extends PayloadPlace {
   readonly payload: Payload;
 }
 
-/** Kinds of messages whose payload is an error record, or nothing. */
-export const MESSAGES_WITHOUT_VALUE: readonly MessageKind[] = [
-  "cancel",
-  "task_failed",
-  "child_failed",
-  "watch_failed",
-  "reply_failed",
-];
+/** Whether the payload of such a message is a value: that of the others is an error record, or nothing. */
+const IS_VALUE: Readonly<Record<MessageKind, boolean>> = {
+  signal: true,
+  cancel: false,
+  outcome: true,
+  task_completed: true,
+  task_failed: false,
+  child_completed: true,
+  child_failed: false,
+  watch_completed: true,
+  watch_failed: false,
+  update: true,
+  reply_completed: true,
+  reply_failed: false,
+};
+
+/** The kinds of messages that carry a value. */
+export const MESSAGES_WITH_VALUE: readonly MessageKind[] = (Object.keys(IS_VALUE) as MessageKind[]).filter(
+  (kind) => IS_VALUE[kind],
+);
 
 /** What decides whether a value may be written in another way. */
 export interface PayloadOwner {

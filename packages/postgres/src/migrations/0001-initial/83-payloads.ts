@@ -7,7 +7,7 @@ create function numbers_after(p_part int, p_after_part int, p_after_number int) 
 
 -- Each part has its own limit, so that a page of a long history is one walk along its index.
 create function read_payloads(
-  p_namespace text[], p_run uuid[], p_part int[], p_number int[], p_without text[], p_limit int, p_bytes bigint)
+  p_namespace text[], p_run uuid[], p_part int[], p_number int[], p_kinds text[], p_limit int, p_bytes bigint)
 returns table (i int, part int, number int, payload bytea)
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
@@ -33,7 +33,7 @@ begin
              union all
              (select 3, m.number, m.payload from inbox m
                where m.run_id = r.run_id and m.number > numbers_after(3, k.part, k.number) and length(m.payload) > 0
-                 and m.kind <> all (p_without)
+                 and m.kind = any (p_kinds)
                order by m.number limit p_limit)
              union all
              (select 4, t.seq, t.details from tasks t
@@ -46,7 +46,7 @@ end $$;
 
 -- Each value is decided on the locked row of its run; nothing here waits.
 create function replace_payloads(
-  p_namespace text[], p_run uuid[], p_part int[], p_number int[], p_from bytea[], p_to bytea[], p_without text[])
+  p_namespace text[], p_run uuid[], p_part int[], p_number int[], p_from bytea[], p_to bytea[], p_kinds text[])
 returns table (i int, outcome text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan set enable_bitmapscan = off as $$
@@ -86,7 +86,7 @@ begin
       elsif v_place.part = 3 then
         update inbox x set payload = v_place.new
          where x.run_id = v_place.run_id and x.number = v_place.number and x.payload in (v_place.old, v_place.new)
-           and x.kind <> all (p_without);
+           and x.kind = any (p_kinds);
       else
         update tasks x set details = v_place.new
          where x.run_id = v_place.run_id and x.seq = v_place.number and x.details in (v_place.old, v_place.new);
