@@ -55,13 +55,14 @@ describe("the conformance suite notices a store that", () => {
 });
 
 describe("the differential test notices a store that", () => {
-  /** It does not look at text, sizes, hints, copies, calls that overlap, or what applications do. */
+  /** It does not look at text, sizes, hints, copies, packed copies, calls that overlap, or what applications do. */
   const blindTo = [
     "texts",
     "payloads",
     "hints",
     "concurrency",
     "reading",
+    "segments",
     "transactions",
     "task hints",
     "task races",

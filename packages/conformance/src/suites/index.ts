@@ -26,6 +26,7 @@ import { parkedRuns } from "./parked-runs.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
+import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
 import { sweeps } from "./sweeps.ts";
 import { taskClaims } from "./tasks/claims.ts";
@@ -61,6 +62,7 @@ export const SUITES: readonly Suite[] = [
   operators,
   parkedRuns,
   retention,
+  segments,
   versions,
   reading,
   listing,

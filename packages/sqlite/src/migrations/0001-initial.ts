@@ -113,6 +113,18 @@ create table holdfast_events (
 ) strict;
 create unique index holdfast_events_seq on holdfast_events (run_key, seq);
 
+-- Packed copies of closed stretches of long histories. The row that ends at 0 is no segment: its sum says how many times segments
+-- of the run were dropped.
+create table holdfast_segments (
+  segment_key integer primary key,
+  run_key     integer not null,
+  first_seq   integer not null,
+  last_seq    integer not null,
+  sum         integer not null,
+  bytes       blob not null
+) strict;
+create unique index holdfast_segments_run on holdfast_segments (run_key, last_seq);
+
 create table holdfast_inbox (
   message_key integer primary key,
   run_key     integer not null,
