@@ -289,7 +289,8 @@ create table holdfast_workers (
   started_at       integer not null,
   heartbeat_at     integer not null,
   lease_expires_at integer not null,
-  stopped_at       integer
+  stopped_at       integer,
+  known_schema     integer not null
 ) strict;
 create index holdfast_workers_namespace on holdfast_workers (namespace);
 create index holdfast_workers_watched on holdfast_workers (status, lease_expires_at) where emptied = 0;
