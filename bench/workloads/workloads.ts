@@ -9,6 +9,7 @@ import { long } from "./long.ts";
 import { parallel } from "./parallel.ts";
 import { payloads } from "./payloads.ts";
 import { processes } from "./processes.ts";
+import { published } from "./published.ts";
 import { queries } from "./queries.ts";
 import { recover } from "./recover.ts";
 import { bulk, short } from "./short.ts";
@@ -34,6 +35,7 @@ export const WORKLOADS: readonly Workload[] = [
   signals,
   updates,
   queries,
+  published,
   sleepers,
   starts,
   processes,
