@@ -36,6 +36,7 @@ async function measureOnce(
 
 /** These start separate processes, which takes time: one store each. */
 const OF_SEVERAL_PROCESSES: Readonly<Record<string, string>> = {
+  cold: "holdfast-sqlite",
   recover: "holdfast-postgres",
   sleepers: "holdfast-sqlite",
   processes: "holdfast-postgres",

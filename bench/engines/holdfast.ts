@@ -37,7 +37,8 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
 }
 
 async function open({ url, hooks, workload, size, clientOnly, serves }: OpenParams): Promise<Engine> {
-  const hf = await connect(url, { logger: silentLogger });
+  const limits = size["opsMax"] === undefined ? {} : { limits: { opsMax: size["opsMax"] } };
+  const hf = await connect(url, { logger: silentLogger, ...limits });
   const work = task("work", async ({ id, i }: Work) => hooks.step(id, i));
   const workflows = workflowsFor(hooks, work);
   if (!clientOnly) {

@@ -1,6 +1,7 @@
 import type { Workload } from "../lab/workload.ts";
 import { backlog } from "./backlog.ts";
 import { children } from "./children.ts";
+import { cold } from "./cold.ts";
 import { finished } from "./finished.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
@@ -29,6 +30,7 @@ export const WORKLOADS: readonly Workload[] = [
   children,
   latency,
   long,
+  cold,
   recover,
   signals,
   updates,

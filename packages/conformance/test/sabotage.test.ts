@@ -55,7 +55,10 @@ describe("the conformance suite notices a store that", () => {
 });
 
 describe("the differential test notices a store that", () => {
-  /** It does not look at text, sizes, hints, copies, calls that overlap, how values are encoded, or what applications do. */
+  /**
+   * It does not look at text, sizes, hints, copies, packed copies, calls that overlap, how values are encoded, or what
+   * applications do.
+   */
   const blindTo = [
     "texts",
     "payloads",
@@ -63,6 +66,7 @@ describe("the differential test notices a store that", () => {
     "hints",
     "concurrency",
     "reading",
+    "segments",
     "transactions",
     "task hints",
     "task races",

@@ -37,6 +37,7 @@ export {
 } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
+export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
   afterTaskHolder,
@@ -97,6 +98,7 @@ export {
   type RunStatus,
   timeInHistory,
 } from "./model/run.ts";
+export type { Segment } from "./model/segment.ts";
 export type { Stored, Whole } from "./model/stored.ts";
 export {
   type NewTask,
@@ -128,6 +130,7 @@ export type {
 } from "./ports/open-store.ts";
 export type { Random } from "./ports/random.ts";
 export type {
+  AddSegmentsParams,
   AnswerAsksParams,
   Ask,
   AskAnswer,
@@ -149,6 +152,7 @@ export type {
   DeliverMessagesParams,
   DeliverMessagesResult,
   DeliverOutcome,
+  DropSegmentsParams,
   ExpiredTasksResult,
   FinishOutcome,
   FinishTask,
@@ -178,6 +182,7 @@ export type {
   ReadInboxParams,
   ReadPayloadsParams,
   ReadRepliesParams,
+  ReadSegmentsParams,
   ReadTasksParams,
   RefusedStart,
   RegisterVersionsParams,
@@ -193,7 +198,9 @@ export type {
   RunCommit,
   RunFilter,
   RunRef,
+  RunSegments,
   RunStore,
+  SegmentStore,
   StartOutcome,
   StartParent,
   StartRun,

@@ -1,6 +1,8 @@
 /**
  * Brings the schema up to date with numbered migrations, forward only. The first process applies the missing ones in one
- * transaction under an advisory lock; the others wait and find nothing to do.
+ * transaction under an advisory lock; the others wait and find nothing to do. A migration that changes a table waits for its lock
+ * only a moment at a time: everything that wants to use the table waits behind it. Code that does not know the newest migration may
+ * use the schema if that migration says so (`oldestCode`).
  */
 import { type Clock, HoldfastError, type Logger, type MigrateMode } from "holdfast/adapter";
 import { type Client, destroyClient, runQuery, runScript } from "./database/driver.ts";
@@ -8,8 +10,11 @@ import { quoteName } from "./database/settings.ts";
 import { sqlStateOf } from "./errors.ts";
 import { INITIAL } from "./migrations/0001-initial.ts";
 
-/** How long a migration runs before it logs a warning, how long it waits for a lock, and how long it may take in all. */
-const PATIENCE = { noticeMs: 5_000, lockMs: 60_000, wholeMs: 600_000 } as const;
+/**
+ * How long a migration runs before it logs a warning, how long it waits for a lock, at a time and in all, how long it lets others
+ * pass in between, and how long it may take in all.
+ */
+const PATIENCE = { noticeMs: 5_000, tryMs: 500, gapMs: 1_000, lockMs: 60_000, wholeMs: 600_000 } as const;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 export interface Migration {
@@ -17,6 +22,11 @@ export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
+  /**
+   * The oldest code that may use the schema from then on, by the newest migration that it knows. By default this version: code that
+   * does not know the migration is refused when it connects.
+   */
+  readonly oldestCode?: number;
 }
 
 /** Modules, not files read at run time, so that bundlers include them. */
@@ -29,7 +39,7 @@ export interface MigrateParams {
   readonly where: string;
   readonly log: Logger;
   readonly clock: Clock;
-  readonly patience?: { readonly noticeMs: number; readonly lockMs: number; readonly wholeMs: number };
+  readonly patience?: Partial<Record<keyof typeof PATIENCE, number>>;
   /** Default: those of this package. */
   readonly migrations?: readonly Migration[];
 }
@@ -37,39 +47,70 @@ export interface MigrateParams {
 export async function migrate(params: MigrateParams): Promise<void> {
   const { client, schema, migrations = MIGRATIONS } = params;
   const latest = migrations.length;
-  const found = await readVersion(client, schema);
-  if (found === latest) return;
-  if (found > latest) throw newerThanCode(params, found, latest);
-  if (params.mode === "check") throw notUpToDate(params, found, latest);
-  await watched(params, () => applyMissing(params, migrations));
+  const found = await readSchema(client, schema);
+  if (isUpToDate(params, found, latest)) return;
+  if (params.mode === "check") throw notUpToDate(params, found.version, latest);
+  await watched(params, () => applyInTime(params, migrations));
+}
+
+/** Whether nothing is missing. Refuses a schema that this code must not use. */
+function isUpToDate(params: MigrateParams, { version, oldestCode }: Schema, latest: number): boolean {
+  if (version > latest && oldestCode > latest) throw newerThanCode(params, version, latest);
+  return version >= latest;
+}
+
+/** Tries again while a table is locked, and lets those pass meanwhile who have queued up behind the lock. */
+async function applyInTime(params: MigrateParams, migrations: readonly Migration[]): Promise<void> {
+  const { clock } = params;
+  const { gapMs, lockMs } = patienceOf(params);
+  const began = clock.monotonic();
+  for (;;) {
+    try {
+      return await applyMissing(params, migrations);
+    } catch (error) {
+      if (!(error instanceof TableLocked)) throw error;
+      if (clock.monotonic() - began >= lockMs) throw error.cause;
+    }
+    await new Promise<void>((resolve) => void clock.setTimer(gapMs, resolve));
+  }
+}
+
+/** Another session has locked a table that a migration changes. */
+class TableLocked extends Error {}
+
+function patienceOf({ patience = {} }: MigrateParams): Readonly<Record<keyof typeof PATIENCE, number>> {
+  return { ...PATIENCE, ...patience };
 }
 
 async function applyMissing(params: MigrateParams, migrations: readonly Migration[]): Promise<void> {
-  const { client, schema, where, log, patience = PATIENCE } = params;
+  const { client, schema, where, log } = params;
+  const { lockMs, tryMs } = patienceOf(params);
   const latest = migrations.length;
-  await runScript(client, `begin; set local lock_timeout = ${patience.lockMs}`);
+  let changing = false;
+  await runScript(client, `begin; set local lock_timeout = ${lockMs}`);
   try {
     await runQuery(client, {
       text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
       values: [`holdfast ${schema}`],
     });
-    const before = await readVersion(client, schema);
-    if (before > latest) throw newerThanCode(params, before, latest);
+    const found = await readSchema(client, schema);
+    const before = isUpToDate(params, found, latest) ? latest : found.version;
     if (before === 0) await createSchema(client, schema);
-    await runScript(client, `set local search_path = ${quoteName(schema)}, pg_temp`);
+    await runScript(client, `set local search_path = ${quoteName(schema)}, pg_temp; set local lock_timeout = ${tryMs}`);
+    changing = true;
     for (const migration of migrations.slice(before)) await apply(client, migration);
     await runScript(client, "commit");
     if (before < latest) log.info({ where, schema, from: before, to: latest }, "migrated the schema");
   } catch (error) {
     await runScript(client, "rollback").catch(() => {});
-    throw error;
+    throw changing && sqlStateOf(error) === LOCK_NOT_AVAILABLE ? new TableLocked("", { cause: error }) : error;
   }
 }
 
 /** Logs and limits the wait for a migration: another transaction may hold its locks, or the server may have gone silent. */
 async function watched(params: MigrateParams, work: () => Promise<void>): Promise<void> {
-  const { client, clock, log, where, schema, patience = PATIENCE } = params;
-  const { noticeMs, lockMs, wholeMs } = patience;
+  const { client, clock, log, where, schema } = params;
+  const { noticeMs, lockMs, wholeMs } = patienceOf(params);
   let tooLong = false;
   const notice = clock.setTimer(noticeMs, () => {
     const advice = `Another process may be migrating, or a transaction may have locked a table; the migration waits up to ${lockMs / 1_000} s for a lock.`;
@@ -98,18 +139,25 @@ function unfinished({ where, schema }: MigrateParams, what: string, cause: unkno
   return new HoldfastError("store_unavailable", message, { cause, data: { where, schema } });
 }
 
-/** 0: not migrated yet. Asks the catalog first, because a missing table would abort the transaction. */
-async function readVersion(client: Client, schema: string): Promise<number> {
+interface Schema {
+  /** 0: not migrated yet. */
+  readonly version: number;
+  readonly oldestCode: number;
+}
+
+/** Asks the catalog first, because a missing table would abort the transaction. */
+async function readSchema(client: Client, schema: string): Promise<Schema> {
   const [table] = await runQuery(client, {
     text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             where n.nspname = $1 and c.relname = 'schema_versions'`,
     values: [schema],
   });
-  if (!table) return 0;
+  if (!table) return { version: 0, oldestCode: 0 };
   const [row] = await runQuery(client, {
-    text: `select coalesce(max(version), 0) as version from ${quoteName(schema)}.schema_versions`,
+    text: `select version, coalesce(oldest_code, version) as oldest_code from ${quoteName(schema)}.schema_versions
+            order by version desc limit 1`,
   });
-  return row?.version as number;
+  return { version: (row?.version ?? 0) as number, oldestCode: (row?.oldest_code ?? 0) as number };
 }
 
 /** Uses an existing schema, which an administrator may have created: creating one needs a privilege on the database. */
@@ -122,15 +170,15 @@ async function createSchema(client: Client, schema: string): Promise<void> {
   await runScript(
     client,
     `create table ${quoteName(schema)}.schema_versions (
-       version int primary key, name text not null, applied_at timestamptz not null default clock_timestamp())`,
+       version int primary key, name text not null, applied_at timestamptz not null default clock_timestamp(), oldest_code int)`,
   );
 }
 
-async function apply(client: Client, { version, name, sql }: Migration): Promise<void> {
+async function apply(client: Client, { version, name, sql, oldestCode = version }: Migration): Promise<void> {
   await runScript(client, sql);
   await runQuery(client, {
-    text: "insert into schema_versions (version, name) values ($1, $2)",
-    values: [version, name],
+    text: "insert into schema_versions (version, name, oldest_code) values ($1, $2, $3)",
+    values: [version, name, oldestCode],
   });
 }
 

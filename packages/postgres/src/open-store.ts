@@ -14,7 +14,7 @@ import { Server } from "./database/server.ts";
 import { Sessions } from "./database/sessions.ts";
 import { quoteName, readSettings, type Settings } from "./database/settings.ts";
 import { openError } from "./errors.ts";
-import { migrate } from "./migrations.ts";
+import { MIGRATIONS, type Migration, migrate } from "./migrations.ts";
 import { PostgresNotifier } from "./notifier.ts";
 import { PostgresStore } from "./store.ts";
 import { TransactionSteps } from "./transactions/transact.ts";
@@ -22,7 +22,16 @@ import { TransactionSteps } from "./transactions/transact.ts";
 const SERVER_VERSION_MIN = 140_000;
 
 /** `postgres://user:password@host:port/database?schema=…`; docs/postgresql.md lists the parameters. */
-export async function openStore(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
+export function openStore(url: string, options: OpenStoreOptions): Promise<OpenedStore> {
+  return openWith(url, options, MIGRATIONS);
+}
+
+/** The same as a build that knows these migrations: for tests. */
+export async function openWith(
+  url: string,
+  options: OpenStoreOptions,
+  migrations: readonly Migration[],
+): Promise<OpenedStore> {
   const { clock, random, log } = options;
   const settings = readSettings(url, options);
   const client = newClient(settings, { patient: true });
@@ -31,7 +40,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   try {
     await client.connect();
     purpose = await examine(client, settings, where);
-    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log, clock });
+    await migrate({ client, schema: settings.schema, mode: settings.migrate, where, log, clock, migrations });
   } catch (error) {
     throw openError(error, where, settings);
   } finally {

@@ -16,6 +16,7 @@ import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/inte
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
+import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import { claimTasks } from "./tasks/claims.ts";
 import { finishTasks } from "./tasks/finishes.ts";
@@ -29,6 +30,7 @@ import * as workers from "./workers.ts";
 
 const CAPABILITIES: port.StoreCapabilities = {
   transactions: { kind: "postgres", words: "PostgreSQL. Import transaction from @holdfast/postgres." },
+  segments: true,
 };
 
 const READ_CLOCK = queryOf<undefined>("read_clock", (at) => `select ${at}.now_ms() as now`, {});
@@ -71,6 +73,12 @@ export class PostgresStore implements port.Store {
   };
 
   readonly histories: port.HistoryStore = { read: this.#call(readHistories) };
+
+  readonly segments: port.SegmentStore = {
+    read: this.#call(readSegments),
+    addIfCurrent: this.#call(addSegmentsIfCurrent),
+    drop: this.#call(dropSegments),
+  };
 
   readonly inbox: port.InboxStore = {
     deliver: this.#call(deliverMessages),

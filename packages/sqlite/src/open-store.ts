@@ -2,7 +2,6 @@ import {
   checkStoreOptions,
   type Durability,
   HoldfastError,
-  type MigrateMode,
   type OpenedStore,
   type OpenStoreOptions,
 } from "holdfast/adapter";
@@ -13,7 +12,7 @@ import { requireSound, requireWritable } from "./database/examination.ts";
 import { fileOf } from "./database/file-url.ts";
 import { isBusy, stillBusy, storeError } from "./errors.ts";
 import { HintLog } from "./hint-log.ts";
-import { migrate } from "./migrations.ts";
+import { MIGRATIONS, type MigrateParams, type Migration, migrate, SchemaGuard } from "./migrations.ts";
 import { SqliteNotifier } from "./notifier.ts";
 import { SqliteStore } from "./store.ts";
 import { ApplicationTransactions } from "./transactions/application-transactions.ts";
@@ -39,10 +38,11 @@ export async function openStore(url: string, options: SqliteStoreOptions): Promi
   return { store, notifier, ...(place === undefined ? {} : { place }), commitsInFlightMax: 1 };
 }
 
-/** The same, and returns the connection for tests that look behind the port. */
+/** The same, and returns the connection for tests that look behind the port; or as a build that knows other migrations. */
 export async function openParts(
   url: string,
   options: SqliteStoreOptions,
+  migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<OpenedStore & { readonly connection: Connection }> {
   const { clock, random, log, migrate: migrateMode = "auto", durability = "sync" } = options;
   checkStoreOptions(options);
@@ -53,13 +53,14 @@ export async function openParts(
   const connection = await openConnection(file);
   try {
     await untilFree(options, file, () => {
-      prepare(connection, file, durability, migrateMode, Math.floor(clock.now()));
+      prepare(connection, durability, { mode: migrateMode, file, now: Math.floor(clock.now()), migrations });
       hintLog.begin(connection);
     });
     const catalog = new Catalog(connection);
-    const transactions = new Transactions({ connection, catalog, hintLog, clock, random, file });
+    const schema = new SchemaGuard(file, migrations);
+    const transactions = new Transactions({ connection, catalog, hintLog, clock, random, file, schema });
     notifier.listen(() => transactions.read((call) => hintLog.news(call)));
-    const applications = new ApplicationTransactions({ transactions, clock, random, file, hintLog });
+    const applications = new ApplicationTransactions({ transactions, clock, random, file, hintLog, schema });
     const whenClosed = (): void => {
       notifier.close();
       connection.close();
@@ -80,7 +81,8 @@ async function openConnection(file: string): Promise<Connection> {
   }
 }
 
-function prepare(sql: Connection, file: string, durability: Durability, mode: MigrateMode, now: number): void {
+function prepare(sql: Connection, durability: Durability, migrating: MigrateParams): void {
+  const { file } = migrating;
   const journal = sql.configure(durability);
   if (journal !== "wal") {
     throw new HoldfastError(
@@ -89,7 +91,7 @@ function prepare(sql: Connection, file: string, durability: Durability, mode: Mi
       { data: { file, journal } },
     );
   }
-  migrate(sql, { mode, file, now });
+  migrate(sql, migrating);
   requireWritable(sql);
   requireSound(sql, file);
 }

@@ -18,6 +18,7 @@ import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/inte
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
+import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import { claimTasks } from "./tasks/claims.ts";
 import { finishTasks } from "./tasks/finishes.ts";
@@ -31,6 +32,7 @@ import * as workers from "./workers.ts";
 
 const CAPABILITIES: port.StoreCapabilities = {
   transactions: { kind: "sqlite", words: "an SQLite file. Import transaction from @holdfast/sqlite." },
+  segments: true,
 };
 
 export interface SqliteStoreParams {
@@ -76,6 +78,12 @@ export class SqliteStore implements port.Store {
   };
 
   readonly histories: port.HistoryStore = { read: this.#read(readHistories) };
+
+  readonly segments: port.SegmentStore = {
+    read: this.#read(readSegments),
+    addIfCurrent: this.#write(addSegmentsIfCurrent),
+    drop: this.#write(dropSegments),
+  };
 
   readonly inbox: port.InboxStore = {
     deliver: this.#write(deliverMessages),

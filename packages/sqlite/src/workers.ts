@@ -18,8 +18,8 @@ import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 const BY_ID = "select worker_key as workerKey, namespace, status from holdfast_workers where worker_id = ?";
 const INSERT = `
   insert into holdfast_workers (worker_id, namespace, name, host, pid, queues, workflows, tasks, labels, status, died,
-    emptied, lease_ms, started_at, heartbeat_at, lease_expires_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`;
+    emptied, lease_ms, started_at, heartbeat_at, lease_expires_at, known_schema)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`;
 const NAMESAKES = `
   select worker_id as workerId, pid from holdfast_workers
   where emptied = 0 and status < ? and namespace = ? and host = ? and name = ? and worker_id <> ?`;
@@ -117,7 +117,7 @@ export function registerWorker(call: Call, params: RegisterWorkerParams): Regist
       tasks ? JSON.stringify(tasks) : null,
       JSON.stringify(labels),
     ],
-    ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs],
+    ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs, call.knownSchema],
   );
   return { live: true, now, ...namesakesOf(call, params) };
 }

@@ -26,6 +26,7 @@ import { parkedRuns } from "./parked-runs.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
+import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
 import { storedValues } from "./stored-values.ts";
 import { sweeps } from "./sweeps.ts";
@@ -62,6 +63,7 @@ export const SUITES: readonly Suite[] = [
   operators,
   parkedRuns,
   retention,
+  segments,
   versions,
   reading,
   listing,

@@ -6,6 +6,7 @@ import { FOREIGN_RUNS } from "./foreign-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
+import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { STORED_VALUES } from "./stored-values.ts";
@@ -21,6 +22,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...DUE_RUNS,
   ...WORKERS_AND_VIEWS,
   ...OLD_RUNS,
+  ...PACKED_RUNS,
   ...PARKED_RUNS,
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,

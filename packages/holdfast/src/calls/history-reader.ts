@@ -4,6 +4,14 @@ import type { Run } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { Batcher } from "./batcher.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
+import type { ReadHistory } from "./segments/segment-packer.ts";
+import {
+  type LongRun,
+  readSegments,
+  type SegmentReports,
+  type SegmentsRead,
+  UNPACKED_MAX,
+} from "./segments/segmented-history.ts";
 import { type GiveUp, type StorePatience, untilAnswered } from "./store-retry.ts";
 
 const EVENTS_PER_PAGE = 5_000;
@@ -19,10 +27,15 @@ interface Page {
 
 /** Reads histories for many claimed runs at once: while one call is in flight, the next one fills. */
 export class HistoryReader {
+  readonly #ports: PortsBundle;
+  readonly #giveUp: () => boolean;
   readonly #pages: Batcher<Page, readonly HistoryEvent[]>;
 
-  constructor({ clock, random, store }: PortsBundle, giveUp: () => boolean) {
+  constructor(ports: PortsBundle, giveUp: () => boolean) {
+    const { clock, random, store } = ports;
     const send = (runs: readonly Page[]) => store.histories.read({ runs, limitPerRun: EVENTS_PER_PAGE });
+    this.#ports = ports;
+    this.#giveUp = giveUp;
     this.#pages = new Batcher({
       clock,
       random,
@@ -33,29 +46,50 @@ export class HistoryReader {
     });
   }
 
-  read(run: Run): Promise<HistoryEvent[]> {
-    return allEvents(run, (page) => this.#pages.add(page));
+  async read(run: Run): Promise<ReadHistory> {
+    const packed = await packedEvents(this.#ports, run, this.#giveUp);
+    const { length } = packed.events;
+    return { ...packed, events: await allEvents(run, packed.events, (page) => this.#pages.add(page)), packed: length };
   }
 }
 
 /** The events of one run. */
-export function readWholeHistory(
-  ports: StorePatience & { readonly store: Store },
-  run: Pick<Run, "namespace" | "runId" | "eventCount">,
+export async function readWholeHistory(
+  ports: StorePatience & SegmentReports & { readonly store: Store },
+  run: LongRun,
   giveUp: GiveUp = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
-  return allEvents(run, async (page) => {
+  const { events } = await packedEvents(ports, run, giveUp);
+  return allEvents(run, events, async (page) => {
     const call = () => ports.store.histories.read({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
     return (await untilAnswered(ports, call, giveUp))[0] ?? [];
   });
 }
 
-/** Page by page, and checked for gaps. */
+const NO_SEGMENTS: Omit<SegmentsRead, "events"> = { edition: 0, damaged: false };
+
+/** The beginning of a long history, as far as it is in segments. Others have none. */
+async function packedEvents(
+  ports: StorePatience & SegmentReports & { readonly store: Store },
+  run: LongRun,
+  giveUp: GiveUp,
+): Promise<SegmentsRead> {
+  const { store } = ports;
+  if (run.eventCount <= UNPACKED_MAX || !store.capabilities.segments) return { ...NO_SEGMENTS, events: [] };
+  const { namespace, runId } = run;
+  const read = async (afterSeq: number, limitPerRun: number) => {
+    const call = () => store.segments.read({ runs: [{ namespace, runId, afterSeq }], limitPerRun });
+    return (await untilAnswered(ports, call, giveUp))[0] ?? { edition: 0, segments: [] };
+  };
+  return readSegments(run, read, ports);
+}
+
+/** What follows `events`, page by page, and checked for gaps. */
 async function allEvents(
-  run: Pick<Run, "namespace" | "runId" | "eventCount">,
+  run: LongRun,
+  events: HistoryEvent[],
   read: (page: Page) => Promise<readonly HistoryEvent[]>,
 ): Promise<HistoryEvent[]> {
-  const events: HistoryEvent[] = [];
   while (events.length < run.eventCount) {
     const before = events.length;
     for (const event of await read({ namespace: run.namespace, runId: run.runId, afterSeq: before })) {

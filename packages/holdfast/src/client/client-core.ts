@@ -128,7 +128,7 @@ export class ClientCore {
 
   async readHistory(run: Run): Promise<HistoryEvent[]> {
     this.life.assertOpen();
-    return this.life.during(readWholeHistory({ ...this.#patience, store: this.ports.store }, run, this.#giveUp));
+    return this.life.during(readWholeHistory({ ...this.ports, life: this.life }, run, this.#giveUp));
   }
 
   /** The same for a call about one run whose row another transaction may have locked. */

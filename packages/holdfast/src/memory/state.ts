@@ -7,7 +7,7 @@ import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
-import type { AskAnswer, NewAsk, NewReply, RunRef, WorkerRef } from "../ports/store.ts";
+import type { AskAnswer, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
@@ -38,6 +38,8 @@ export interface MemoryState {
   /** namespace + id → runIds, oldest first. */
   readonly byId: Map<string, string[]>;
   readonly events: Map<string, HistoryEvent[]>;
+  /** Of runs that have or had any. */
+  readonly segments: Map<string, RunSegments>;
   readonly inbox: Map<string, Message[]>;
   /** Message ids ever delivered to a chain of runs, by its first runId. */
   readonly messageIds: Map<string, Set<string>>;
@@ -80,6 +82,7 @@ export function emptyState(): MemoryState {
     runs: new Map(),
     byId: new Map(),
     events: new Map(),
+    segments: new Map(),
     inbox: new Map(),
     messageIds: new Map(),
     updates: new Map(),

@@ -22,6 +22,7 @@ import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/inte
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
+import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { emptyState, type MemoryState } from "./state.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import { claimTasks } from "./tasks/claims.ts";
@@ -50,6 +51,7 @@ export interface MemoryStoreOptions {
 
 const CAPABILITIES: port.StoreCapabilities = {
   transactions: { kind: "memory", words: "memory. In tests, mock the step." },
+  segments: false,
 };
 
 /** The store of the test engine and of `connect("memory:")`. */
@@ -85,6 +87,12 @@ export class MemoryStore implements port.Store {
   };
 
   readonly histories: port.HistoryStore = { read: this.#effect("histories.read", readHistories) };
+
+  readonly segments: port.SegmentStore = {
+    read: this.#effect("segments.read", readSegments),
+    addIfCurrent: this.#effect("segments.addIfCurrent", addSegmentsIfCurrent),
+    drop: this.#effect("segments.drop", dropSegments),
+  };
 
   readonly inbox: port.InboxStore = {
     deliver: this.#effect("inbox.deliver", deliverMessages),

@@ -11,6 +11,7 @@ type CallsOf<G extends keyof StoreGroups> = {
 /** Every call of the port but `close`, under its full name. */
 export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"histories"> &
+  CallsOf<"segments"> &
   CallsOf<"inbox"> &
   CallsOf<"tasks"> &
   CallsOf<"versions"> &
@@ -41,6 +42,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     purge: true,
   },
   histories: { read: true },
+  segments: { read: true, addIfCurrent: true, drop: true },
   inbox: { deliver: true, read: true, replies: true },
   tasks: { claim: true, finish: true, beat: true, cancel: true, expired: true, read: true, list: true, position: true },
   versions: { register: true, updateIfKnown: true, list: true },

@@ -31,6 +31,7 @@ export const COUNT_METRICS = {
   runs_replayed: "Runs that were rebuilt from their history (workflow)",
   events_replayed: "Events read for that (workflow)",
   replays_verified: "Ended runs that were replayed once more by `verifyReplay` (workflow, outcome)",
+  segments_damaged: "Packed copies of events that could not be used (fault)",
   runs_claimed: "Runs taken from the store",
   tasks_claimed: "Tasks taken from the store",
   step_attempts: "Executions of steps (workflow, step, outcome)",

@@ -13,6 +13,7 @@ import { START_WITH_OTHERS } from "./0001-initial/65-start-with-others.ts";
 import { INBOX } from "./0001-initial/70-inbox.ts";
 import { REPLIES } from "./0001-initial/71-replies.ts";
 import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
+import { SEGMENTS } from "./0001-initial/73-segments.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { ASKS } from "./0001-initial/78-asks.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
@@ -38,6 +39,7 @@ export const INITIAL = [
   INBOX,
   REPLIES,
   TASKS_FINISH,
+  SEGMENTS,
   TRANSACT,
   ASKS,
   OPERATIONS,

@@ -8,6 +8,8 @@ export interface Call {
   readonly catalog: Catalog;
   /** The store's time is the machine's, which all processes on one file share. */
   readonly now: number;
+  /** The newest migration that this code knows. */
+  readonly knownSchema: number;
   /** Announced once the call is committed. */
   readonly hints: Hint[];
 }

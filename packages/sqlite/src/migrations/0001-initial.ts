@@ -113,6 +113,18 @@ create table holdfast_events (
 ) strict;
 create unique index holdfast_events_seq on holdfast_events (run_key, seq);
 
+-- Packed copies of closed stretches of long histories. The row that ends at 0 is no segment: its sum says how many times segments
+-- of the run were dropped.
+create table holdfast_segments (
+  segment_key integer primary key,
+  run_key     integer not null,
+  first_seq   integer not null,
+  last_seq    integer not null,
+  sum         integer not null,
+  bytes       blob not null
+) strict;
+create unique index holdfast_segments_run on holdfast_segments (run_key, last_seq);
+
 create table holdfast_inbox (
   message_key integer primary key,
   run_key     integer not null,
@@ -277,7 +289,8 @@ create table holdfast_workers (
   started_at       integer not null,
   heartbeat_at     integer not null,
   lease_expires_at integer not null,
-  stopped_at       integer
+  stopped_at       integer,
+  known_schema     integer not null
 ) strict;
 create index holdfast_workers_namespace on holdfast_workers (namespace);
 create index holdfast_workers_watched on holdfast_workers (status, lease_expires_at) where emptied = 0;

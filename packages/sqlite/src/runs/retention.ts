@@ -10,7 +10,7 @@ const OLD = `
   from holdfast_runs r indexed by holdfast_runs_ended join holdfast_run_starts s on s.run_key = r.run_key
   where r.namespace_key = ? and r.status = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0
   order by r.ended_at, r.run_id limit ?`;
-const DELETIONS = ["events", "attributes", "run_ends", "run_starts", "runs"].map(
+const DELETIONS = ["events", "segments", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
 const DELETE_TASKS = "delete from holdfast_tasks where run_id = ?";

@@ -7,6 +7,7 @@ import { Connection } from "../database/connection.ts";
 import type { SqlValue } from "../database/driver.ts";
 import { type HintLog, recordHints } from "../hint-log.ts";
 import { deliverMessages } from "../inbox.ts";
+import type { SchemaGuard } from "../migrations.ts";
 import { startRuns } from "../runs/starts.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -26,6 +27,7 @@ export interface ApplicationTransactionsParams {
   readonly clock: Clock;
   readonly random: Random;
   readonly file: string;
+  readonly schema: SchemaGuard;
 }
 
 /** The first and the longest pause before checking again whether the application has committed. */
@@ -54,8 +56,10 @@ export class ApplicationTransactions {
       // No other connection can see uncommitted keys, and a rollback may remove them before the next call: they must not enter
       // the store's catalog, nor any catalog that outlives this call.
       const now = Math.floor(this.#params.clock.now());
-      const call: Call = { sql, catalog: new Catalog(sql), now, hints: [] };
+      const { schema } = this.#params;
+      const call: Call = { sql, catalog: new Catalog(sql), now, knownSchema: schema.known, hints: [] };
       try {
+        schema.checkNow(sql);
         const result = body(call);
         this.#announceOnCommit(sql, call.hints);
         return result;

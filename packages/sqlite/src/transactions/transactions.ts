@@ -14,6 +14,7 @@ import type { Catalog } from "../database/catalog.ts";
 import type { Connection } from "../database/connection.ts";
 import { type ErrorPlace, isBusy, stillBusy, storeError } from "../errors.ts";
 import type { HintLog } from "../hint-log.ts";
+import type { SchemaGuard } from "../migrations.ts";
 
 /** A call fails if no transaction of this process has gone through for this long. Clients repeat it; workers never give up. */
 export const BUSY_PATIENCE_MS = 10_000;
@@ -24,6 +25,7 @@ const QUICK_TRIES = 10;
 /** For this long after it met a lock, a process leaves gaps between its writes; otherwise the others would hardly ever get the lock. */
 const COURTESY_MS = 100;
 const GAP_MS = 1;
+const WRITE = "begin immediate";
 
 export interface TransactionsParams {
   readonly connection: Connection;
@@ -32,6 +34,7 @@ export interface TransactionsParams {
   readonly clock: Clock;
   readonly random: Random;
   readonly file: string;
+  readonly schema: SchemaGuard;
 }
 
 interface Job {
@@ -88,7 +91,7 @@ export class Transactions {
         reject(new HoldfastError("client_closed", `The store ${this.#params.file} was used after it was closed.`));
         return;
       }
-      const begin = kind === "write" ? "begin immediate" : "begin";
+      const begin = kind === "write" ? WRITE : "begin";
       const attempt = (): void => resolve(this.#transact(begin, body));
       enqueue({ kind, attempt, reject, askedAt: this.#params.clock.monotonic(), failures: 0 });
     });
@@ -157,13 +160,14 @@ export class Transactions {
   }
 
   #transact<T>(begin: string, body: (call: Call) => T): T {
-    const { connection, catalog, hintLog, clock, file } = this.#params;
+    const { connection, catalog, hintLog, clock, file, schema } = this.#params;
     let moment: ErrorPlace["moment"] = "call";
     let call: Call;
     let result: T;
     try {
       connection.run(begin);
-      call = { sql: connection, catalog, now: Math.floor(clock.now()), hints: [] };
+      if (begin === WRITE) schema.check(connection);
+      call = { sql: connection, catalog, now: Math.floor(clock.now()), knownSchema: schema.known, hints: [] };
       result = body(call);
       hintLog.record(call);
       moment = "commit";

@@ -5,6 +5,7 @@
 
 import { HistoryReader } from "../../calls/history-reader.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
+import { SegmentPacker } from "../../calls/segments/segment-packer.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
@@ -40,11 +41,13 @@ export class HeldRuns {
   readonly #behind = new Set<string>();
   readonly #cache: LiveCache;
   readonly #histories: HistoryReader;
+  #packer: SegmentPacker;
   #emptyWaiters: (() => void)[] = [];
 
   constructor(params: HeldRunsParams) {
     this.#params = params;
     this.#cache = new LiveCache(params.cacheSize);
+    this.#packer = new SegmentPacker(params.ports);
     this.#histories = new HistoryReader(params.ports, () => this.#loading.size === 0);
   }
 
@@ -135,8 +138,11 @@ export class HeldRuns {
     for (const executor of this.all()) executor.drop();
   }
 
+  /** The worker has stopped. */
   clearCache(): void {
     this.#cache.clear();
+    this.#packer.close();
+    this.#packer = new SegmentPacker(this.#params.ports);
   }
 
   #enter(executor: RunExecutor): void {
@@ -160,11 +166,13 @@ export class HeldRuns {
     const stillOurs = (): boolean => this.#loading.get(runId) === run && this.#params.workerId() === workerId;
     let executor: RunExecutor | undefined;
     try {
-      const history = await this.#histories.read(run);
+      const read = await this.#histories.read(run);
       if (!stillOurs()) return;
+      const history = read.events;
       ports.telemetry?.count("runs_replayed", 1, { workflow });
       ports.telemetry?.count("events_replayed", history.length, { workflow });
       executor = new RunExecutor(this.#params.host(), code, { run, history, messages });
+      this.#packer.offer(run, read);
     } catch (error) {
       if (stillOurs()) await giveUpRun(ports, workerId, run, error);
     }

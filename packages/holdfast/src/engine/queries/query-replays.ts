@@ -77,8 +77,8 @@ export class QueryReplays {
   }
 
   async #replay(run: Run, code: WorkflowCode): Promise<Machine> {
-    const { clock, random, store, codec } = this.#ports;
-    const history = await readWholeHistory({ clock, random, store }, run, () => true);
+    const { clock, codec } = this.#ports;
+    const history = await readWholeHistory(this.#ports, run, () => true);
     const opsMax = Number.POSITIVE_INFINITY;
     const machine = code.machine({ run, codec, log: silentLogger, history, begun: run.commit > 0, opsMax });
     return replayHistory(machine, (callback) => clock.immediate(callback));

@@ -28,6 +28,7 @@ function purgeRun(state: MemoryState, row: RunRecord): void {
   else state.byId.delete(key);
   state.runs.delete(runId);
   state.events.delete(runId);
+  state.segments.delete(runId);
   state.inbox.delete(runId);
   state.children.delete(runId);
   for (const task of tasksOfRun(state, runId)) deleteTask(state, task);

@@ -44,6 +44,7 @@ begin
     into v_chains, v_namespace, v_id, v_chain, v_child, v_parent, v_first from begun b;
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
+  delete from segments s where s.run_no = any (v_no);
   delete from tasks t where t.run_id = any (v_ids);
   -- 4. Their messages. If the chain still has a run, the message ids stay, under a run id that no run has.
   v_kept := array(

@@ -1,0 +1,24 @@
+import type { Feature } from "../feature.ts";
+import { children } from "./children.ts";
+import { conversations } from "./conversations.ts";
+import { deployments } from "./deployments.ts";
+import { messages } from "./messages.ts";
+import { runEnds } from "./run-ends.ts";
+import { sagas } from "./sagas.ts";
+import { steps } from "./steps.ts";
+import { tasks } from "./tasks.ts";
+import { timersAndSignals } from "./timers-and-signals.ts";
+import { valuesAndAttributes } from "./values.ts";
+
+export const FEATURES: readonly Feature[] = [
+  steps,
+  sagas,
+  timersAndSignals,
+  valuesAndAttributes,
+  deployments,
+  runEnds,
+  tasks,
+  children,
+  messages,
+  conversations,
+];
