@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
+import { historyWindows } from "./client/history-windows.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
 import { retrying } from "./client/retrying.ts";
@@ -19,6 +20,7 @@ const SUITES: readonly ClientSuite[] = [
   signaling,
   manyMessages,
   onCall,
+  historyWindows,
   retrying,
   tasks,
   taskLimits,

@@ -4,6 +4,7 @@ export type { ClientInTransaction } from "./client/client-in-transaction.ts";
 export type { ConnectOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";

@@ -113,6 +113,23 @@ test("inboxes and histories are read run by run", async () => {
   await expectFew(call("read_histories", 4), [...runs, 10], 20);
 });
 
+test("a window of a long history reads no more events than it shows", async () => {
+  const events = 100_000;
+  await database.sql(`insert into ${database.name("events")} (run_no, at, seq, type, op)
+    select run_no, 1, seq, 9, 'step' from ${database.name("runs")}, generate_series(3, ${events}) seq where created_at = 8`);
+  const window = (after: number, limit: number) =>
+    reads(call("read_histories", 4), [
+      ...[binary.textArray(["default"]), binary.uuidArray([idOf(1_008)]), binary.int4Array([after])],
+      limit,
+    ]);
+  for (const after of [0, 50_000, events - 200]) {
+    const { inSequence, byIndex, entries } = await window(after, 200);
+    expect(inSequence).toBe(0);
+    expect(byIndex).toBeLessThan(200 + 5);
+    expect(entries).toBeLessThan(200 + 5);
+  }
+});
+
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
   await expectFew(call("heartbeat_worker", 4), ["default", worker, 1_000, false], 10);
   await expectSweepToReadFew();

@@ -31,6 +31,7 @@ test("no statement of the store reads a whole table, however many runs there are
   const steps = plans.flatMap((plan) => plan.steps).join("\n");
   expect(steps).toContain("holdfast_runs_due (lane_id=? AND suspect=? AND available_at<?)");
   expect(steps).toContain("holdfast_runs_ended (namespace_key=? AND status=? AND ended_at<?)");
+  expect(steps).toContain("holdfast_events_seq (run_key=? AND seq>?)");
   expect(steps).toContain("holdfast_tasks_due (lane_id=? AND suspect=? AND available_at<?)");
   expect(steps).toContain("holdfast_tasks_kept (lane_id=? AND status=? AND (run_id,seq)>(?,?))");
   expect(steps).toContain("holdfast_tasks_expiry (expires_at<?)");

@@ -23,9 +23,10 @@ import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
 import type { ClientCore } from "./client-core.ts";
+import { type EventWindow, HISTORY_OPTIONS, type HistoryOptions, readWindow, viewWindow } from "./history-window.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
-import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { describeRun, type EventView, type RunDescription, viewEvents, wholeHistory } from "./run-view.ts";
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
@@ -170,10 +171,15 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     throw new RunFailedError(about);
   }
 
-  /** Every event, from event 0. */
-  async history(): Promise<EventView[]> {
+  /** Every event, from event 0; with options, a window, which reads no more than that. */
+  history(): Promise<EventView[]>;
+  history(options: HistoryOptions): Promise<EventWindow>;
+  async history(options?: HistoryOptions): Promise<EventView[]> {
+    const { codec } = this.#core.ports;
+    checkOptions(options, HISTORY_OPTIONS, "history()");
+    if (options) return viewWindow(await readWindow(this.#core, await this.#read(), options), codec);
     const { run, events } = await this.#readHistory();
-    return wholeHistory(run, events).map((event) => viewEvent(event, this.#core.ports.codec));
+    return viewEvents(wholeHistory(run, events), codec);
   }
 
   /**

@@ -101,11 +101,20 @@ export function summarizeRun(run: RunRow): RunSummary {
 
 /** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
-  const end = endEvent({ ...run, error: shownError(run.error) });
-  return [startEvent(run), ...events, ...(end ? [end] : [])];
+  const { start, end } = rowEvents(run);
+  return [start, ...events, ...(end ? [end] : [])];
 }
 
-export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
+/** The events that are the run row. */
+export function rowEvents(run: Run): { readonly start: HistoryEvent; readonly end: HistoryEvent | undefined } {
+  return { start: startEvent(run), end: endEvent({ ...run, error: shownError(run.error) }) };
+}
+
+export function viewEvents(events: readonly HistoryEvent[], codec: Codec): EventView[] {
+  return events.map((event) => viewEvent(event, codec));
+}
+
+function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
   const { fireAt: _fireAt, retryAt: _retryAt, messageId, ...rest } = meta ?? {};
   return {

@@ -313,6 +313,12 @@ export function isFailure({ type }: Pick<HistoryEvent, "type">): boolean {
   return FAILURES.has(type);
 }
 
+/** Whether it tells of a failure of whatever kind: of an attempt, an op, or the run. Being stopped by someone is none. */
+export function isFailed({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
+  if (meta?.error === undefined || meta.withdrawn || meta.error.code === "paused") return false;
+  return type !== "run_canceled" && type !== "run_terminated";
+}
+
 /** Whether a step, a task, a child or a message to another run has come to its end. */
 export function isOutcome({ type }: Pick<HistoryEvent, "type">): boolean {
   return FAILURES.has(type) || SUCCESSES.has(type);
