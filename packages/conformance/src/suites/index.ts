@@ -27,6 +27,7 @@ import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
+import { stateFilters } from "./state-filters.ts";
 import { sweeps } from "./sweeps.ts";
 import { taskClaims } from "./tasks/claims.ts";
 import { taskDeaths } from "./tasks/deaths.ts";
@@ -64,6 +65,7 @@ export const SUITES: readonly Suite[] = [
   versions,
   reading,
   listing,
+  stateFilters,
   payloads,
   texts,
   times,

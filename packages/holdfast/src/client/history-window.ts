@@ -88,6 +88,12 @@ export async function readWindow(core: ClientCore, run: Run, options: HistoryOpt
   return { events, next: next <= (end?.seq ?? run.eventCount) ? next : null };
 }
 
+/** The time of the last event besides the start and the end; null if there is none. Not read if the run has ended. */
+export async function lastEventAt(core: ClientCore, run: Run): Promise<number | null> {
+  if (run.eventCount === 0 || run.endedAt !== null) return null;
+  return (await readPage(core, run, run.eventCount - 1, 1))[0]?.at ?? null;
+}
+
 async function readPage(
   core: ClientCore,
   { namespace, runId }: Run,

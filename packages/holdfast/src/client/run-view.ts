@@ -1,9 +1,13 @@
 import type { RunName } from "../model/child.ts";
-import { type ErrorRecord, shownError } from "../model/error-record.ts";
+import { type ErrorRecord, listedError, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
-import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
+import { type CompensationOutcome, endEvent, type Run, type RunStatus, startEvent } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { ListedRun } from "../ports/store.ts";
+import { type ShortWhy, shortWhy } from "./short-why.ts";
 
 /** A run as seen from outside. */
 export interface RunDescription extends RunSummary {
@@ -31,6 +35,10 @@ export interface RunSummary {
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
+  /** When something last happened to it: its last event. */
+  readonly updatedAt: Date;
+  /** What it waits for, as far as its row says. */
+  readonly why: ShortWhy;
   /** When it becomes due on its own. */
   readonly availableAt: Date | null;
   readonly deadlineAt: Date | null;
@@ -65,13 +73,20 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly retryAt?: Date;
 }
 
-export function describeRun(run: Run, codec: Codec): RunDescription {
+export function describeRun(
+  run: Run,
+  lastEventAt: number | null,
+  { codec, clock }: { readonly codec: Codec; readonly clock: Clock },
+): RunDescription {
   const output = run.output === null ? undefined : codec.decode(run.output);
-  return { ...summarizeRun(run), input: codec.decode(run.input), output, error: shownError(run.error) };
+  const summary = summarizeRun({ ...run, lastEventAt, error: run.error && listedError(run.error) }, clock.now());
+  return { ...summary, input: codec.decode(run.input), output, error: shownError(run.error) };
 }
 
-export function summarizeRun(run: RunRow): RunSummary {
+/** `now` is the time by the clock of this machine: it decides only whether the run is called due. */
+export function summarizeRun(run: ListedRun, now: number): RunSummary {
   const { lineage } = run;
+  const updatedAt = run.endedAt ?? run.lastEventAt ?? run.startedAt ?? run.createdAt;
   return {
     runId: run.runId,
     id: run.id,
@@ -83,10 +98,12 @@ export function summarizeRun(run: RunRow): RunSummary {
     status: run.status,
     compensation: run.compensation,
     attributes: run.attributes,
-    waitingFor: run.waitingFor,
+    waitingFor: waitingOps(run.waitingFor),
     createdAt: new Date(run.createdAt),
     startedAt: date(run.startedAt),
     endedAt: date(run.endedAt),
+    updatedAt: new Date(updatedAt),
+    why: shortWhy(run, updatedAt, now),
     availableAt: date(run.availableAt),
     deadlineAt: date(run.deadlineAt),
     workerId: run.heldBy,

@@ -4,6 +4,7 @@ import { type EventCategory, type EventType, eventCategory, type HistoryEvent, s
 import { opId, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
 import type { Codec } from "../ports/codec.ts";
 
 /** One op of a run, folded from its events. */
@@ -120,7 +121,7 @@ function pendingOps(
     return live?.pending && live.durableSeq === events.length ? { ops: live.pending, complete: true } : undefined;
   // A run that waits for its next run attempt lists the ops that failed.
   if (run.waitingFor.length === 0 || events.at(-1)?.type === "run_retried") return undefined;
-  return { ops: new Set(run.waitingFor), complete: run.waitingFor.length < WAITING_FOR_MAX };
+  return { ops: new Set(waitingOps(run.waitingFor)), complete: run.waitingFor.length < WAITING_FOR_MAX };
 }
 
 function isOpen({ status }: StepView): boolean {

@@ -122,7 +122,7 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
         },
       ];
     if (status !== "waiting") return [];
-    return [{ kind: waitKind(op), op, ...at }];
+    return [{ kind: waitKind(op), op, ...at, ...some("since", startedAt) }];
   });
 }
 

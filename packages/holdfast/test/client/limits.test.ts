@@ -385,6 +385,18 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("ops that a suspended run is known to wait for, by `list`, `describe` and the filter `waitingFor`", async () => {
+    const { t, limited } = await withRun((ctx) =>
+      Promise.all(Array.from({ length: 25 }, (_, i) => ctx.sleep(`nap ${i}`, "1 day"))),
+    );
+    await t.client.start(limited, null, { id: "r" });
+    await t.clock.settle();
+    expect((await t.client.get("r").describe()).waitingFor).toHaveLength(20);
+    expect((await t.client.list({ waitingFor: "nap 19" })).runs).toHaveLength(1);
+    expect((await t.client.list({ waitingFor: "nap 20" })).runs).toHaveLength(0);
+    await t.close();
+  });
+
   test("events in one window of `history`", async () => {
     const { t, limited } = await withRun(async (ctx) => {
       for (let i = 0; i < 1_500; i++) ctx.sideEffect("note", () => i);

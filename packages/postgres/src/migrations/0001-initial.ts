@@ -19,6 +19,7 @@ import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
+import { LISTS } from "./0001-initial/88-lists.ts";
 import { VIEWS } from "./0001-initial/90-views.ts";
 import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
 
@@ -43,6 +44,7 @@ export const INITIAL = [
   RETENTION,
   WORKERS,
   TASKS_REPORTS,
+  LISTS,
   VIEWS,
   PRIVILEGES,
 ].join("");
