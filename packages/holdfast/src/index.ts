@@ -16,7 +16,7 @@ export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { ErrorView, EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { ShortWhy } from "./client/short-why.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";

@@ -7,14 +7,20 @@ import { waitingOps } from "../model/waiting.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ListedRun } from "../ports/store.ts";
+import { withOrigins } from "./op-times.ts";
 import { type ShortWhy, shortWhy } from "./short-why.ts";
 
 /** A run as seen from outside. */
 export interface RunDescription extends RunSummary {
   readonly input: unknown;
   readonly output: unknown;
-  /** Why it failed, was terminated, or is parked. */
-  readonly error: ErrorRecord | null;
+  /** Why it failed, was terminated, or is parked, and when that happened. */
+  readonly error: ErrorView | null;
+}
+
+/** An error and when it happened. */
+export interface ErrorView extends ErrorRecord {
+  readonly at?: Date;
 }
 
 /** A run in a list: everything but the payloads. */
@@ -62,7 +68,7 @@ export interface ParentName extends RunName {
 }
 
 /** An event as seen from outside; complete enough to replay it elsewhere. */
-export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
+export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "error"> {
   readonly seq: number;
   readonly type: EventType;
   readonly category: string;
@@ -71,6 +77,7 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly value?: unknown;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
+  readonly error?: ErrorView;
 }
 
 export function describeRun(
@@ -80,7 +87,9 @@ export function describeRun(
 ): RunDescription {
   const output = run.output === null ? undefined : codec.decode(run.output);
   const summary = summarizeRun({ ...run, lastEventAt, error: run.error && listedError(run.error) }, clock.now());
-  return { ...summary, input: codec.decode(run.input), output, error: shownError(run.error) };
+  const shown = shownError(run.error);
+  const error = shown && { ...shown, at: summary.updatedAt };
+  return { ...summary, input: codec.decode(run.input), output, error };
 }
 
 /** `now` is the time by the clock of this machine: it decides only whether the run is called due. */
@@ -128,12 +137,12 @@ export function rowEvents(run: Run): { readonly start: HistoryEvent; readonly en
 }
 
 export function viewEvents(events: readonly HistoryEvent[], codec: Codec): EventView[] {
-  return events.map((event) => viewEvent(event, codec));
+  return withOrigins(events).map((event) => viewEvent(event, codec));
 }
 
 function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
-  const { fireAt: _fireAt, retryAt: _retryAt, messageId, ...rest } = meta ?? {};
+  const { fireAt: _fireAt, retryAt: _retryAt, messageId, error, ...rest } = meta ?? {};
   return {
     seq: event.seq,
     type: event.type,
@@ -142,6 +151,7 @@ function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     at: new Date(event.at),
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
     ...rest,
+    ...(error === undefined ? {} : { error: { ...error, at: new Date(event.at) } }),
     ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),

@@ -5,7 +5,7 @@ import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
-export type { EventCategory, EventRole, ShownStatus } from "./event-row.ts";
+export { type EventCategory, type EventRole, OP_META, type ShownStatus } from "./event-row.ts";
 
 /**
  * What a history may contain: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it.
@@ -91,7 +91,7 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: ["attempt", "ms", "error", "retryAt", "runs"],
+    meta: ["attempt", "ms", "error", "retryAt", "retry", "runs"],
     shows: "retrying",
     writtenBy: "the step board: an attempt failed, and another will follow",
   },
