@@ -350,8 +350,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   }
 
   async #read(): Promise<Run> {
-    const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
-    return this.#found(run ?? null);
+    return this.#found(await this.#core.queries.read(this.#ref()));
   }
 
   #found(run: Run | null): Run {
