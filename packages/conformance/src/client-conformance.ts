@@ -4,6 +4,7 @@ import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
 import { codecs } from "./client/codecs.ts";
 import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
+import { historyWindows } from "./client/history-windows.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
 import { reencoding } from "./client/reencoding.ts";
@@ -22,6 +23,7 @@ const SUITES: readonly ClientSuite[] = [
   signaling,
   manyMessages,
   onCall,
+  historyWindows,
   retrying,
   tasks,
   taskLimits,

@@ -38,6 +38,7 @@ export {
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
+export { narrowed, waitsFor } from "./model/decisions/run-filter.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
   afterTaskHolder,
@@ -56,7 +57,7 @@ export {
 } from "./model/decisions/task.ts";
 export { type ChoosableVersion, chooseVersion } from "./model/decisions/version-choice.ts";
 export { type EndedRun, endedRun } from "./model/ended-run.ts";
-export type { ErrorRecord } from "./model/error-record.ts";
+export { type ErrorRecord, listedError } from "./model/error-record.ts";
 export {
   type Attributes,
   type AttributeValue,
@@ -113,6 +114,7 @@ export {
   type TaskStatus,
 } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";
+export { isRetrying, RETRYING_SUFFIX } from "./model/waiting.ts";
 export type { WorkerRow, WorkerStatus } from "./model/worker-row.ts";
 export type { Clock, Timer } from "./ports/clock.ts";
 export type { Codec } from "./ports/codec.ts";
@@ -164,6 +166,7 @@ export type {
   HeldTask,
   HistoryStore,
   InboxStore,
+  ListedRun,
   ListRunsParams,
   ListTasksParams,
   NamespacePair,

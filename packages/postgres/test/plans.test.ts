@@ -40,9 +40,11 @@ async function fill(): Promise<void> {
     case when i % 20000 = 5 then 2 else 1 end as lane_id from generate_series(1, ${all}) i`);
   await database.sql(`insert into ${name("run_starts")} (run_id, chain_id, created_at, lane_id, namespace, id, seed, input)
     select run_id, run_id, i, lane_id, 'default', 'order ' || i, 's', '{}' from sample`);
-  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, delivered)
+  await database.sql(`insert into ${name("runs")} (run_id, lane_id, epoch, status, created_at, available_at, ended_at, delivered, waiting_for, error)
     select run_id, lane_id, 1, status::${name("run_status")}, i, case when i % 100 = 3 and i <= ${WAITING} then 1000
-      when status = 'sleeping' then 4102444800000 + i end, case when status in ('failed', 'completed') then i end, 2 from sample`);
+      when status = 'sleeping' then 4102444800000 + i end, case when status in ('failed', 'completed') then i end, 2,
+      case when status in ('sleeping', 'waiting') then array[case i % 5 when 0 then 'charge#2#00' when 1 then 'charge' else 'receive:paid' end] end,
+      case when status = 'failed' then '{"kind":"Timeout","code":"ECONNRESET"}'::bytea end from sample`);
   await database.sql(`insert into ${name("open_ids")} (namespace, id, created_at, run_id)
     select 'default', 'order ' || i, i, run_id from sample where status not in ('failed', 'completed')`);
   await database.sql(`insert into ${name("inbox")} (run_id, chain_id, at, number, kind, name, message_id, payload)
@@ -113,6 +115,23 @@ test("inboxes and histories are read run by run", async () => {
   await expectFew(call("read_histories", 4), [...runs, 10], 20);
 });
 
+test("a window of a long history reads no more events than it shows", async () => {
+  const events = 100_000;
+  await database.sql(`insert into ${database.name("events")} (run_no, at, seq, type, op)
+    select run_no, 1, seq, 9, 'step' from ${database.name("runs")}, generate_series(3, ${events}) seq where created_at = 8`);
+  const window = (after: number, limit: number) =>
+    reads(call("read_histories", 4), [
+      ...[binary.textArray(["default"]), binary.uuidArray([idOf(1_008)]), binary.int4Array([after])],
+      limit,
+    ]);
+  for (const after of [0, 50_000, events - 200]) {
+    const { inSequence, byIndex, entries } = await window(after, 200);
+    expect(inSequence).toBe(0);
+    expect(byIndex).toBeLessThan(200 + 5);
+    expect(entries).toBeLessThan(200 + 5);
+  }
+});
+
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
   await expectFew(call("heartbeat_worker", 4), ["default", worker, 1_000, false], 10);
   await expectSweepToReadFew();
@@ -145,6 +164,12 @@ const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [
   ["runs of a time", { createdAfter: 20_000, createdBefore: 20_100 }, 300],
   ["finished runs", { statuses: ["completed"] }, 300],
   ["the runs of an id", { id: "order 77" }, 60],
+  ["runs that wait for an op", { waitingFor: "charge" }, 300],
+  ["runs that wait for a signal", { waitingFor: "receive:" }, 300],
+  ["runs that are between two attempts", { retrying: true }, 800],
+  ["runs that have waited for long", { waitingSince: 99_900 }, 900],
+  ["runs that failed with an error, among those that did not complete", { error: "ECONNRESET" }, 400],
+  ["runs that ended before a time", { endedBefore: 500_000 }, 300],
 ];
 
 describe("lists of 20 walk an index and stop", () => {
@@ -154,6 +179,25 @@ describe("lists of 20 walk an index and stop", () => {
     const plan = await database.sql(`explain ${inline(statement.text, values)}`);
     const scans = plan.map((row) => row["QUERY PLAN"] as string).filter((line) => line.includes("Seq Scan"));
     expect(scans.filter((line) => !/Seq Scan on (?:lanes|workers)/.test(line))).toEqual([]);
+  });
+
+  test("runs that ended in a short time, and since long ago", async () => {
+    const list = (filter: Partial<ListRunsParams>, byEnd: boolean) =>
+      listStatement(database.schema, { namespace: "default", limit: 20, ...filter }, byEnd);
+    const short = list({ endedAfter: 500_000, endedBefore: 500_100 }, true);
+    await expectFew(short.statement.text, short.values, 99 + 400);
+    const long = list({ endedAfter: 200_000 }, false);
+    await expectFew(long.statement.text, long.values, 300);
+    const count = countStatement(database.schema, { namespace: "default", endedAfter: 1, atMost: 1_000 });
+    await expectFew(count.statement.text, count.values, 1_100);
+  });
+
+  test("what no index can find is looked for among open runs only", async () => {
+    const { statement, values } = listStatement(database.schema, {
+      ...{ namespace: "default", limit: 20 },
+      waitingFor: "nowhere",
+    });
+    await expectFew(statement.text, values, 3 * WAITING);
   });
 
   test("counts stop where they are told", async () => {

@@ -90,7 +90,7 @@ function randomTransition(world: World, dice: Dice, run: Run, consumed: number):
     case 3:
       return suspend(dice.of(null, null, world.now - 5, world.now, world.now + 700, world.now + 1_000_000), {
         ...(dice.chance(0.2) ? { status: "compensating" as const } : {}),
-        waitingFor: dice.of([], ["approved"], ["sleep", "charge#2"]),
+        waitingFor: dice.of([], ["approved"], ["sleep", "charge#2#00"], ["receive:go#2", "charge#01"]),
       });
     case 4:
       return RELEASE;

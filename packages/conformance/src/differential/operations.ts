@@ -1,4 +1,10 @@
-import { type AttributeValue, CLOSED_STATUSES, type DeliverMessage, type StartRun } from "holdfast/adapter";
+import {
+  type AttributeValue,
+  CLOSED_STATUSES,
+  type DeliverMessage,
+  type RunFilter,
+  type StartRun,
+} from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
 import { bytes, CODES, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
@@ -343,6 +349,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       ...(dice.chance(0.3) ? { attributes: { region: dice.of<AttributeValue>("eu", 1, null, true) } } : {}),
       ...(dice.chance(0.2) ? { createdAfter: world.now - dice.int(5_000) } : {}),
       ...(dice.chance(0.2) ? { createdBefore: world.now - dice.int(5_000) } : {}),
+      ...stateFilter(world, dice),
     };
     if (dice.chance(0.3)) return { method: "runs.count", params: { ...filter, atMost: dice.of(null, 2) } };
     const last = dice.chance(0.5) ? dice.pick(world.contents.runs) : undefined;
@@ -358,3 +365,19 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "histories.read", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
   },
 };
+
+/** One of the filters by what a run waits for or how it ended; none in most lists. */
+function stateFilter({ now }: World, dice: Dice): Partial<RunFilter> {
+  if (dice.chance(0.5)) return {};
+  return dice.of<Partial<RunFilter>>(
+    { waitingFor: "charge" },
+    { waitingFor: "sleep" },
+    { waitingFor: "receive:" },
+    { retrying: true },
+    { waitingSince: now - dice.int(5_000) },
+    { error: dice.of("Unknown", "Timeout", "paused", "run_terminated") },
+    { endedAfter: now - dice.int(5_000) },
+    { endedBefore: now - dice.int(5_000) },
+    { endedAfter: now - 5_000, endedBefore: now - dice.int(2_000) },
+  );
+}

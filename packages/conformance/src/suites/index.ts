@@ -29,6 +29,7 @@ import { retention } from "./retention.ts";
 import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
 import { storedValues } from "./stored-values.ts";
+import { stateFilters } from "./state-filters.ts";
 import { sweeps } from "./sweeps.ts";
 import { taskClaims } from "./tasks/claims.ts";
 import { taskDeaths } from "./tasks/deaths.ts";
@@ -67,6 +68,7 @@ export const SUITES: readonly Suite[] = [
   versions,
   reading,
   listing,
+  stateFilters,
   payloads,
   storedValues,
   texts,

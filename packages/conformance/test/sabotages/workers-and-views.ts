@@ -116,6 +116,23 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
       },
     }),
   },
+  ...(["waitingFor", "retrying", "waitingSince", "error", "endedAfter", "endedBefore"] as const).map(
+    (filter): Sabotage => ({
+      it: `does not look at ${filter} in a list`,
+      noun: "lists by state",
+      breaks: (it) => ({
+        "runs.list": ({ [filter]: _ignored, ...params }: ListRunsParams) => it.runs.list(params),
+      }),
+    }),
+  ),
+  {
+    it: "says that the last event of a run was when it was created",
+    noun: "lists by state",
+    breaks: (it) => ({
+      "runs.list": async (params: ListRunsParams) =>
+        (await it.runs.list(params)).map((row) => ({ ...row, lastEventAt: row.createdAt - 1 })),
+    }),
+  },
   {
     it: "takes attributes for equal that look alike",
     noun: "listing",

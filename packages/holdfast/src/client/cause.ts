@@ -1,5 +1,5 @@
 import type { RunName } from "../model/child.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
+import type { ErrorView } from "./run-view.ts";
 
 /**
  * What can keep a run from ending. `update`: the handler of an update has not finished; `condition`: a predicate of `ctx.until` is
@@ -34,9 +34,9 @@ export interface Cause {
   readonly since?: Date;
   /** The attempt that is running; between two attempts, how many there have been. */
   readonly attempt?: number;
-  /** The maximum number of attempts, if a worker of this client holds the run. */
+  /** The maximum number of attempts: known once one has failed, or if a worker of this client holds the run. */
   readonly attempts?: number;
-  readonly error?: ErrorRecord;
+  readonly error?: ErrorView;
   /** The name of the worker. */
   readonly worker?: string;
   /** The queue of a task. */

@@ -147,10 +147,51 @@ export interface ListFilter {
    */
   readonly createdBefore?: Date;
   /**
+   * Ended after this time.
+   * @defaultValue all
+   */
+  readonly endedAfter?: Date;
+  /**
+   * Ended before this time.
+   * @defaultValue all
+   */
+  readonly endedBefore?: Date;
+  /**
+   * What a suspended run waits for: the id of an op (`charge#2`), a name for every op that has it (`charge`, `receive:paid`), or
+   * a prefix with its colon (`receive:`, `until:`). Known are the first 20 ops that a run waits for.
+   * @defaultValue all
+   */
+  readonly waitingFor?: string;
+  /**
+   * Only runs that are suspended until the next attempt of a step, or of the whole run.
+   * @defaultValue `false`: all
+   */
+  readonly retrying?: boolean;
+  /**
+   * Only suspended runs to which nothing has happened since this time.
+   * @defaultValue all
+   */
+  readonly waitingSince?: Date;
+  /**
+   * The code or the kind of the error that a run failed with, was stopped by, or is parked for: `ECONNRESET`, `Timeout`,
+   * `workflow_bug`.
+   * @defaultValue all
+   */
+  readonly error?: string;
+  /**
    * The run id of a run: its children, also those that were started inside its steps.
    * @defaultValue all
    */
   readonly parent?: string;
+}
+
+/** Options of `hf.count`. */
+export interface CountOptions extends ListFilter {
+  /**
+   * Count no further than this: an answer of so many means "so many or more". For lists that are looked at often.
+   * @defaultValue no limit: the exact number
+   */
+  readonly atMost?: number;
 }
 
 /** Options of `hf.list`. */

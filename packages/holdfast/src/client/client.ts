@@ -19,9 +19,9 @@ import type { Offering } from "../replay/context/offers.ts";
 import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
 import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
-import type { ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
+import type { CountOptions, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
-import { LIST_FILTER, runFilter } from "./list-filter.ts";
+import { COUNT_OPTIONS, runFilter } from "./list-filter.ts";
 import { listRuns, type RunPage } from "./list-runs.ts";
 import type { LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
@@ -260,9 +260,10 @@ export class Client {
   }
 
   /** How many runs match the filter. */
-  async count(filter: ListFilter = {}): Promise<number> {
-    checkOptions(filter, LIST_FILTER, "count");
-    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost: null }));
+  async count(filter: CountOptions = {}): Promise<number> {
+    checkOptions(filter, COUNT_OPTIONS, "count");
+    const { atMost = null } = filter;
+    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost }));
   }
 
   /**

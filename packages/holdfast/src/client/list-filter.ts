@@ -1,6 +1,7 @@
 import { assertAttributes } from "../errors/attribute-checks.ts";
 import {
   invalidOption,
+  isBoolean,
   isDate,
   isId,
   isName,
@@ -12,9 +13,10 @@ import {
 } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import { isUuid } from "../model/ids.ts";
+import { valueFault } from "../model/names.ts";
 import { RUN_STATUSES, type RunRow } from "../model/run.ts";
 import type { ListRunsParams, RunFilter } from "../ports/store.ts";
-import type { ListFilter, ListOptions } from "./client-options.ts";
+import type { CountOptions, ListFilter, ListOptions } from "./client-options.ts";
 
 export const LIST_LIMIT_DEFAULT = 100;
 const LIST_LIMIT_MAX = 1_000;
@@ -22,6 +24,12 @@ const LIST_LIMIT_MAX = 1_000;
 const FILTER_ATTRIBUTES_MAX = 100;
 
 type Place = NonNullable<ListRunsParams["before"]>;
+
+/** An op id or a code: text that every store can compare. */
+const isText: OptionCheck = (value, where, option) => {
+  const fault = typeof value === "string" ? (value === "" ? "is empty" : valueFault(value)) : "is not a string";
+  if (fault !== undefined) throw invalidOption(where, option, fault);
+};
 
 const isStatus = oneOf(...RUN_STATUSES);
 const areStatuses = listOf(isStatus);
@@ -43,10 +51,18 @@ export const LIST_FILTER: OptionChecks<ListFilter> = {
   attributes: areAttributes,
   createdAfter: isDate,
   createdBefore: isDate,
+  endedAfter: isDate,
+  endedBefore: isDate,
+  waitingFor: isText,
+  retrying: isBoolean,
+  waitingSince: isDate,
+  error: isText,
   parent: (value, where) => {
     if (!isUuid(value)) throw invalidOption(where, "parent", `is ${shownValue(value)}, not a run id`);
   },
 };
+
+export const COUNT_OPTIONS: OptionChecks<CountOptions> = { ...LIST_FILTER, atMost: wholeNumber(1) };
 
 export const LIST_OPTIONS: OptionChecks<ListOptions> = {
   ...LIST_FILTER,
@@ -56,6 +72,7 @@ export const LIST_OPTIONS: OptionChecks<ListOptions> = {
 
 export function runFilter(namespace: string, filter: ListFilter): RunFilter {
   const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore, parent } = filter;
+  const { endedAfter, endedBefore, waitingFor, retrying, waitingSince, error } = filter;
   return {
     namespace,
     ...(workflow === undefined ? {} : { workflow }),
@@ -66,6 +83,12 @@ export function runFilter(namespace: string, filter: ListFilter): RunFilter {
     ...(status === undefined ? {} : { statuses: typeof status === "string" ? [status] : [...new Set(status)] }),
     ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
     ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
+    ...(endedAfter === undefined ? {} : { endedAfter: endedAfter.getTime() }),
+    ...(endedBefore === undefined ? {} : { endedBefore: endedBefore.getTime() }),
+    ...(waitingFor === undefined ? {} : { waitingFor }),
+    ...(retrying ? { retrying } : {}),
+    ...(waitingSince === undefined ? {} : { waitingSince: waitingSince.getTime() }),
+    ...(error === undefined ? {} : { error }),
     ...(parent === undefined ? {} : { parent }),
   };
 }

@@ -24,8 +24,9 @@ export async function listRuns(core: ClientCore, options: ListOptions): Promise<
   const rows = await core.call((store) => store.runs.list(params));
   const page = rows.slice(0, limit);
   const last = page.at(-1);
+  const now = core.ports.clock.now();
   return {
-    runs: page.map(summarizeRun),
+    runs: page.map((row) => summarizeRun(row, now)),
     cursor: rows.length > limit && last ? writeCursor(last) : null,
   };
 }

@@ -3,7 +3,7 @@ import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, oneOf, requireDuration, requireReason } from "../errors/option-checks.ts";
+import { checkOptions, requireDuration, requireReason } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -12,7 +12,6 @@ import {
   RunTerminatedError,
   RunTimedOutError,
 } from "../errors/run-errors.ts";
-import type { CheckedDuration } from "../model/checked-duration.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
@@ -23,9 +22,18 @@ import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
 import type { ClientCore } from "./client-core.ts";
+import {
+  type EventWindow,
+  HISTORY_OPTIONS,
+  type HistoryOptions,
+  lastEventAt,
+  readWindow,
+  viewWindow,
+} from "./history-window.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
+import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
-import { describeRun, type EventView, type RunDescription, viewEvent, wholeHistory } from "./run-view.ts";
+import { describeRun, type EventView, type RunDescription, viewEvents, wholeHistory } from "./run-view.ts";
 import { prepareSignal } from "./signals.ts";
 import { foldSteps, type StepView } from "./step-view.ts";
 import { openTasks, withTasks } from "./task-steps.ts";
@@ -38,25 +46,9 @@ import {
   type UpdateOptions,
 } from "./updates.ts";
 
-const RESULT_OPTIONS = { timeout: checkedLater, onParked: oneOf("throw", "wait") };
-
 /** What a start says about its run. */
 export interface StartedRun extends Pick<Run, "runId" | "workflow"> {
   readonly created: boolean;
-}
-
-/** Options of `handle.result`. */
-export interface ResultOptions<S extends string = string> {
-  /**
-   * How long to wait.
-   * @defaultValue no limit
-   */
-  readonly timeout?: CheckedDuration<S>;
-  /**
-   * If the run is parked for any reason but a person's pause: reject, or wait until it is resumed and ends.
-   * @defaultValue `"throw"`
-   */
-  readonly onParked?: "throw" | "wait";
 }
 
 /** One run, seen from outside. `T` is what its workflow returns, `M` what it can be sent. */
@@ -91,7 +83,8 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   /** The run with its input, output and error. */
   async describe(): Promise<RunDescription> {
-    return describeRun(await this.#read(), this.#core.ports.codec);
+    const run = await this.#read();
+    return describeRun(run, await lastEventAt(this.#core, run), this.#core.ports);
   }
 
   /** Where the run stands. */
@@ -170,10 +163,15 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     throw new RunFailedError(about);
   }
 
-  /** Every event, from event 0. */
-  async history(): Promise<EventView[]> {
+  /** Every event, from event 0; with options, a window, which reads no more than that. */
+  history(): Promise<EventView[]>;
+  history(options: HistoryOptions): Promise<EventWindow>;
+  async history(options?: HistoryOptions): Promise<EventView[]> {
+    const { codec } = this.#core.ports;
+    checkOptions(options, HISTORY_OPTIONS, "history()");
+    if (options) return viewWindow(await readWindow(this.#core, await this.#read(), options), codec);
     const { run, events } = await this.#readHistory();
-    return wholeHistory(run, events).map((event) => viewEvent(event, this.#core.ports.codec));
+    return viewEvents(wholeHistory(run, events), codec);
   }
 
   /**

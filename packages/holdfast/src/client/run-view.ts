@@ -1,16 +1,26 @@
 import type { RunName } from "../model/child.ts";
-import { type ErrorRecord, shownError } from "../model/error-record.ts";
+import { type ErrorRecord, listedError, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
-import { type CompensationOutcome, endEvent, type Run, type RunRow, type RunStatus, startEvent } from "../model/run.ts";
+import { type CompensationOutcome, endEvent, type Run, type RunStatus, startEvent } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { ListedRun } from "../ports/store.ts";
+import { withOrigins } from "./op-times.ts";
+import { type ShortWhy, shortWhy } from "./short-why.ts";
 
 /** A run as seen from outside. */
 export interface RunDescription extends RunSummary {
   readonly input: unknown;
   readonly output: unknown;
-  /** Why it failed, was terminated, or is parked. */
-  readonly error: ErrorRecord | null;
+  /** Why it failed, was terminated, or is parked, and when that happened. */
+  readonly error: ErrorView | null;
+}
+
+/** An error and when it happened. */
+export interface ErrorView extends ErrorRecord {
+  readonly at?: Date;
 }
 
 /** A run in a list: everything but the payloads. */
@@ -31,6 +41,10 @@ export interface RunSummary {
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
+  /** When something last happened to it: its last event. */
+  readonly updatedAt: Date;
+  /** What it waits for, as far as its row says. */
+  readonly why: ShortWhy;
   /** When it becomes due on its own. */
   readonly availableAt: Date | null;
   readonly deadlineAt: Date | null;
@@ -54,7 +68,7 @@ export interface ParentName extends RunName {
 }
 
 /** An event as seen from outside; complete enough to replay it elsewhere. */
-export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
+export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "error"> {
   readonly seq: number;
   readonly type: EventType;
   readonly category: string;
@@ -63,15 +77,25 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt"> {
   readonly value?: unknown;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
+  readonly error?: ErrorView;
 }
 
-export function describeRun(run: Run, codec: Codec): RunDescription {
+export function describeRun(
+  run: Run,
+  lastEventAt: number | null,
+  { codec, clock }: { readonly codec: Codec; readonly clock: Clock },
+): RunDescription {
   const output = run.output === null ? undefined : codec.decode(run.output);
-  return { ...summarizeRun(run), input: codec.decode(run.input), output, error: shownError(run.error) };
+  const summary = summarizeRun({ ...run, lastEventAt, error: run.error && listedError(run.error) }, clock.now());
+  const shown = shownError(run.error);
+  const error = shown && { ...shown, at: summary.updatedAt };
+  return { ...summary, input: codec.decode(run.input), output, error };
 }
 
-export function summarizeRun(run: RunRow): RunSummary {
+/** `now` is the time by the clock of this machine: it decides only whether the run is called due. */
+export function summarizeRun(run: ListedRun, now: number): RunSummary {
   const { lineage } = run;
+  const updatedAt = run.endedAt ?? run.lastEventAt ?? run.startedAt ?? run.createdAt;
   return {
     runId: run.runId,
     id: run.id,
@@ -83,10 +107,12 @@ export function summarizeRun(run: RunRow): RunSummary {
     status: run.status,
     compensation: run.compensation,
     attributes: run.attributes,
-    waitingFor: run.waitingFor,
+    waitingFor: waitingOps(run.waitingFor),
     createdAt: new Date(run.createdAt),
     startedAt: date(run.startedAt),
     endedAt: date(run.endedAt),
+    updatedAt: new Date(updatedAt),
+    why: shortWhy(run, updatedAt, now),
     availableAt: date(run.availableAt),
     deadlineAt: date(run.deadlineAt),
     workerId: run.heldBy,
@@ -101,13 +127,22 @@ export function summarizeRun(run: RunRow): RunSummary {
 
 /** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
-  const end = endEvent({ ...run, error: shownError(run.error) });
-  return [startEvent(run), ...events, ...(end ? [end] : [])];
+  const { start, end } = rowEvents(run);
+  return [start, ...events, ...(end ? [end] : [])];
 }
 
-export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
+/** The events that are the run row. */
+export function rowEvents(run: Run): { readonly start: HistoryEvent; readonly end: HistoryEvent | undefined } {
+  return { start: startEvent(run), end: endEvent({ ...run, error: shownError(run.error) }) };
+}
+
+export function viewEvents(events: readonly HistoryEvent[], codec: Codec): EventView[] {
+  return withOrigins(events).map((event) => viewEvent(event, codec));
+}
+
+function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
-  const { fireAt: _fireAt, retryAt: _retryAt, messageId, ...rest } = meta ?? {};
+  const { fireAt: _fireAt, retryAt: _retryAt, messageId, error, ...rest } = meta ?? {};
   return {
     seq: event.seq,
     type: event.type,
@@ -116,6 +151,7 @@ export function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     at: new Date(event.at),
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
     ...rest,
+    ...(error === undefined ? {} : { error: { ...error, at: new Date(event.at) } }),
     ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),

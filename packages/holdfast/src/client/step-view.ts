@@ -1,13 +1,15 @@
 import type { RunName } from "../model/child.ts";
-import type { ErrorRecord } from "../model/error-record.ts";
 import { type EventCategory, type EventType, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
 import { opId, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
 import type { Codec } from "../ports/codec.ts";
+import { type OpOrigin, Origins } from "./op-times.ts";
+import type { ErrorView } from "./run-view.ts";
 
 /** One op of a run, folded from its events. */
-export interface StepView {
+export interface StepView extends OpOrigin {
   /** The op id: its name, with `#2`, `#3`… from the second op of that name; `receive:<signal>`, `update:<update>`, `until:condition`. */
   readonly op: string;
   readonly kind: "step" | "task" | "timer" | "signal" | "side_effect" | "child" | "message" | "update" | "condition";
@@ -22,7 +24,7 @@ export interface StepView {
   readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
   readonly attempts: number;
   readonly output?: unknown;
-  readonly error?: ErrorRecord;
+  readonly error?: ErrorView;
   /** From the start of its first attempt to the end of its last. */
   readonly startedAt?: Date;
   readonly endedAt?: Date;
@@ -56,11 +58,13 @@ export interface FoldParams {
 export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] {
   const steps = new Map<string, StepView>();
   const receivers = new Receivers(events);
+  const origins = new Origins(run.startedAt ?? run.createdAt);
   for (const event of events) {
+    const origin = origins.of(event);
     if (event.op === null || shownStatus(event.type) === undefined) continue;
     const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
     if (event.type === "timer_created") receivers.asked(op);
-    steps.set(op, foldStep(steps.get(op), op, event, codec));
+    steps.set(op, foldStep(steps.get(op), op, event, origin, codec));
   }
   if (run.status === "parked") return [...steps.values()].map((step) => atRest(step, run));
   const pending = pendingOps(run, events, live);
@@ -120,7 +124,7 @@ function pendingOps(
     return live?.pending && live.durableSeq === events.length ? { ops: live.pending, complete: true } : undefined;
   // A run that waits for its next run attempt lists the ops that failed.
   if (run.waitingFor.length === 0 || events.at(-1)?.type === "run_retried") return undefined;
-  return { ops: new Set(run.waitingFor), complete: run.waitingFor.length < WAITING_FOR_MAX };
+  return { ops: new Set(waitingOps(run.waitingFor)), complete: run.waitingFor.length < WAITING_FOR_MAX };
 }
 
 function isOpen({ status }: StepView): boolean {
@@ -185,7 +189,13 @@ class Receivers {
  * The view after the event; the table of events says which status that is. Two things have no event type of their own: a
  * side effect that threw, and a step that was given up while it ran and whose compensation had to learn its outcome.
  */
-function foldStep(before: StepView | undefined, op: string, event: HistoryEvent, codec: Codec | null): StepView {
+function foldStep(
+  before: StepView | undefined,
+  op: string,
+  event: HistoryEvent,
+  origin: OpOrigin,
+  codec: Codec | null,
+): StepView {
   const { type, payload, meta } = event;
   const shown = shownStatus(type) ?? "running";
   const status = meta?.withdrawn ? "canceled" : shown === "completed" && meta?.error ? "failed" : shown;
@@ -194,6 +204,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
   return {
     ...former,
     ...(formerlyDueAt === undefined || status === "running" ? {} : { dueAt: formerlyDueAt }),
+    ...origin,
     startedAt: firstStart(before, event),
     op,
     kind: kindOf(before, op, type),
@@ -202,7 +213,7 @@ function foldStep(before: StepView | undefined, op: string, event: HistoryEvent,
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
     status,
     ...(payload === undefined || codec === null || isQuestion(type) ? {} : { output: codec.decode(payload) }),
-    ...(meta?.error === undefined ? {} : { error: meta.error }),
+    ...(meta?.error === undefined ? {} : { error: { ...meta.error, at: new Date(event.at) } }),
     ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt) }),
     ...(status === "completed" || status === "failed" || status === "canceled" ? { endedAt: new Date(event.at) } : {}),
   };

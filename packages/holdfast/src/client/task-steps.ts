@@ -27,7 +27,15 @@ function withTask(step: StepView, task: Task): StepView {
   const error =
     failure === undefined
       ? {}
-      : { error: { name: failure.name, message: failure.message, kind: "Unknown" as const, ...codeOf(failure) } };
+      : {
+          error: {
+            name: failure.name,
+            message: failure.message,
+            kind: "Unknown" as const,
+            ...codeOf(failure),
+            at: new Date(failure.at),
+          },
+        };
   if (status === "held") return { ...step, ...error, status: "running", attempts: attempt };
   if (status !== "due" || attempt === 1) return { ...step, ...error, attempts: attempt };
   const dueAt = availableAt === null ? {} : { dueAt: new Date(availableAt) };

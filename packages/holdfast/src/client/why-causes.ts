@@ -106,7 +106,7 @@ function causesWhileHeld(findings: Findings): Cause[] {
 /** What the code waits for, except running steps. */
 function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
   return steps.flatMap((step): Cause[] => {
-    const { op, attempts, dueAt, error, status, kind, startedAt } = step;
+    const { op, attempts, dueAt, error, status, kind, startedAt, retry } = step;
     const at = some("at", dueAt);
     if (kind === "update") return status === "running" ? [{ kind: "update", op, ...some("since", startedAt) }] : [];
     if (kind === "task" || kind === "child" || kind === "message") return [];
@@ -116,13 +116,13 @@ function waits(steps: readonly StepView[], live: LiveRun | undefined): Cause[] {
           kind: "backoff",
           op,
           attempt: attempts,
-          ...some("attempts", live?.attemptsMax.get(op)),
+          ...some("attempts", live?.attemptsMax.get(op) ?? retry?.attempts),
           ...at,
           ...some("error", error),
         },
       ];
     if (status !== "waiting") return [];
-    return [{ kind: waitKind(op), op, ...at }];
+    return [{ kind: waitKind(op), op, ...at, ...some("since", startedAt) }];
   });
 }
 

@@ -1,6 +1,7 @@
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { isClosed, WAITING_FOR_MAX } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
 import { opWords } from "./op-words.ts";
@@ -58,7 +59,7 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
 
 /** The ops that it waits for, the first ones by name. */
 function wantedText({ run, steps }: Findings): string {
-  const { waitingFor } = run;
+  const waitingFor = waitingOps(run.waitingFor);
   if (waitingFor.length === 0) return "its turn";
   const words = waitingFor.slice(0, OPS_TOLD_MAX).map((op) => opWords(op, steps.find((step) => step.op === op)?.kind));
   const more = waitingFor.length - words.length;

@@ -1,6 +1,7 @@
 import { runNotFound } from "../calls/refused-message.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
+import { waitingOps } from "../model/waiting.ts";
 import type { Cause } from "./cause.ts";
 import type { ClientCore } from "./client-core.ts";
 import { otherCauses } from "./other-causes.ts";
@@ -43,7 +44,7 @@ export async function explainRun(core: ClientCore, id: string): Promise<Why> {
   return {
     status: run.status,
     reason: reasonOf(findings, causes),
-    waitingFor: run.waitingFor,
+    waitingFor: waitingOps(run.waitingFor),
     dueAt: run.availableAt === null ? null : new Date(run.availableAt),
     workerId: run.heldBy,
     causes,

@@ -40,3 +40,8 @@ export function shownError(error: EndErrorRecord | null): ErrorRecord | null {
   const { retryFrom: _, retryKeeps: __, ...shown } = error;
   return shown;
 }
+
+/** What an error is about, without its texts: for lists. */
+export function listedError({ kind, code }: ErrorRecord): Pick<ErrorRecord, "kind" | "code"> {
+  return code === undefined ? { kind } : { kind, code };
+}

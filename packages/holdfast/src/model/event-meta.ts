@@ -1,5 +1,6 @@
 import type { ChildIdentity, RunName } from "./child.ts";
 import type { ErrorRecord } from "./error-record.ts";
+import type { RetryPolicy } from "./retry-policy.ts";
 import type { ClosedStatus, CompensationOutcome } from "./run-status.ts";
 import type { TaskFailure, TaskSpec } from "./task.ts";
 
@@ -12,6 +13,18 @@ export interface EventMeta {
    * an attempt that is how long it took; for a start that is recorded late, how late.
    */
   readonly ms?: number;
+  /**
+   * The last event that the code had seen when it asked for the op; absent means the event directly before (`step_*`, `child_*`,
+   * `message_*`). Timers and tasks have an event where they were asked for.
+   */
+  readonly after?: number;
+  /** The name of the worker that the attempt ran on. Named once: it is that of all following attempts until another is named. */
+  readonly worker?: string;
+  /** The call of `ctx.parallel` or `ctx.race` that the op belongs to, and its branch there; absent outside of one. */
+  readonly group?: string;
+  readonly branch?: string;
+  /** How failed attempts are repeated (`step_attempt_failed`). */
+  readonly retry?: RetryPolicy;
   readonly error?: ErrorRecord;
   /** When the next attempt is due (`step_attempt_failed`). */
   readonly retryAt?: number;

@@ -28,6 +28,9 @@ export type EventRole = "delivered" | "command" | "note" | "row";
 /** What `steps()` may report of an op because of an event. */
 export type ShownStatus = "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
 
+/** The meta fields that any event about an op may have besides those of its row; they are for people, and replay reads none of them. */
+export const OP_META = ["after", "worker", "group", "branch"] as const satisfies readonly (keyof EventMeta)[];
+
 /** A type of event. */
 export interface EventRow {
   readonly type: string;

@@ -5,7 +5,7 @@ import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
 
 export type { Attributes, AttributeValue, EventMeta, RunIdentity } from "./event-meta.ts";
-export type { EventCategory, EventRole, ShownStatus } from "./event-row.ts";
+export { type EventCategory, type EventRole, OP_META, type ShownStatus } from "./event-row.ts";
 
 /**
  * What a history may contain: one row for each type. Roles, categories, the stores' codes and docs/EVENTS.md follow from it.
@@ -91,7 +91,7 @@ export const EVENT_TABLE = [
     role: "note",
     op: "op",
     payload: null,
-    meta: ["attempt", "ms", "error", "retryAt", "runs"],
+    meta: ["attempt", "ms", "error", "retryAt", "retry", "runs"],
     shows: "retrying",
     writtenBy: "the step board: an attempt failed, and another will follow",
   },
@@ -311,6 +311,12 @@ export function isMessage({ type }: Pick<HistoryEvent, "type">): boolean {
 /** Whether a step, a task, a child or a message to another run has failed for good. */
 export function isFailure({ type }: Pick<HistoryEvent, "type">): boolean {
   return FAILURES.has(type);
+}
+
+/** Whether it tells of a failure of whatever kind: of an attempt, an op, or the run. Being stopped by someone is none. */
+export function isFailed({ type, meta }: Pick<HistoryEvent, "type" | "meta">): boolean {
+  if (meta?.error === undefined || meta.withdrawn || meta.error.code === "paused") return false;
+  return type !== "run_canceled" && type !== "run_terminated";
 }
 
 /** Whether a step, a task, a child or a message to another run has come to its end. */

@@ -97,7 +97,7 @@ export interface RunRow {
   /** From creation, or from when a person last had it retried, to the deadline. */
   readonly timeoutMs: number | null;
   readonly attributes: Attributes;
-  /** Ids of the ops that a suspended run waits for, for display. */
+  /** The ops that a suspended run waits for, for display and for filters: see waiting.ts. */
   readonly waitingFor: readonly string[];
   /** How the compensations ended, if there were any. */
   readonly compensation: CompensationOutcome | null;

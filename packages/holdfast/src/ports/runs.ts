@@ -3,12 +3,13 @@ import type { ClosePolicy, Lineage } from "../model/child.ts";
 import type { ResultReceiver } from "../model/debt.ts";
 import type { EndedRun } from "../model/ended-run.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { Attributes, AttributeValue, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
 import type { DeliverOutcome, NewReply } from "./inbox.ts";
+import type { ListedRun, ListRunsParams, RunFilter } from "./run-filter.ts";
 import type { RunRef } from "./run-ref.ts";
 
 export interface RunStore {
@@ -100,7 +101,7 @@ export interface RunStore {
   /** The newest run of each requested id, or the run that the requested runId means; null if there is none. */
   read(params: { readonly runs: readonly RunRef[] }): Promise<readonly (Run | null)[]>;
 
-  list(params: ListRunsParams): Promise<readonly RunRow[]>;
+  list(params: ListRunsParams): Promise<readonly ListedRun[]>;
 
   /** Counts no further than `atMost`. */
   count(params: RunFilter & { readonly atMost: number | null }): Promise<number>;
@@ -357,29 +358,6 @@ export interface ReopenParams {
 export interface ReopenOutcome {
   readonly outcome: "reopened" | "not_failed" | "superseded" | "not_found" | "busy";
   readonly status: RunStatus | null;
-}
-
-export interface RunFilter {
-  readonly namespace: string;
-  readonly workflow?: string;
-  readonly version?: string;
-  readonly id?: string;
-  readonly queue?: string;
-  readonly statuses?: readonly RunStatus[];
-  readonly attributes?: Readonly<Record<string, AttributeValue>>;
-  readonly createdAfter?: number;
-  readonly createdBefore?: number;
-  /**
-   * Children of the run with this run id, of whatever namespace it is, with their continuations; also those that were started
-   * inside its steps. Known for as long as that run exists.
-   */
-  readonly parent?: string;
-}
-
-export interface ListRunsParams extends RunFilter {
-  readonly limit: number;
-  /** Runs strictly older than this one; newest first. */
-  readonly before?: { readonly createdAt: number; readonly runId: string };
 }
 
 export interface PurgeRunsParams {

@@ -42,6 +42,7 @@ export type * from "./histories.ts";
 export type * from "./inbox.ts";
 export type * from "./namespaces.ts";
 export type * from "./payloads.ts";
+export type * from "./run-filter.ts";
 export type * from "./run-ref.ts";
 export type * from "./runs.ts";
 export type * from "./segments.ts";

@@ -1,5 +1,6 @@
 import type { HoldfastError } from "../errors/holdfast-error.ts";
 import type { Attributes, EventDraft, EventMeta, HistoryEvent } from "../model/event.ts";
+import { opId } from "../model/ids.ts";
 import type { Payload } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
 import { NONE } from "../model/short-list.ts";
@@ -60,6 +61,7 @@ export abstract class DrivenMachine {
   abstract release(op: Op): void;
   abstract noteRun(draft: EventDraft, now: number): void;
 
+  #groups = { parallel: 0, race: 0 };
   /** Written or not; created when first needed. */
   #attributesSet: Attributes | undefined;
   readonly #driver: Driver | undefined;
@@ -72,6 +74,11 @@ export abstract class DrivenMachine {
     this.recorded = history;
     this.ops = new OpTable(opsMax);
     this.unwritten = new Unwritten(history.length + 1, Math.max(startOf(run), history.at(-1)?.at ?? 0));
+  }
+
+  nextGroup(name: "parallel" | "race"): string {
+    this.#groups[name] += 1;
+    return opId(name, this.#groups[name]);
   }
 
   takeAsked(): readonly Op[] {

@@ -50,6 +50,8 @@ export interface MachineInside extends OpHost {
   readonly seenSeq: number;
   /** The event that the code had seen last when it last asked for an op. */
   readonly askedSeq: number;
+  /** The name of the next group of branches. */
+  nextGroup(name: "parallel" | "race"): string;
   readonly failures: Failures;
   readonly currentScope: Scope;
 

@@ -53,6 +53,8 @@ export interface MachineParams {
   /** A function that returns while ops are pending fails. */
   readonly failForgotten?: boolean;
   readonly driver?: Driver | undefined;
+  /** The name of the worker that it runs on, for the events of steps. */
+  readonly worker?: string;
 }
 
 /** The driver of a machine, as far as the machine notifies it. */

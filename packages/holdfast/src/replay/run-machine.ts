@@ -39,6 +39,7 @@ import { Scope } from "./context/scope.ts";
 import { SeededRandom } from "./context/seeded-random.ts";
 import { DrivenMachine, startOf } from "./driven-machine.ts";
 import { queryChanged } from "./handlers.ts";
+import { Annotator } from "./history/annotator.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
 import { Failures } from "./history/failures.ts";
@@ -73,6 +74,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   currentScope: Scope = this.root;
 
   readonly #cursor: Cursor;
+  readonly #annotator: Annotator;
   /** Where the compensations run; once this scope exists, nothing may be asked for outside it. */
   #undoScope: Scope | undefined;
   /** The event of this turn is from before the run was retried, but this turn was not taken then. */
@@ -87,6 +89,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.code = code;
     this.sideEffects = new SideEffects(this, params.record);
     this.#cursor = new Cursor(params.history);
+    this.#annotator = new Annotator(params.worker);
     this.turnAt = startOf(params.run);
     this.retries = this.#cursor.retries();
     this.context = createContext(this, this.root);
@@ -156,7 +159,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
       const stray = this.#cursor.isStray(draft, (id) => this.ops.wasAsked(id));
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
-    const event = this.#append(draft, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
+    const noted = op ? this.#annotator.annotate(draft, op, this.nextSeq) : draft;
+    const event = this.#append(noted, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was in progress is recorded for the next run attempt, if there is one.
     if (op && !isMessage(draft) && draft.type !== "child_started") this.release(op);
@@ -165,8 +169,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   note(draft: EventDraft, now: number): void {
-    if (!this.ops.get(draft.op)) return;
-    this.#applyNote(this.#append(draft, now));
+    const op = this.ops.get(draft.op);
+    if (op) this.#applyNote(this.#append(this.#annotator.annotate(draft, op, this.nextSeq), now));
   }
 
   noteRun(draft: EventDraft, now: number): void {
@@ -258,7 +262,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   // For the kinds of op -----------------------------------------------------------------------------------------------
 
   createTimer(op: Op, fireAt: number, binds: boolean): void {
-    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt } };
+    const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt, ...op.scope.branch } };
     const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
     // History keeps the promised time, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;

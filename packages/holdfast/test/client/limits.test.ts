@@ -385,6 +385,43 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("ops that a suspended run is known to wait for, by `list`, `describe` and the filter `waitingFor`", async () => {
+    const { t, limited } = await withRun((ctx) =>
+      Promise.all(Array.from({ length: 25 }, (_, i) => ctx.sleep(`nap ${i}`, "1 day"))),
+    );
+    await t.client.start(limited, null, { id: "r" });
+    await t.clock.settle();
+    expect((await t.client.get("r").describe()).waitingFor).toHaveLength(20);
+    expect((await t.client.list({ waitingFor: "nap 19" })).runs).toHaveLength(1);
+    expect((await t.client.list({ waitingFor: "nap 20" })).runs).toHaveLength(0);
+    await t.close();
+  });
+
+  test("events in one window of `history`", async () => {
+    const { t, limited } = await withRun(async (ctx) => {
+      for (let i = 0; i < 1_500; i++) ctx.sideEffect("note", () => i);
+    });
+    const run = await t.client.start(limited, null);
+    await run.result();
+    for (const limit of [0, 5_001, 1.5])
+      await expect(run.history({ limit })).rejects.toMatchObject({ code: "invalid_option" });
+    expect(await run.history({})).toHaveLength(1_000);
+    expect(await run.history({ limit: 5_000 })).toHaveLength(1_502);
+    await t.close();
+  });
+
+  test("events that one call of `history` with filters looks at", async () => {
+    const { t, limited } = await withRun(async (ctx) => {
+      for (let i = 0; i < 10_500; i++) ctx.sideEffect("note", () => i);
+    });
+    const run = await t.client.start(limited, null);
+    await run.result();
+    const window = await run.history({ types: ["run_completed"] });
+    expect(window).toEqual([]);
+    expect(window.next).toBe(10_001);
+    await t.close();
+  });
+
   test("search attributes of one run, from its start and from `ctx.set`", async () => {
     const many = (n: number, from = 0) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`a${from + i}`, i]));
     const { t, limited } = await withRun(async (ctx, sets) => {

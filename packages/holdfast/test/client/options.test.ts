@@ -46,6 +46,14 @@ describe("an option that there is not", () => {
           .result(wrong({ timeOut: "1s" })),
       "Did you mean `timeout`?",
     ],
+    [
+      "history()",
+      () =>
+        client()
+          .get("x")
+          .history(wrong({ type: ["run_started"] })),
+      "Did you mean `types`?",
+    ],
     ["testEngine()", () => testEngine(wrong({ workflows: [job], seeds: 1 })), "Did you mean `seed`?"],
     ["crashEverywhere()", () => crashEverywhere(job, undefined, wrong({ effect: {} })), "Did you mean `effects`?"],
     ["replay()", () => replay(job, [], wrong({ runid: "x" })), "Did you mean `runId`?"],

@@ -41,6 +41,8 @@ describe("a handle", () => {
       createdAt: at(0),
       startedAt: null,
       endedAt: null,
+      updatedAt: at(0),
+      why: { kind: "limit", since: at(0), text: "due: waits for a worker" },
       availableAt: at(0),
       deadlineAt: at(7 * 24 * 60),
       workerId: null,

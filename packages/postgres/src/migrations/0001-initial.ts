@@ -21,6 +21,7 @@ import { RETENTION } from "./0001-initial/82-retention.ts";
 import { PAYLOADS } from "./0001-initial/83-payloads.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
+import { LISTS } from "./0001-initial/88-lists.ts";
 import { VIEWS } from "./0001-initial/90-views.ts";
 import { PRIVILEGES } from "./0001-initial/99-privileges.ts";
 
@@ -47,6 +48,7 @@ export const INITIAL = [
   PAYLOADS,
   WORKERS,
   TASKS_REPORTS,
+  LISTS,
   VIEWS,
   PRIVILEGES,
 ].join("");

@@ -2,14 +2,23 @@
  * Lists and counts of runs. This file, not the planner, decides which index a list walks: a planner that guesses wrong reads
  * millions of finished runs to find three parked ones.
  */
-import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
+import {
+  type ListedRun,
+  type ListRunsParams,
+  narrowed,
+  RETRYING_SUFFIX,
+  type Run,
+  type RunFilter,
+  type RunRef,
+  type RunStatus,
+} from "holdfast/adapter";
 import { isUuid } from "../database/binary-array.ts";
 import type { Statement } from "../database/pool.ts";
 import type { Server } from "../database/server.ts";
 import { queryOf } from "../database/server-call.ts";
 import { quoteName } from "../database/settings.ts";
 import { REFS, type Refs } from "./run-refs.ts";
-import { runOf, runRowOf } from "./run-rows.ts";
+import { listedRunOf, runOf } from "./run-rows.ts";
 
 /** Statuses that few runs have: such runs have an index of their own. */
 const ODD: readonly RunStatus[] = ["parked", "compensating", "failed", "canceled", "terminated", "timed_out"];
@@ -58,9 +67,19 @@ export async function readRuns(
   return found;
 }
 
-export async function listRuns(server: Server, params: ListRunsParams): Promise<readonly RunRow[]> {
-  const { statement, values } = listStatement(server.schema, params);
-  return (await server.run(statement, values)).map(runRowOf);
+/** Of so many that ended in the wanted time, a list reads all and sorts them; if there are more, it walks by creation. */
+const ENDED_FEW = 10_000;
+
+export async function listRuns(server: Server, params: ListRunsParams): Promise<readonly ListedRun[]> {
+  const { statement, values } = listStatement(server.schema, params, await endedFew(server, params));
+  return (await server.run(statement, values)).map(listedRunOf);
+}
+
+async function endedFew(server: Server, filter: RunFilter): Promise<boolean> {
+  const { namespace, endedAfter, endedBefore, statuses } = narrowed(filter);
+  if (endedAfter === undefined || !statuses) return false;
+  const ended = { namespace, endedAfter, statuses, ...(endedBefore === undefined ? {} : { endedBefore }) };
+  return (await countRuns(server, { ...ended, atMost: ENDED_FEW })) < ENDED_FEW;
 }
 
 export async function countRuns(
@@ -76,21 +95,25 @@ interface Listing {
   readonly values: readonly unknown[];
 }
 
-export function listStatement(schema: string, params: ListRunsParams): Listing {
-  const query = new FilterQuery(schema, params);
+/** `byEnd`: through the index of ended runs; whatever ended in the wanted time is read. */
+export function listStatement(schema: string, params: ListRunsParams, byEnd = false): Listing {
+  const query = new FilterQuery(schema, params, byEnd);
   const { before } = params;
   query.before = before
     ? `(%.created_at, %.run_id) < (${query.value(before.createdAt)}, ${query.value(before.runId)}::uuid)`
     : "";
   const limit = query.value(params.limit);
   const found = query.candidates(limit);
-  const text = `select v.* from (${found} order by created_at desc, run_id desc limit ${limit}) k
-    join ${quoteName(schema)}.lean_rows v using (run_id) order by v.created_at desc, v.run_id desc`;
+  const at = quoteName(schema);
+  const text = `select v.*, ${at}.error_codes(n.error) as error_codes,
+      (select e.at from ${at}.events e where e.run_no = n.run_no and e.seq = n.event_count) as last_event_at
+    from (${found} order by created_at desc, run_id desc limit ${limit}) k
+    join ${at}.lean_rows v using (run_id) join ${at}.runs n using (run_id) order by v.created_at desc, v.run_id desc`;
   return { statement: { name: query.name("list_runs"), text, reads: true }, values: query.values };
 }
 
 export function countStatement(schema: string, params: RunFilter & { readonly atMost: number | null }): Listing {
-  const query = new FilterQuery(schema, params);
+  const query = new FilterQuery(schema, params, params.endedAfter !== undefined);
   const found = query.candidates(null);
   const limit = params.atMost === null ? "" : ` limit ${query.value(params.atMost)}`;
   const name = params.atMost === null ? "count_runs" : "count_runs_to";
@@ -107,9 +130,12 @@ class FilterQuery {
   readonly #filter: RunFilter;
   readonly #shape: string[] = [];
 
-  constructor(schema: string, filter: RunFilter) {
+  readonly #byEnd: boolean;
+
+  constructor(schema: string, filter: RunFilter, byEnd: boolean) {
     this.#schema = quoteName(schema);
-    this.#filter = filter;
+    this.#filter = narrowed(filter);
+    this.#byEnd = byEnd;
   }
 
   value(value: unknown): string {
@@ -129,6 +155,7 @@ class FilterQuery {
     if (id !== undefined)
       return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
     if (attributes && !isEmpty(attributes)) return this.#byAttributes(attributes);
+    if (statuses && this.#byEnd) return this.#byEndTime(statuses);
     if (statuses?.every((status) => ODD.includes(status))) return this.#byOddStatus(statuses, limit);
     if (statuses?.every((status) => OPEN.includes(status))) return this.#from("o", "open_ids s", "s");
     return this.#byLane(limit);
@@ -137,6 +164,7 @@ class FilterQuery {
   /** The children of a run and their continuations: a page of them, unless more must be read to find those that match. */
   #ofParent(parent: string, limit: string | null): string {
     const { statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore } = this.#filter;
+    // Every other filter comes with statuses.
     const others = [statuses, id, attributes, workflow, version, queue, createdAfter, createdBefore];
     const page = others.every((filter) => filter === undefined) ? limit : null;
     this.#shape.push(page === null ? "*" : "");
@@ -201,12 +229,27 @@ class FilterQuery {
         where ${all(conditions)} order by r.created_at desc, r.run_id desc ${limit === null ? "" : `limit ${limit}`}) x`;
   }
 
+  /** Those of each lane and status that ended in the wanted time. */
+  #byEndTime(statuses: readonly RunStatus[]): string {
+    this.#shape.push("t");
+    const conditions = [
+      `l.namespace = ${this.value(this.#filter.namespace)}`,
+      ...["r.status = t.status", "r.ended_at is not null"],
+      ...[...this.#laneConditions(), ...this.#stateConditions(), ...this.#times("r")],
+    ];
+    return `select r.run_id, r.created_at from ${this.#schema}.lanes l
+      cross join (select unnest(${this.value([...statuses])}::text[])::${this.#schema}.run_status as status) t
+      join ${this.#schema}.runs r on r.lane_id = l.lane_id where ${all(conditions)}`;
+  }
+
   /** The newest of each lane, merged. */
   #byLane(limit: string | null): string {
     this.#shape.push("l");
     const lanes = this.#laneConditions();
     const status = this.#statusCondition();
-    const join = status === "" ? "" : `join ${this.#schema}.runs r on r.run_id = s.run_id and ${status}`;
+    const state = this.#stateConditions();
+    const join =
+      status === "" ? "" : `join ${this.#schema}.runs r on r.run_id = s.run_id and ${all([status, ...state])}`;
     return `select x.* from ${this.#schema}.lanes l cross join lateral (
         select s.run_id, s.created_at from ${this.#schema}.run_starts s ${join}
          where ${all(["s.lane_id = l.lane_id", ...this.#times("s")])}
@@ -221,7 +264,36 @@ class FilterQuery {
     const needsRuns = !hasStatus && (status !== "" || lanes.length > 0);
     const runs = needsRuns ? `join ${this.#schema}.runs r on r.run_id = ${alias}.run_id` : "";
     const lane = lanes.length > 0 || hasStatus ? `join ${this.#schema}.lanes l on l.lane_id = r.lane_id` : "";
-    return { text: `${runs} ${lane}`, conditions: [status, ...lanes] };
+    return { text: `${runs} ${lane}`, conditions: [status, ...lanes, ...this.#stateConditions()] };
+  }
+
+  /** What a run waits for, and how it has ended. With each of these come statuses, and so the row of the run. */
+  #stateConditions(): string[] {
+    const { waitingFor, retrying, waitingSince, error, endedAfter, endedBefore } = this.#filter;
+    const conditions: string[] = [];
+    const add = (shape: string, condition: string): void => {
+      this.#shape.push(shape);
+      conditions.push(condition);
+    };
+    const waits = (condition: string): string =>
+      `exists (select 1 from unnest(r.waiting_for) as w(op) where ${condition})`;
+    if (waitingFor?.endsWith(":")) add("P", waits(`starts_with(w.op, ${this.value(waitingFor)})`));
+    else if (waitingFor !== undefined) {
+      const name = `${this.value(waitingFor)}::text`;
+      // Behind the name there may be numbers, and nothing else: see waitsFor.
+      const numbers = `starts_with(w.op, ${name} || '#') and substr(w.op, length(${name}) + 1) ~ '^(#[0-9]+)+$'`;
+      add("W", waits(`w.op = ${name} or (${numbers})`));
+    }
+    if (retrying) add("R", waits(`right(w.op, ${RETRYING_SUFFIX.length}) = '${RETRYING_SUFFIX}'`));
+    if (waitingSince !== undefined) {
+      const lastAt = `(select e.at from ${this.#schema}.events e where e.run_no = r.run_no and e.seq = r.event_count)`;
+      const since = `coalesce(${lastAt}, r.started_at, r.created_at)`;
+      add("S", `r.held_by is null and ${since} <= ${this.value(waitingSince)}`);
+    }
+    if (error !== undefined) add("E", `${this.value(error)}::text = any (${this.#schema}.error_codes(r.error))`);
+    if (endedAfter !== undefined) add("A", `r.ended_at > ${this.value(endedAfter)}`);
+    if (endedBefore !== undefined) add("B", `r.ended_at < ${this.value(endedBefore)}`);
+    return conditions;
   }
 
   #statusCondition(): string {

@@ -4,6 +4,7 @@ import type {
   ErrorRecord,
   HistoryEvent,
   Lineage,
+  ListedRun,
   Message,
   MessageKind,
   Payload,
@@ -53,6 +54,15 @@ export function runRowOf(row: Row): RunRow {
     continuedAs: row.continued_as as string | null,
   };
   return row.lineage === null ? run : { ...run, lineage: row.lineage as Lineage };
+}
+
+export function listedRunOf(row: Row): ListedRun {
+  const [kind, code] = (row.error_codes ?? []) as [ErrorRecord["kind"]?, (string | null)?];
+  return {
+    ...runRowOf(row),
+    lastEventAt: row.last_event_at as number | null,
+    error: kind === undefined ? null : code == null ? { kind } : { kind, code },
+  };
 }
 
 export function runOf(row: Row): Run {

@@ -1,9 +1,18 @@
-import type { ListRunsParams, Run, RunFilter, RunRef, RunRow, RunStatus } from "holdfast/adapter";
+import {
+  type ListedRun,
+  type ListRunsParams,
+  narrowed,
+  RETRYING_SUFFIX,
+  type Run,
+  type RunFilter,
+  type RunRef,
+  type RunStatus,
+} from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
 import type { SqlValue } from "../database/driver.ts";
 import { sharedUuidBytes, uuidBytes } from "../database/uuid.ts";
-import { readRow, readRun } from "./run-rows.ts";
+import { readListed, readRun } from "./run-rows.ts";
 import { findKey } from "./run-state.ts";
 
 export function readRuns(call: Call, params: { runs: readonly RunRef[] }): (Run | null)[] {
@@ -17,19 +26,29 @@ export function readRuns(call: Call, params: { runs: readonly RunRef[] }): (Run 
  * Newest first. Every query walks one index that is ordered by creation, starting at the newest run, and stops at the limit;
  * with several statuses, one such walk for each, merged.
  */
-export function listRuns(call: Call, params: ListRunsParams): RunRow[] {
+export function listRuns(call: Call, params: ListRunsParams): ListedRun[] {
   const { limit } = params;
-  const walks = walksOf(call, params);
+  const walks = walksOf(call, params, endedFew(call, params));
   const places = walks.flatMap(({ sql, time, values }) =>
     call.sql.all<Place>(`${sql} order by ${time} desc, r.run_id desc limit ?`, ...values, limit),
   );
   if (walks.length > 1) places.sort((a, b) => b.createdAt - a.createdAt || compare(b.runId, a.runId));
-  return places.slice(0, limit).map(({ runKey }) => readRow(call, runKey));
+  return places.slice(0, limit).map(({ runKey }) => readListed(call, runKey));
+}
+
+/** Of so many that ended in the wanted time, a list reads all and sorts them; if there are more, it walks by creation. */
+const ENDED_FEW = 10_000;
+
+function endedFew(call: Call, filter: RunFilter): boolean {
+  const { namespace, endedAfter, endedBefore, statuses } = narrowed(filter);
+  if (endedAfter === undefined || !statuses) return false;
+  const ended = { namespace, endedAfter, statuses, ...(endedBefore === undefined ? {} : { endedBefore }) };
+  return countRuns(call, { ...ended, atMost: ENDED_FEW }) < ENDED_FEW;
 }
 
 export function countRuns(call: Call, params: RunFilter & { readonly atMost: number | null }): number {
   let count = 0;
-  for (const { sql, values } of walksOf(call, params)) {
+  for (const { sql, values } of walksOf(call, params, params.endedAfter !== undefined)) {
     const limit = params.atMost === null ? -1 : params.atMost - count;
     if (limit === 0) break;
     count += call.sql.get<{ n: number }>(`select count(*) as n from (${sql} limit ?)`, ...values, limit)?.n ?? 0;
@@ -50,8 +69,9 @@ interface Walk {
   readonly values: SqlValue[];
 }
 
-/** Returns no walks if nothing can match. */
-function walksOf(call: Call, filter: RunFilter & Pick<ListRunsParams, "before">): Walk[] {
+/** Returns no walks if nothing can match. `byEnd`: those that ended in the wanted time, in no order. */
+function walksOf(call: Call, given: RunFilter & Pick<ListRunsParams, "before">, byEnd: boolean): Walk[] {
+  const filter = narrowed(given);
   const namespaceKey = call.catalog.findNameKey(filter.namespace);
   const workflowKey = filter.workflow === undefined ? undefined : call.catalog.findNameKey(filter.workflow);
   if (namespaceKey === undefined || (filter.workflow !== undefined && workflowKey === undefined)) return [];
@@ -59,9 +79,11 @@ function walksOf(call: Call, filter: RunFilter & Pick<ListRunsParams, "before">)
   const common = conditionsOf(filter, namespaceKey, workflowKey);
   const { statuses } = filter;
   if (!statuses) return [walk(indexWithoutStatus(filter), common)];
+  if (byEnd && filter.id === undefined)
+    return statuses.map((status) => walk("holdfast_runs_ended", [...common, ["r.status = ?", statusCode(status)]]));
   if (prefersWorkflow(filter, statuses)) return [walk("holdfast_runs_workflow", [...common, amongStatuses(statuses)])];
   const index = filter.id === undefined ? "holdfast_runs_status" : null;
-  return [...new Set(statuses)].map((status) => walk(index, [...common, ["r.status = ?", statusCode(status)]]));
+  return statuses.map((status) => walk(index, [...common, ["r.status = ?", statusCode(status)]]));
 }
 
 const KEY_OF_PARENT = "select run_key from holdfast_runs where run_id = ?";
@@ -146,6 +168,36 @@ function conditionsOf(
       "exists (select 1 from holdfast_attributes a where a.run_key = r.run_key and a.name = ? and a.value = ?)",
       ...[name, JSON.stringify(value)],
     ]);
+  return [...conditions, ...stateConditions(filter)];
+}
+
+const LAST_EVENT_AT = "(select e.at from holdfast_events e where e.run_key = r.run_key and e.seq = r.event_count)";
+const WAITS_FOR = "exists (select 1 from json_each(r.waiting_for) w where";
+const ERROR = "exists (select 1 from holdfast_run_ends x where x.run_key = r.run_key and";
+
+/** What a run waits for, and how it has ended. */
+function stateConditions(filter: RunFilter): Condition[] {
+  const { waitingFor, retrying, waitingSince, error, endedAfter, endedBefore } = filter;
+  const conditions: Condition[] = [];
+  if (waitingFor?.endsWith(":"))
+    conditions.push([`${WAITS_FOR} substr(w.value, 1, length(?)) = ?)`, waitingFor, waitingFor]);
+  else if (waitingFor !== undefined)
+    // Behind the name there may be numbers, and nothing else: see waitsFor.
+    conditions.push([
+      `${WAITS_FOR} w.value = ? or (substr(w.value, 1, length(?) + 1) = ? || '#'
+        and substr(w.value, length(?) + 1) not glob '*[^#0-9]*' and substr(w.value, length(?) + 1) not glob '*##*' and w.value not glob '*#'))`,
+      ...[waitingFor, waitingFor, waitingFor, waitingFor, waitingFor],
+    ]);
+  if (retrying) conditions.push([`${WAITS_FOR} w.value glob ?)`, `*${RETRYING_SUFFIX}`]);
+  if (waitingSince !== undefined)
+    conditions.push([
+      `r.held_by is null and coalesce(${LAST_EVENT_AT}, r.started_at, r.created_at) <= ?`,
+      waitingSince,
+    ]);
+  if (error !== undefined)
+    conditions.push([`${ERROR} ? in (json_extract(x.error, '$.code'), json_extract(x.error, '$.kind')))`, error]);
+  if (endedAfter !== undefined) conditions.push(["r.ended_at > ?", endedAfter]);
+  if (endedBefore !== undefined) conditions.push(["r.ended_at < ?", endedBefore]);
   return conditions;
 }
 

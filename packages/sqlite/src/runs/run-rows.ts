@@ -5,6 +5,8 @@ import {
   type ErrorRecord,
   endedRun,
   type Lineage,
+  type ListedRun,
+  listedError,
   type Payload,
   type Run,
   type RunRow,
@@ -32,6 +34,8 @@ const FROM = `
 const SELECT_ROW = `select ${ROW} ${FROM}`;
 /** Without the input, which may be large. */
 const SELECT_END = `select ${ROW}, e.output, e.error ${FROM}`;
+const LAST_EVENT_AT = "(select v.at from holdfast_events v where v.run_key = r.run_key and v.seq = r.event_count)";
+const SELECT_LISTED = `select ${ROW}, e.error, ${LAST_EVENT_AT} as lastEventAt ${FROM}`;
 const SELECT_RUN = `select ${ROW}, s.input, e.output, e.error ${FROM}`;
 
 interface StoredRow {
@@ -92,6 +96,14 @@ type HeldColumns = readonly [
 /** The row without the payloads. The key must exist. */
 export function readRow(call: Call, runKey: number): RunRow {
   return toRow(call, call.sql.get<StoredRow>(SELECT_ROW, runKey) as StoredRow);
+}
+
+/** The same for a list. */
+export function readListed(call: Call, runKey: number): ListedRun {
+  type Listed = StoredRow & Pick<StoredRun, "error"> & Pick<ListedRun, "lastEventAt">;
+  const stored = call.sql.get<Listed>(SELECT_LISTED, runKey) as Listed;
+  const error = errorOf(stored.error);
+  return { ...toRow(call, stored), lastEventAt: stored.lastEventAt, error: error && listedError(error) };
 }
 
 /** The key must exist. */

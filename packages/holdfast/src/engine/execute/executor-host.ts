@@ -43,6 +43,8 @@ export interface ExecutorHost {
   /** An error as history stores it. */
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
   readonly watch: StepWatch;
+  /** The name of the worker. */
+  readonly name: string;
   readonly opsMax: number;
   /** If true, a function that returns while ops are pending fails; otherwise that logs a warning. */
   readonly failForgotten: boolean;
@@ -79,7 +81,7 @@ export type Leaving =
  * What the machine of a run on this worker is made of. A machine without a driver only locates where the code asks for ops.
  */
 export function machineParams(
-  { codec, log, record, opsMax, failForgotten }: ExecutorHost,
+  { codec, log, record, opsMax, failForgotten, name: worker }: ExecutorHost,
   run: Run,
   history: readonly HistoryEvent[],
   begun: boolean,
@@ -87,7 +89,7 @@ export function machineParams(
 ): MachineParams {
   const looks = driver === undefined;
   const quietly = looks ? silentLogger : log;
-  return { run, codec, log: quietly, record, history, begun, opsMax, failForgotten, locate: looks, driver };
+  return { run, codec, log: quietly, record, history, begun, opsMax, failForgotten, locate: looks, driver, worker };
 }
 
 type Parts = Pick<
@@ -106,7 +108,7 @@ type Parts = Pick<
   | "others"
   | "near"
   | "noteTaskLimit"
-> & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning"> };
+> & { readonly ports: PortsBundle; readonly options: Pick<ResolvedWorkerOptions, "tuning" | "name"> };
 
 /** The host of one worker's executors, assembled from its ports and parts. */
 export function executorHost(parts: Parts): ExecutorHost {
@@ -131,6 +133,7 @@ export function executorHost(parts: Parts): ExecutorHost {
     steps,
     telemetry,
     record: (error, about) => toErrorRecord(error, redact ? { ...about, redact } : about),
+    name: options.name,
     opsMax,
     failForgotten: ports.onForgotten === "fail",
     windUpMs,

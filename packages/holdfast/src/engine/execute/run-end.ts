@@ -3,6 +3,7 @@ import type { Attributes } from "../../model/event.ts";
 import { newRunId } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import { WAITING_FOR_MAX } from "../../model/run.ts";
+import { RETRYING_SUFFIX, waitingEntry } from "../../model/waiting.ts";
 import type { Transition } from "../../ports/store.ts";
 import { isCancellation } from "../../replay/context/cancellation.ts";
 import type { Machine, Outcome, RetriedOutcome } from "../../replay/machine.ts";
@@ -147,7 +148,8 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   machine.noteRun({ type: "run_retried", op: null, meta }, now);
   // Somebody has to wake up at the deadline, too: the run times out then.
   const availableAt = outcome.canceled ? now : Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
-  return { type: "suspend", status: "sleeping", availableAt, waitingFor: outcome.forgets.slice(0, WAITING_FOR_MAX) };
+  const waitingFor = outcome.forgets.slice(0, WAITING_FOR_MAX).map((op) => op + RETRYING_SUFFIX);
+  return { type: "suspend", status: "sleeping", availableAt, waitingFor };
 }
 
 const HOLD_RUNNING: Transition = { type: "hold", status: "running" };
@@ -162,6 +164,6 @@ export function holding({ compensating }: Machine): Transition {
 export function suspension(machine: Machine, availableAt: number | null): Transition {
   const idle = machine.waitsForOthers ? "waiting" : "sleeping";
   const status = machine.compensating ? "compensating" : idle;
-  const waitingFor = machine.firstPending(WAITING_FOR_MAX).map((op) => op.id);
+  const waitingFor = machine.firstPending(WAITING_FOR_MAX).map(({ id, kind }) => waitingEntry(id, kind));
   return { type: "suspend", status, availableAt, waitingFor };
 }

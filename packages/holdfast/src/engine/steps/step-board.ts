@@ -295,7 +295,7 @@ export class StepBoard implements AttemptOwner {
     }
     const delayMs = tryAgainInMs(retry, failed, () => this.#host.random.next());
     const record = this.#host.record(error, { kind });
-    const about = { attempt, error: record, retryAt: now + delayMs, ...runs };
+    const about = { attempt, error: record, retryAt: now + delayMs, retry, ...runs };
     const meta = ms < 1 ? about : { ...about, ms };
     this.#say(op, attempt, record, delayMs);
     this.idle = appended(this.idle, op);

@@ -31,7 +31,7 @@ export async function runParallel(
 ): Promise<unknown> {
   checkOptions(options, PARALLEL_OPTIONS, "ctx.parallel");
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
-  const scoped = scopedBranches(machine, scope, branches, "ctx.parallel");
+  const scoped = scopedBranches(machine, scope, branches, "parallel");
   const settled = new Map<string, PromiseSettledResult<unknown>>();
   const collect = options.onError === "collect-all";
 
@@ -74,7 +74,7 @@ export async function runParallel(
 }
 
 export async function runRace(machine: MachineInside, scope: Scope, branches: Branches): Promise<unknown> {
-  const scoped = scopedBranches(machine, scope, branches, "ctx.race");
+  const scoped = scopedBranches(machine, scope, branches, "race");
   if (scoped.length === 0) throw new HoldfastError("invalid_option", "ctx.race: there are no branches.");
   const errors = new Map<string, unknown>();
   return new Promise((resolve, reject) => {
@@ -125,7 +125,14 @@ export function runInScope<T>(machine: MachineInside, scope: Scope, fn: Branch<T
   return settled;
 }
 
-function scopedBranches(machine: MachineInside, scope: Scope, branches: Branches, call: string): ScopedBranch[] {
+function scopedBranches(
+  machine: MachineInside,
+  scope: Scope,
+  branches: Branches,
+  name: "parallel" | "race",
+): ScopedBranch[] {
+  const call = `ctx.${name}`;
+  const group = machine.nextGroup(name);
   const parent = (scope === machine.root ? machine.currentScope : scope).nearestOpen();
   if (typeof branches !== "object" || branches === null)
     throw new HoldfastError(
@@ -138,7 +145,7 @@ function scopedBranches(machine: MachineInside, scope: Scope, branches: Branches
         "invalid_option",
         `${call}: branch "${key}" is not a function. Write () => ctx.step(…), not the promise itself.`,
       );
-    return { key, fn, scope: new Scope(parent) };
+    return { key, fn, scope: new Scope(parent, false, { group, branch: key }) };
   });
 }
 

@@ -30,7 +30,7 @@ export const TASK: OpModule = {
     const type = "task_scheduled";
     const draft: EventDraft = { type, op: op.id };
     try {
-      const meta = { task: work.spec };
+      const meta = { task: work.spec, ...op.scope.branch };
       const event = host.command(draft, true, () => ({ type, op: op.id, payload: work.input(), meta }));
       // None if the code has diverged: then nothing happens any more.
       if (event) work.scheduled(event);

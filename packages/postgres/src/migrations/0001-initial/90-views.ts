@@ -33,7 +33,7 @@ create function event_type_name(p_type smallint) returns text language sql immut
 
 create view readable_runs as
 select v.namespace, v.id, v.run_id, v.workflow, v.version, v.queue, v.priority, v.status,
-       v.waiting_for, at_time(v.available_at) as due_at, w.name as held_by,
+       array(select regexp_replace(w, '#0[0-9]$', '') from unnest(v.waiting_for) w) as waiting_for, at_time(v.available_at) as due_at, w.name as held_by,
        at_time(v.created_at) as created_at, at_time(v.started_at) as started_at, at_time(v.ended_at) as ended_at,
        at_time(v.deadline_at) as deadline_at, v.event_count as events, v.delivered - v.consumed as messages_waiting,
        v.deaths, v.suspect, v.attributes, payload_json(v.input) as input, payload_json(v.output) as output,
