@@ -67,9 +67,10 @@ export {
   type RunIdentity,
 } from "./model/event.ts";
 export { outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
-export { isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
+export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
-export { type ParkedBy, withParker } from "./model/parked-by.ts";
+export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
+export { BY_A_PERSON, type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
   CLOSED_STATUSES,
@@ -156,6 +157,8 @@ export type {
   NewAsk,
   NewReply,
   PaidDebt,
+  PauseOutcome,
+  PauseParams,
   PayDebtsParams,
   PurgeRunsParams,
   PurgeRunsResult,
@@ -174,6 +177,8 @@ export type {
   ReopenOutcome,
   ReopenParams,
   ReplyState,
+  ResumeOutcome,
+  ResumeParams,
   RunCommit,
   RunFilter,
   RunRef,

@@ -6,6 +6,7 @@ export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
+export type { OperatorOptions } from "./client/operations.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";

@@ -11,8 +11,9 @@ import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.t
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
@@ -59,6 +60,7 @@ export class PostgresStore implements port.Store {
     commit: this.#call(commitRuns),
     releaseIfHeld: this.#call(workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#call(holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#call(pauseRunIfIdle),
     resumeIfParked: this.#call(resumeRunIfParked),
     terminate: this.#call(terminateRuns),
     reopenIfFailed: this.#call(reopenRunIfFailed),

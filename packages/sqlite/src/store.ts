@@ -13,8 +13,9 @@ import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.t
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { sweepWorkers } from "./sweeps.ts";
@@ -64,6 +65,7 @@ export class SqliteStore implements port.Store {
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#write(holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#write(pauseRunIfIdle),
     resumeIfParked: this.#write(resumeRunIfParked),
     terminate: this.#write(terminateRuns),
     reopenIfFailed: this.#write(reopenRunIfFailed),

@@ -23,6 +23,7 @@ import { listing } from "./listing.ts";
 import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
+import { pauses } from "./pauses.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
@@ -60,6 +61,7 @@ export const SUITES: readonly Suite[] = [
   namespaces,
   operators,
   parkedRuns,
+  pauses,
   retention,
   versions,
   reading,

@@ -7,6 +7,7 @@ import { HELD_RUNS } from "./held-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
+import { PAUSED_RUNS } from "./paused-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
 import { TASK_TIMES } from "./task-times.ts";
@@ -21,6 +22,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...WORKERS_AND_VIEWS,
   ...OLD_RUNS,
   ...PARKED_RUNS,
+  ...PAUSED_RUNS,
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
   ...FOREIGN_RUNS,

@@ -17,8 +17,9 @@ import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.t
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { emptyState, type MemoryState } from "./state.ts";
@@ -73,6 +74,7 @@ export class MemoryStore implements port.Store {
     commit: this.#effect("runs.commit", commitRuns),
     releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#effect("runs.pauseIfIdle", pauseRunIfIdle),
     resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
     terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),

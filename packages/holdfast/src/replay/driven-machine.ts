@@ -52,6 +52,7 @@ export abstract class DrivenMachine {
   queried: string | undefined;
   cancelCause: CancelCause | undefined;
   compensating = false;
+  pausing: EventMeta | undefined;
   started = false;
   inTurn = false;
   hasCalls = false;

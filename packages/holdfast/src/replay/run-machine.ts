@@ -88,6 +88,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.#cursor = new Cursor(params.history);
     this.turnAt = startOf(params.run);
     this.retries = this.#cursor.retries();
+    this.pausing = this.#cursor.pausing;
     this.context = createContext(this, this.root);
   }
 
@@ -170,6 +171,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   noteRun(draft: EventDraft, now: number): void {
     this.#append(draft, now);
+    if (draft.type === "pause_requested") this.pausing = draft.meta ?? {};
+    else if (draft.type === "run_resumed") this.pausing = undefined;
   }
 
   close(): void {

@@ -16,6 +16,7 @@ import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { ASKS } from "./0001-initial/78-asks.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
+import { PARKING } from "./0001-initial/81-parking.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
@@ -40,6 +41,7 @@ export const INITIAL = [
   TRANSACT,
   ASKS,
   OPERATIONS,
+  PARKING,
   RETENTION,
   WORKERS,
   TASKS_REPORTS,
