@@ -115,6 +115,8 @@ export interface WorkloadSettings {
   readonly killers: number;
   /** Runs answer updates and queries, and callers send them some. */
   readonly talks: boolean;
+  /** The mean time between two actions of an operator who pauses and resumes runs; 0: there is none. */
+  readonly operatorMs: number;
 }
 
 export function drawConfiguration(seed: number, kinds: readonly string[]): Configuration {
@@ -140,7 +142,10 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
       lateMs: dice.pick([50, 2_000]),
     },
     trouble: drawTrouble(dice, harm, leaseMs),
-    workload: withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
+    workload: {
+      ...withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
+      operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
+    },
     safetyMs: dice.int(15, 40) * 1_000,
   };
 }
@@ -216,6 +221,7 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     retries: share(0.5, 1),
     killers: share(0, 0.1),
     talks: false,
+    operatorMs: 0,
   };
 }
 

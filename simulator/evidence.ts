@@ -50,6 +50,8 @@ export interface Effect {
   readonly company?: string | undefined;
   /** Failed attempts of the op that were in the store. */
   readonly failedAttempts: number;
+  /** The run was parked or pausing, according to the store, and the attempt was not about to begin before. */
+  readonly paused?: string | undefined;
 }
 
 /** What workflow code has received from an op. */
@@ -129,6 +131,8 @@ export interface Evidence {
   readonly updateAnswers?: readonly UpdateAnswer[];
   readonly queryAnswers?: readonly QueryAnswer[];
   readonly meddlings?: readonly Meddling[];
+  /** What was wrong with parks and resumes, at any time. */
+  readonly operationFaults?: readonly Found[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

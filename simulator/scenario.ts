@@ -10,6 +10,7 @@ import { Dice } from "./dice.ts";
 import { Driver } from "./driver.ts";
 import type { Evidence, Quiet } from "./evidence.ts";
 import { SimNotifier } from "./notifier.ts";
+import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { SimProcess } from "./process.ts";
 import { SimStore } from "./store/sim-store.ts";
@@ -41,6 +42,7 @@ export class Scenario {
   readonly #taskWorld: TaskWorld;
   readonly #clerk: Clerk;
   readonly #driver: Driver;
+  readonly #operator: Operator;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
   readonly #dice: Dice;
@@ -75,6 +77,8 @@ export class Scenario {
     };
     const { state } = this.#store.memory;
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
+    this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
+    this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
     this.#trouble = new TroubleMaker(
@@ -100,6 +104,9 @@ export class Scenario {
     this.#driver.begin(this.#plan.runs);
     if (this.#plan.tasks.length > 0) this.#clerk.begin();
     if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
+    const { operatorMs } = this.#configuration.workload;
+    const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
+    if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -133,7 +140,7 @@ export class Scenario {
   }
 
   #isDone(): boolean {
-    if (this.#driver.unfinished.length > 0 || this.#clerk.busy) return false;
+    if (this.#driver.unfinished.length > 0 || this.#clerk.busy || this.#operator.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
       if (!isClosed(row.status) || this.#driver.isToBeRetried(row)) return false;
     return true;
@@ -321,6 +328,7 @@ export class Scenario {
       updateAnswers: talkers.updates,
       queryAnswers: talkers.queries,
       meddlings: talkers.meddlings,
+      operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,
       ...(quiet ? { quiet } : {}),
@@ -336,6 +344,7 @@ export class Scenario {
       tokens: this.#clerk.answers.length,
       updates: talkers.updates.length,
       queries: talkers.queries.length,
+      operations: this.#operator.count,
       calls: this.#store.calls,
       faults: this.#store.faults,
       troubles: this.#trouble.count,

@@ -105,6 +105,7 @@ export class World {
       trespass,
       company: row.alone && row.heldBy === workerId ? process.company(1, 0) : undefined,
       failedAttempts: excused ? attempt - 1 : failedAttempts(events, plan.op, attempt),
+      paused: row.heldBy === workerId && !plan.transaction ? pausedState(events, plan.op, attempt) : undefined,
     };
     this.effects.push(effect);
     this.#note(effect, "begins");
@@ -175,3 +176,19 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
   }
   return failed;
 }
+
+/** What history says of a pause. An attempt whose start was recorded before it must follow. */
+function pausedState(events: readonly HistoryEvent[], op: string, attempt: number): string | undefined {
+  const last = events.findLast(({ type }) => OPERATIONS.includes(type));
+  if (!last || last.type === "run_resumed") return undefined;
+  const prepared = events.some(
+    (event) =>
+      event.type === "step_started" &&
+      event.op === op &&
+      (event.meta?.attempt ?? 1) === attempt &&
+      event.seq < last.seq,
+  );
+  return prepared ? undefined : last.type === "run_parked" ? "parked" : "pausing";
+}
+
+const OPERATIONS: readonly string[] = ["pause_requested", "run_parked", "run_resumed"];

@@ -23,6 +23,7 @@ import { holderAppends } from "./holder-appends.ts";
 import { lineage } from "./lineage.ts";
 import { noComplaints } from "./no-complaints.ts";
 import { nothingLost } from "./nothing-lost.ts";
+import { operations } from "./operations.ts";
 import { outputs } from "./outputs.ts";
 import { patches } from "./patches.ts";
 import { queries } from "./queries.ts";
@@ -51,6 +52,7 @@ export const CHECKERS: readonly Checker[] = [
   withinLease,
   alone,
   attempts,
+  operations,
   timers,
   transactions,
   tasksAccounted,

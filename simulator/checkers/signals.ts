@@ -11,7 +11,11 @@ const OTHERS: ReadonlySet<string> = new Set([
   "message_failed",
   "update_accepted",
   "update_rejected",
+  "pause_requested",
+  "run_resumed",
 ]);
+
+const SILENT: ReadonlySet<string> = new Set(["update", "pause", "resume"]);
 
 /**
  * Signals reach a chain of runs exactly once, and those of one sender in the order they were sent: what history has
@@ -40,8 +44,9 @@ export const signals: Checker = {
       chains.set(firstRunId, chain);
       const own = new Set<string>();
       let number = 0;
-      // The results of tasks and of other runs are deleted when they are consumed, and refused updates leave no event.
-      const inbox = (inboxes?.get(runId) ?? []).filter(({ kind }) => !isResult(kind) && kind !== "update");
+      // The results of tasks and of other runs are deleted when they are consumed, and refused updates leave no event. Nor does a
+      // pause or a resume that changes nothing.
+      const inbox = (inboxes?.get(runId) ?? []).filter(({ kind }) => !isResult(kind) && !SILENT.has(kind));
       for (const { type, meta } of history) {
         if (meta?.messageId === undefined || OTHERS.has(type)) continue;
         const { messageId } = meta;

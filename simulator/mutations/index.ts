@@ -1,5 +1,6 @@
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import type { Mutation } from "./mutation.ts";
+import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
 import { TALK_MUTATIONS } from "./talk-mutations.ts";
@@ -11,4 +12,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...STORE_MUTATIONS,
   ...TASK_MUTATIONS,
   ...TALK_MUTATIONS,
+  ...OPERATION_MUTATIONS,
 ];

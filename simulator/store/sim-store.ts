@@ -18,6 +18,7 @@ import type {
   FinishOutcome,
   FinishTasksParams,
   FinishTasksResult,
+  PauseOutcome,
   TerminateOutcome,
   TerminateRunsParams,
 } from "../../packages/holdfast/src/ports/store.ts";
@@ -26,6 +27,7 @@ import { type SimTime, START_MS } from "../clock.ts";
 import type { StoreSettings } from "../configuration.ts";
 import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
+import { OperationWatch } from "./operation-watch.ts";
 import { Recorder } from "./recorder.ts";
 import { TalkWatch } from "./talk-watch.ts";
 import { TaskWatch } from "./task-watch.ts";
@@ -47,6 +49,7 @@ const LOCKING: readonly StoreMethod[] = [
   "runs.commit",
   "inbox.deliver",
   "runs.terminate",
+  "runs.pauseIfIdle",
   "tasks.finish",
   "tasks.cancel",
 ];
@@ -56,6 +59,7 @@ export class SimStore {
   readonly recorder: Recorder;
   readonly taskWatch: TaskWatch;
   readonly talkWatch: TalkWatch;
+  readonly operationWatch: OperationWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -87,6 +91,7 @@ export class SimStore {
     this.recorder = new Recorder(this.memory.state, trace);
     this.taskWatch = new TaskWatch(this.memory.state, trace);
     this.talkWatch = new TalkWatch(this.memory.state, trace);
+    this.operationWatch = new OperationWatch(this.memory.state);
   }
 
   now(): number {
@@ -133,6 +138,7 @@ export class SimStore {
         : call();
     this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
     this.talkWatch.note(this.time.elapsedMs, who, method, params);
+    this.operationWatch.note(method);
     // Only the work inside a transaction may fail.
     answer.catch((error: unknown) => {
       if (method !== "transact") this.complaints.push(`${method}: ${error}`);
@@ -149,6 +155,7 @@ export class SimStore {
       const outcomes = (params as CancelTasksParams).tasks.map(() => ({ outcome: "busy" as const }));
       return Promise.resolve({ outcomes });
     }
+    if (method === "runs.pauseIfIdle") return Promise.resolve({ outcome: "busy" } satisfies PauseOutcome);
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
     return Promise.resolve(runs.map(() => busy));

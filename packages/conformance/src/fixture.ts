@@ -3,15 +3,21 @@ import {
   type ClaimRunsResult,
   type DeliverMessage,
   type DeliverOutcome,
+  type ErrorRecord,
   type HistoryEvent,
   type Message,
   type NewRun,
   type Notifier,
   outcomeMessageId,
+  type PauseOutcome,
+  type PauseParams,
   type Payload,
   type RegisterWorkerParams,
+  type ResumeOutcome,
+  type ResumeParams,
   type Run,
   type RunRef,
+  resumeNote,
   type StartOutcome,
   type StartRun,
   type Store,
@@ -39,6 +45,13 @@ export const SWEEP: SweepParams = {
   timeoutGraceMs: 1_000,
   timeoutError: errorRecord("no worker claimed it in time"),
   limit: 1_000,
+};
+
+/** As a client records a pause. */
+export const PAUSED: ErrorRecord = {
+  ...errorRecord("paused by ana: a break"),
+  code: "paused",
+  data: { by: "ana", reason: "a break" },
 };
 
 export const REPLACED = errorRecord("replaced by a newer run");
@@ -176,6 +189,19 @@ export class Fixture {
   async deliver(to: RunRef, fields: Partial<DeliverMessage> = {}, inboxMax = 1_000): Promise<DeliverOutcome> {
     const messages = [this.newMessage(to, fields)];
     return (await this.store.inbox.deliver({ messages, inboxMax })).outcomes[0] as DeliverOutcome;
+  }
+
+  /** Resumes a run as it is now. */
+  async resume(ref: RunRef, fields: Partial<ResumeParams> = {}): Promise<ResumeOutcome> {
+    const [row] = await this.store.runs.read({ runs: [ref] });
+    const event = resumeNote({ by: "ana" });
+    return this.store.runs.resumeIfParked({ run: ref, epoch: row?.epoch ?? 0, event, dueAt: null, ...fields });
+  }
+
+  /** Pauses a run as it is now. */
+  async pause(ref: RunRef, fields: Partial<PauseParams> = {}): Promise<PauseOutcome> {
+    const [row] = await this.store.runs.read({ runs: [ref] });
+    return this.store.runs.pauseIfIdle({ run: ref, epoch: row?.epoch ?? 0, error: PAUSED, ...fields });
   }
 
   /** One attempt of a transaction step: the application writes a text, and the payload is the result. */

@@ -1,7 +1,7 @@
 /** The suites that every store passes. Source only, for tests: store-under-test.ts says what a store must provide. */
 export type { StoreAddress } from "./client/client-suite.ts";
-export { IN_PLAIN_SIGHT, liveInSecret, SECRET } from "./client/secret-life.ts";
 export { beginRuns, FINISHED, finishRuns } from "./client/open-runs.ts";
+export { IN_PLAIN_SIGHT, liveInSecret, SECRET } from "./client/secret-life.ts";
 export { clientConformance } from "./client-conformance.ts";
 export { type DifferentialOptions, differential } from "./differential.ts";
 export { memoryUnderTest } from "./memory-under-test.ts";

@@ -37,8 +37,8 @@ export {
 } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
-export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
 export { narrowed, waitsFor } from "./model/decisions/run-filter.ts";
+export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
   afterTaskHolder,
@@ -69,9 +69,10 @@ export {
   type RunIdentity,
 } from "./model/event.ts";
 export { outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
-export { isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
+export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
-export { type ParkedBy, withParker } from "./model/parked-by.ts";
+export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
+export { BY_A_PERSON, type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
   isInUse,
@@ -174,6 +175,8 @@ export type {
   NewAsk,
   NewReply,
   PaidDebt,
+  PauseOutcome,
+  PauseParams,
   PayDebtsParams,
   PayloadStore,
   PurgeRunsParams,
@@ -198,6 +201,8 @@ export type {
   ReplacePayload,
   ReplacePayloadsParams,
   ReplyState,
+  ResumeOutcome,
+  ResumeParams,
   RunCommit,
   RunFilter,
   RunRef,

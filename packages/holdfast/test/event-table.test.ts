@@ -17,6 +17,7 @@ import {
 import { askTransaction } from "holdfast/adapter";
 import { describe, expect, test } from "vitest";
 import { EVENT_TABLE, type EventType, eventCategory, eventRole, isMessage, OP_META } from "../src/model/event.ts";
+import { deferred } from "./lab/deferred.ts";
 import { type Fleet, openFleet } from "./lab/fleet.ts";
 
 type Code = (ctx: Context, fleet: Fleet) => Promise<unknown>;
@@ -205,7 +206,7 @@ describe("a run writes", () => {
 
   test("that it was canceled, and why", async () => {
     const code: Code = (ctx) => ctx.sleep("nap", "1h");
-    const meanwhile = (run: RunHandle): Promise<void> => run.cancel("out of stock");
+    const meanwhile = (run: RunHandle): Promise<void> => run.cancel({ by: "ana", reason: "out of stock" });
     expect(await typesOf({ code, meanwhile })).toEqual([
       "run_started",
       "timer_created",
@@ -236,7 +237,7 @@ describe("a run writes", () => {
 
   test("that it was terminated", async () => {
     const code: Code = (ctx) => ctx.receive(go);
-    const meanwhile = (run: RunHandle): Promise<void> => run.terminate("gone wild");
+    const meanwhile = (run: RunHandle): Promise<void> => run.terminate({ by: "ana", reason: "gone wild" });
     expect(await typesOf({ code, meanwhile })).toEqual(["run_started", "run_terminated"]);
   });
 
@@ -307,7 +308,7 @@ describe("a run writes", () => {
     const meanwhile = async (run: RunHandle, fleet: Fleet): Promise<void> => {
       await fleet.result(run).catch(() => {});
       broken = false;
-      await run.retry();
+      await run.retry({ by: "ana", reason: "mended" });
     };
     expect(await typesOf({ code, meanwhile, tasks: (fleet) => [ship(fleet)] })).toEqual([
       "run_started",
@@ -465,6 +466,36 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("that it was paused, while a worker held it and while none did, and resumed", async () => {
+    const gate = deferred();
+    const code: Code = async (ctx) => {
+      await ctx.step("work", () => gate.promise);
+      await ctx.sleep("nap", "1h");
+    };
+    const meanwhile = async (run: RunHandle, { clock }: Fleet): Promise<void> => {
+      const who = { by: "ana", reason: "a break" };
+      await run.pause(who);
+      await clock.settle();
+      await run.resume(who);
+      await clock.settle();
+      gate.resolve();
+      await clock.settle();
+      await run.pause(who);
+      await run.resume(who);
+    };
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "pause_requested",
+      "run_resumed",
+      "step_completed",
+      "timer_created",
+      "run_parked",
+      "run_resumed",
+      "timer_fired",
+      "run_completed",
+    ]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);
@@ -539,6 +570,9 @@ describe("the table of events", () => {
         "update_accepted",
         "update_rejected",
         "update_completed",
+        "pause_requested",
+        "run_parked",
+        "run_resumed",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));
@@ -547,7 +581,9 @@ describe("the table of events", () => {
   test.each(EVENT_TABLE)("says what a $type carries", ({ type, op, payload, meta }) => {
     const events = written.get(type) ?? [];
     const fields = new Set<string>();
-    for (const { seq: _seq, type: _type, category: _category, op: about, at: _at, value: _value, ...rest } of events) {
+    for (const event of events) {
+      const { seq: _seq, type: _type, category: _category, op: about, at: _at, value: _value, data, ...rest } = event;
+      if (data) expect(rest).toMatchObject(data);
       expect(about === null).toBe(op === null);
       for (const field of Object.keys(rest)) fields.add(field);
     }

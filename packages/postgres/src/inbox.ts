@@ -1,12 +1,16 @@
-import type {
-  DeliverMessagesParams,
-  DeliverMessagesResult,
-  DeliverOutcome,
-  Message,
-  ReadInboxParams,
-  ReplyAddress,
+import {
+  type DeliverMessage,
+  type DeliverMessagesParams,
+  type DeliverMessagesResult,
+  type DeliverOutcome,
+  type Message,
+  type ReadInboxParams,
+  type ReplyAddress,
+  resumeNote,
+  senderOf,
 } from "holdfast/adapter";
 import * as binary from "./database/binary-array.ts";
+import { eventTypeCode, jsonBytes } from "./database/codes.ts";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
 import { callOf, readingCallOf } from "./database/server-call.ts";
@@ -31,7 +35,22 @@ export const DELIVER = callOf<Delivery>("deliver_messages", {
       binary.textArray,
       messages.map(({ replyTo }) => (replyTo ? addressText(replyTo) : null)),
     ),
+  p_note_type: ({ messages }) => (messages.some(isCancel) ? eventTypeCode("run_resumed") : null),
+  p_notes: ({ messages }) =>
+    binary.sparse(
+      binary.byteaArray,
+      messages.map((message) => (isCancel(message) ? noteOf(message) : null)),
+    ),
 });
+
+function isCancel({ kind }: DeliverMessage): boolean {
+  return kind === "cancel";
+}
+
+function noteOf(cancel: DeliverMessage): Uint8Array | null {
+  const { meta } = resumeNote(senderOf(cancel));
+  return meta === undefined ? null : jsonBytes(meta);
+}
 
 function addressText({ namespace, runId, op }: ReplyAddress): string {
   return JSON.stringify({ namespace, runId, op });

@@ -12,8 +12,9 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
@@ -62,6 +63,7 @@ export class PostgresStore implements port.Store {
     commit: this.#call(commitRuns),
     releaseIfHeld: this.#call(workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#call(holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#call(pauseRunIfIdle),
     resumeIfParked: this.#call(resumeRunIfParked),
     terminate: this.#call(terminateRuns),
     reopenIfFailed: this.#call(reopenRunIfFailed),

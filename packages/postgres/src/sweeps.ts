@@ -1,6 +1,6 @@
-import type { SweepParams, SweepResult } from "holdfast/adapter";
+import { parkNote, type SweepParams, type SweepResult } from "holdfast/adapter";
 import * as binary from "./database/binary-array.ts";
-import { jsonBytes } from "./database/codes.ts";
+import { eventTypeCode, jsonBytes } from "./database/codes.ts";
 import type { Server } from "./database/server.ts";
 import { callOf } from "./database/server-call.ts";
 
@@ -8,6 +8,8 @@ const SWEEP = callOf<SweepParams & { readonly notify: boolean }>("sweep_workers"
   p_suspect_after: ({ suspectAfter }) => suspectAfter,
   p_park_after: ({ parkAfter }) => parkAfter,
   p_park_error: ({ parkError }) => jsonBytes(parkError),
+  p_park_type: () => eventTypeCode("run_parked"),
+  p_park_meta: ({ parkError }) => jsonBytes(parkNote(parkError).meta),
   p_grace: ({ timeoutGraceMs }) => Math.ceil(timeoutGraceMs),
   p_timeout_error: ({ timeoutError }) => jsonBytes(timeoutError),
   p_limit: ({ limit }) => limit,

@@ -189,11 +189,21 @@ describe("another transaction that is open and has locked a run", () => {
       commits: [firstCommit(10, { transition: { type: "park", error: ERROR } })],
     });
     await lock(10);
-    await expect(store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).rejects.toMatchObject({
-      code: "store_unavailable",
-    });
+    const event = { type: "run_resumed", op: null } as const;
+    const params = { run: { namespace: "default", runId: idOf(10) }, epoch: 1, event, dueAt: null };
+    await expect(store.runs.resumeIfParked(params)).rejects.toMatchObject({ code: "store_unavailable" });
     await other.query("rollback");
-    expect(await store.runs.resumeIfParked({ namespace: "default", runId: idOf(10) })).toEqual({ status: "running" });
+    expect(await store.runs.resumeIfParked(params)).toMatchObject({ resumed: true, status: "running" });
+  });
+
+  test("is not waited for by a pause, which says that the run is busy", async () => {
+    const { store } = await database.open();
+    await start(store, [newRun(10)]);
+    await lock(10);
+    const params = { run: { namespace: "default", runId: idOf(10) }, epoch: 0, error: ERROR };
+    expect(await store.runs.pauseIfIdle(params)).toEqual({ outcome: "busy" });
+    await other.query("rollback");
+    expect(await store.runs.pauseIfIdle(params)).toEqual({ outcome: "parked" });
   });
 });
 

@@ -227,12 +227,12 @@ function literal(value: unknown): string {
 
 test("taking up parked runs reads what it takes, however many this code has parked itself", async () => {
   const [own, other] = ["a".repeat(32), "b".repeat(32)];
-  const values = [worker, idOf(9), "default", ["default"], ["order"], ["1"], [own], 10];
-  await expectFew(call("hold_parked", 8), values, 10);
+  const values = [worker, idOf(9), "default", ["default"], ["order"], ["1"], [own], 10, 36, null];
+  await expectFew(call("hold_parked", 10), values, 10);
   // After all other tests: it changes what they read.
   const runs = database.name("runs");
   await database.sql(`update ${runs} set status = 'parked', parked_by = case when created_at <= 5 then '${other}' else '${own}' end
     where status = 'waiting' and created_at <= 2000`);
   await database.sql(`analyze ${runs}`);
-  await expectFew(call("hold_parked", 8), values, 60);
+  await expectFew(call("hold_parked", 10), values, 120);
 });

@@ -13,6 +13,8 @@ import {
   type ReadInboxParams,
   type ReplyAddress,
   type RunRef,
+  resumeNote,
+  senderOf,
   wakes,
   wakeTime,
   wasInVain,
@@ -23,6 +25,7 @@ import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
+import { isPaused, resume } from "./runs/parking.ts";
 import { announceIfDue, findState, keyOf, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 
 const INSERT = `
@@ -58,7 +61,14 @@ interface StoredMessage {
 }
 
 export function deliverMessages(call: Call, params: DeliverMessagesParams): DeliverMessagesResult {
-  return { outcomes: params.messages.map((message) => deliver(call, message, params.inboxMax)) };
+  const outcomes = params.messages.map((message) => deliver(call, message, params.inboxMax));
+  params.messages.forEach((message, i) => {
+    const { outcome, runId } = outcomes[i] as DeliverOutcome;
+    if (message.kind !== "cancel" || outcome !== "delivered") return;
+    const row = stateOf(call, message.to.namespace, runId as string);
+    if (row && isPaused(call, row)) resume(call, row, resumeNote(senderOf(message)), call.now);
+  });
+  return { outcomes };
 }
 
 function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
@@ -75,7 +85,8 @@ type Sent = CarriedMessage & { readonly replyTo?: ReplyAddress };
 function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): DeliverOutcome {
   const { delivered, consumed } = row;
   const isKnown = (): boolean => hasHad(call, row, message.messageId);
-  const receiver = { closed: isClosedCode(row.status), delivered, consumed };
+  const parked = row.status === statusCode("parked");
+  const receiver = { closed: isClosedCode(row.status), parked, delivered, consumed };
   const outcome = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (outcome === "delivered") accept(call, row, message);
   return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };

@@ -14,8 +14,9 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
@@ -67,6 +68,7 @@ export class SqliteStore implements port.Store {
     commit: this.#write(commitRuns),
     releaseIfHeld: this.#write(workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#write(holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#write(pauseRunIfIdle),
     resumeIfParked: this.#write(resumeRunIfParked),
     terminate: this.#write(terminateRuns),
     reopenIfFailed: this.#write(reopenRunIfFailed),

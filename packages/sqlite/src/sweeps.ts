@@ -1,19 +1,12 @@
 import { afterHolder, type SweepParams, type SweepResult } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
-import { hasTie, OFFLINE, TIES } from "./database/codes.ts";
+import { hasTie, OFFLINE, statusCode, TIES } from "./database/codes.ts";
 import { uuidBytes } from "./database/uuid.ts";
 import { isOwedLong } from "./debts/debts.ts";
+import { lastEventAt } from "./histories.ts";
 import { endRun } from "./runs/ends.ts";
-import {
-  announceEnd,
-  giveBack,
-  letGo,
-  noteError,
-  noteParkers,
-  raiseEpoch,
-  type StateRow,
-  stateByKey,
-} from "./runs/run-state.ts";
+import { park } from "./runs/parking.ts";
+import { giveBack, raiseEpoch, type StateRow, stateByKey } from "./runs/run-state.ts";
 import { dropTasks, TASK_STATE, type TaskState, takeTaskBack } from "./tasks/task-state.ts";
 
 const MARK_DEAD = `
@@ -35,10 +28,10 @@ const MARK_EMPTIED = `
     and not exists (select 1 from holdfast_tasks t where t.held_by = w.worker_key)`;
 const NEXT_EXPIRY = "select min(lease_expires_at) as at from holdfast_workers where emptied = 0 and status < ?";
 const NEXT_TASK_EXPIRY = "select min(expires_at) as at from holdfast_tasks where expires_at is not null";
-/** Only runs that never began: one that has may have something to clean up, so it waits for a worker. */
+/** Only runs that never began: one that has may have something to clean up, so it waits for a worker. Nor those that are paused. */
 const PAST_DEADLINE = `
   select run_key as runKey from holdfast_runs
-  where deadline_at is not null and ended_at is null and deadline_at <= ? and started_at is null
+  where deadline_at is not null and ended_at is null and deadline_at <= ? and started_at is null and status <> ?
   order by deadline_at limit ?`;
 
 export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
@@ -57,7 +50,9 @@ export function sweepWorkers(call: Call, params: SweepParams): SweepResult {
   const nextExpiryAt = sql.get<{ at: number | null }>(NEXT_EXPIRY, OFFLINE)?.at ?? null;
   const moreHeld = held.length > params.limit || tasks.length > room;
   const lateBefore = now - params.timeoutGraceMs;
-  const late = moreHeld ? [] : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, params.limit + 1);
+  const late = moreHeld
+    ? []
+    : sql.all<{ runKey: number }>(PAST_DEADLINE, lateBefore, statusCode("parked"), params.limit + 1);
   let owes = isOwedLong(call);
   for (const { runKey } of late.slice(0, params.limit)) {
     const ties = timeOut(call, stateByKey(call, runKey), params);
@@ -96,10 +91,7 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
     return "returned";
   }
   raiseEpoch(call, row);
-  noteError(call, row, params.parkError);
-  noteParkers(call, row.runKey, null);
-  announceEnd(call, row);
-  letGo(call, row, { status: "parked", dueAt: null });
+  park(call, row, { error: params.parkError });
   return "parked";
 }
 
@@ -107,6 +99,7 @@ function takeBack(call: Call, row: StateRow, died: boolean, params: SweepParams)
 function timeOut(call: Call, row: StateRow, params: SweepParams): number | null {
   raiseEpoch(call, row);
   dropTasks(call, row.runId);
-  // It never began, so it has no events.
-  return endRun(call, row, { status: "timed_out", output: null, error: params.timeoutError, lastEventAt: 0 });
+  const end = { status: "timed_out", output: null, error: params.timeoutError } as const;
+  // It never began, so it has no events, unless it was paused.
+  return endRun(call, row, { ...end, lastEventAt: row.eventCount === 0 ? 0 : lastEventAt(call, row.runKey) });
 }

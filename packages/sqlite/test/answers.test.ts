@@ -95,7 +95,13 @@ test("a claim returns what is in the file, whatever the run has been through", a
 
   // Parked, and resumed.
   await commit(2, 1, { type: "park", error: ERROR });
-  await store.runs.resumeIfParked({ namespace: "default", runId: `${RUN}1` });
+  const resumed = { type: "run_resumed", op: null } as const;
+  await store.runs.resumeIfParked({
+    run: { namespace: "default", runId: `${RUN}1` },
+    epoch: 2,
+    event: resumed,
+    dueAt: null,
+  });
   expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
 
   // Compensating, and suspended in the middle.

@@ -144,7 +144,14 @@ async function useEverything(store: Store): Promise<void> {
     inboxMax: 10,
   });
   await commit(2, 1, 0, { type: "park", error: ERROR });
-  await store.runs.resumeIfParked({ namespace: "default", id: "a" });
+  const resumed = { type: "run_resumed", op: null } as const;
+  const second = { namespace: "default", id: "a" };
+  await store.runs.resumeIfParked({ run: second, epoch: 1, event: resumed, dueAt: null });
+  await store.runs.pauseIfIdle({ run: second, epoch: 2, error: ERROR });
+  await store.inbox.deliver({
+    messages: [{ to: second, kind: "cancel", name: "", messageId: "c", payload: new Uint8Array(0) }],
+    inboxMax: 10,
+  });
   await store.runs.terminate({ runs: [{ namespace: "default", runId: `${RUN}2` }], error: ERROR });
   await start(3, true);
   const failed = { status: "failed", output: null, error: ERROR, unlessBehind: false, compensation: null } as const;

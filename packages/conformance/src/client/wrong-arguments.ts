@@ -136,7 +136,7 @@ export const wrongArguments: ClientSuite = {
       const client = await t.connect();
       for (const call of ["cancel", "terminate"] as const) {
         const run = await client.start(job, 1);
-        for (const reason of [NUL, LONE, `${LONE} tail`, 7, null, { reason: "x" }, "x".repeat(4_001)]) {
+        for (const reason of [NUL, LONE, `${LONE} tail`, 7, null, { reason: 7 }, "x".repeat(4_001)]) {
           const error = await refusalOf(() => run[call](reason as string));
           expect(error, `${call} with ${String(reason)}`).toMatchObject({ code: "invalid_option" });
           expect((error as Error).message).toContain(`${call}: the reason`);

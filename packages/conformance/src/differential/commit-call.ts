@@ -7,6 +7,7 @@ import {
   type Transition,
   timeInHistory,
 } from "holdfast/adapter";
+import { PAUSED } from "../fixture.ts";
 import { bytes, CODES, end, HOLD, park, RELEASE, someEvents, suspend } from "../sample-data.ts";
 import { taskEvent } from "../sample-tasks.ts";
 import type { Call } from "./call.ts";
@@ -98,6 +99,7 @@ function randomTransition(world: World, dice: Dice, run: Run, consumed: number):
     case 6:
       return randomEnd(dice);
     case 7:
+      if (dice.chance(0.3)) return { type: "park", error: PAUSED, paused: true, unlessBehind: dice.chance(0.7) };
       return park("diverged", dice.of(undefined, CODES[0], CODES[0], CODES[1]));
     default:
       return {

@@ -1,4 +1,4 @@
-import { isClosed, type Message, type Run } from "holdfast/adapter";
+import { type HistoryEvent, isClosed, type Message, type Run } from "holdfast/adapter";
 import type { Contents } from "./contents.ts";
 import { brokenByTalks } from "./talks/invariants.ts";
 import { brokenByTasks } from "./tasks/invariants.ts";
@@ -38,6 +38,8 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "workers.readHeld agrees with the row": listedAsHeld.map(([workerId]) => workerId).join() === (run.heldBy ?? ""),
     "a closed run has an end and is neither held nor due": !closed || (run.endedAt !== null && !held && !isDue(run)),
     "an open run has no end": closed || run.endedAt === null,
+    "an open run is parked exactly when its last note of a park or a resume is a park":
+      closed || (run.status === "parked") === isLastParked(history),
     "a parked run is not due": run.status !== "parked" || !isDue(run),
     "a pending or sleeping run has a due time": !["pending", "sleeping"].includes(run.status) || isDue(run),
     "a run that is behind is held, due, parked or closed":
@@ -47,6 +49,10 @@ function brokenByRun(run: Run, contents: Contents): string[] {
   return Object.entries(rules)
     .filter(([, holds]) => !holds)
     .map(([rule]) => `${rule}: ${run.runId}`);
+}
+
+function isLastParked(history: readonly HistoryEvent[]): boolean {
+  return history.findLast(({ type }) => type === "run_parked" || type === "run_resumed")?.type === "run_parked";
 }
 
 function brokenById(contents: Contents): string[] {
@@ -79,10 +85,12 @@ function isLinked(run: Run, runs: readonly Run[]): boolean {
   return !from || (from.continuedAs === run.runId && from.firstRunId === run.firstRunId);
 }
 
-function areInOrder(run: Run, history: readonly { readonly at: number }[]): boolean {
+function areInOrder(run: Run, history: readonly HistoryEvent[]): boolean {
   const begun = run.startedAt ?? run.createdAt;
   const last = Math.max(begun, history.at(-1)?.at ?? begun);
-  return (history[0]?.at ?? begun) >= begun && (run.endedAt === null || run.endedAt >= last);
+  // A run can be paused before it begins.
+  const first = history.find(({ type }) => type !== "run_parked" && type !== "run_resumed");
+  return (first?.at ?? begun) >= begun && (run.endedAt === null || run.endedAt >= last);
 }
 
 function isDue(run: Run): boolean {

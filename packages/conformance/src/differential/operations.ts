@@ -2,6 +2,7 @@ import {
   type AttributeValue,
   CLOSED_STATUSES,
   type DeliverMessage,
+  type EventDraft,
   type RunFilter,
   type StartRun,
 } from "holdfast/adapter";
@@ -57,6 +58,7 @@ const WEIGHTS = {
   stop: 1,
   terminate: 2,
   resume: 4,
+  pause: 4,
   takeUp: 3,
   reopen: 3,
   purge: 3,
@@ -76,6 +78,7 @@ const TASK_WEIGHTS = {
   crash: 2,
   release: 1,
   resume: 2,
+  pause: 1,
   takeUp: 1,
   reopen: 2,
   purge: 1,
@@ -103,6 +106,7 @@ const TALK_WEIGHTS = {
   sweep: 4,
   release: 1,
   resume: 2,
+  pause: 1,
   takeUp: 1,
   terminate: 6,
   reopen: 8,
@@ -209,13 +213,13 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
   deliver(world, dice) {
     const messages = Array.from({ length: 1 + dice.int(3) }, (): DeliverMessage => {
       const used = dice.chance(0.25) ? dice.pick(world.messageIds) : undefined;
-      const kind = dice.chance(0.2) ? "cancel" : "signal";
+      const kind = dice.chance(0.3) ? dice.of("cancel", "cancel", "pause", "resume") : "signal";
       return {
         to: someRun(world, dice),
         kind,
-        name: kind === "cancel" ? "" : dice.of("approved", "paid"),
+        name: kind === "signal" ? dice.of("approved", "paid") : dice.of("", "enough"),
         messageId: used ?? world.newMessageId(),
-        payload: bytes(String(dice.int(100))),
+        payload: bytes(kind === "signal" ? String(dice.int(100)) : dice.of("", '"ana"')),
       };
     });
     const distinct = messages.filter(
@@ -287,7 +291,24 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const parked = dice.pick(world.contents.runs.filter((run) => run.status === "parked"));
     const run =
       parked && dice.chance(0.8) ? { namespace: parked.namespace, runId: parked.runId } : someRun(world, dice);
-    return { method: "runs.resumeIfParked", params: run };
+    const row = world.contents.runs.find(({ runId, id }) => ("runId" in run ? runId === run.runId : id === run.id));
+    const epoch = (row?.epoch ?? 0) + (dice.chance(0.9) ? 0 : dice.of(-1, 1));
+    const event = dice.of<EventDraft>(
+      { type: "run_resumed", op: null },
+      { type: "run_resumed", op: null, meta: { by: "ana", reason: "go on" } },
+    );
+    const dueAt = dice.chance(0.7) ? null : world.now + dice.of(-5, 0, 900);
+    return { method: "runs.resumeIfParked", params: { run, epoch, event, dueAt } };
+  },
+
+  pause(world, dice) {
+    const open = dice.pick(world.contents.runs.filter((run) => run.heldBy === null && run.endedAt === null));
+    const row = open && dice.chance(0.8) ? open : dice.pick(world.contents.runs);
+    if (!row) return undefined;
+    const run = { namespace: someNamespace(row.namespace, dice), runId: row.runId };
+    const epoch = row.epoch + (dice.chance(0.9) ? 0 : dice.of(-1, 1));
+    const error = { ...errorRecord("paused"), code: "paused", data: { by: dice.of("ana", "ben") } };
+    return { method: "runs.pauseIfIdle", params: { run, epoch, error } };
   },
 
   takeUp(world, dice) {
@@ -303,6 +324,7 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       queues: ["default", "slow"],
       handlers,
       limit: 100,
+      event: { type: "run_resumed", op: null, meta: { by: "worker" } } as const,
     };
     return { method: "runs.holdIfParkedByOtherCode", params };
   },

@@ -61,7 +61,7 @@ export const hints: Suite = {
     "a run that is resumed or reopened is hinted as due": async (t) => {
       const parked = await t.held({ queue: "q" });
       await parked.commit(park("odd"));
-      await expectHints(t, [due("q")], () => t.store.runs.resumeIfParked(t.ref(parked.runId)));
+      await expectHints(t, [due("q")], () => t.resume(t.ref(parked.runId)));
       const failed = await t.held({ queue: "r" });
       await failed.commit(end({ status: "failed", output: null }));
       const event = { type: "run_retried", op: null } as const;

@@ -23,13 +23,14 @@ import { listing } from "./listing.ts";
 import { namespaces } from "./namespaces.ts";
 import { operators } from "./operators.ts";
 import { parkedRuns } from "./parked-runs.ts";
+import { pauses } from "./pauses.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
-import { storedValues } from "./stored-values.ts";
 import { stateFilters } from "./state-filters.ts";
+import { storedValues } from "./stored-values.ts";
 import { sweeps } from "./sweeps.ts";
 import { taskClaims } from "./tasks/claims.ts";
 import { taskDeaths } from "./tasks/deaths.ts";
@@ -63,6 +64,7 @@ export const SUITES: readonly Suite[] = [
   namespaces,
   operators,
   parkedRuns,
+  pauses,
   retention,
   segments,
   versions,

@@ -55,7 +55,9 @@ export const namespaces: Suite = {
 
       const runs = [foreign(open.runId)];
       expect(await t.store.runs.terminate({ runs, error: errorRecord("stop") })).toEqual([NOT_FOUND]);
-      expect(await t.store.runs.resumeIfParked(foreign(parked.runId))).toEqual({ status: null });
+      const { epoch } = await t.run(parked.runId);
+      expect(await t.resume(foreign(parked.runId), { epoch })).toEqual({ resumed: false, status: null, pauses: false });
+      expect(await t.pause(foreign(parked.runId), { epoch })).toEqual({ outcome: "not_found" });
       const event = { type: "run_retried", op: null } as const;
       const reopened = await t.store.runs.reopenIfFailed({ run: foreign(failed.runId), eventCount: 1, event });
       expect(reopened).toEqual({ outcome: "not_found", status: null });
@@ -103,7 +105,8 @@ export const namespaces: Suite = {
       const { run } = await t.start({ namespace: "other" });
       expect(await t.claim(workerId, { namespace: "other" })).toMatchObject({ live: false, runs: [] });
       const handlers = [{ workflow: "order", version: "1", code: "c".repeat(32) }];
-      const where = { namespace: "other", queues: ["default"], handlers, limit: 10 };
+      const event = { type: "run_resumed", op: null } as const;
+      const where = { namespace: "other", queues: ["default"], handlers, limit: 10, event };
       const taken = await t.store.runs.holdIfParkedByOtherCode({ workerId, claimId: t.newId(), ...where });
       expect(taken).toEqual({ live: false, taken: 0, more: false });
       const started = await t.start({ namespace: "other" }, { holdBy: { workerId, claimId: t.newId() } });

@@ -128,7 +128,7 @@ export const operators: Suite = {
       const runId = await crashLoop(t);
       await t.advance(5);
       const parked = await t.run(runId);
-      expect(await t.store.runs.resumeIfParked(t.ref(runId))).toEqual({ status: "running" });
+      expect(await t.resume(t.ref(runId))).toMatchObject({ status: "running" });
       expect(await t.run(runId)).toMatchObject({
         status: "running",
         epoch: parked.epoch + 1,
@@ -146,10 +146,10 @@ export const operators: Suite = {
     "a repeated resume changes nothing": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.store.runs.resumeIfParked(t.ref(holder.runId));
+      await t.resume(t.ref(holder.runId));
       const before = await t.run(holder.runId);
       await t.advance(5);
-      expect(await t.store.runs.resumeIfParked(t.ref(holder.runId))).toEqual({ status: "running" });
+      expect(await t.resume(t.ref(holder.runId))).toMatchObject({ status: "running" });
       expect(await t.run(holder.runId)).toEqual(before);
     },
 
@@ -159,10 +159,10 @@ export const operators: Suite = {
       await done.commit(end());
       const { run } = await t.start({ id: "a", startDelayMs: 1_000 });
       const before = await Promise.all([running.runId, done.runId, run.runId].map((runId) => t.run(runId)));
-      expect(await t.store.runs.resumeIfParked(t.ref(running.runId))).toEqual({ status: "running" });
-      expect(await t.store.runs.resumeIfParked(t.ref(done.runId))).toEqual({ status: "completed" });
-      expect(await t.store.runs.resumeIfParked({ namespace: "default", id: "a" })).toEqual({ status: "pending" });
-      expect(await t.store.runs.resumeIfParked(t.ref(t.newId()))).toEqual({ status: null });
+      expect(await t.resume(t.ref(running.runId))).toMatchObject({ status: "running" });
+      expect(await t.resume(t.ref(done.runId))).toMatchObject({ status: "completed" });
+      expect(await t.resume({ namespace: "default", id: "a" })).toMatchObject({ status: "pending" });
+      expect(await t.resume(t.ref(t.newId()))).toMatchObject({ status: null });
       expect(await Promise.all(before.map(({ runId }) => t.run(runId)))).toEqual(before);
     },
 
@@ -171,7 +171,7 @@ export const operators: Suite = {
       const commit = holder.draft(park("odd"));
       await holder.send(commit);
       expect(await holder.send(commit)).toMatchObject({ outcome: "written", held: false });
-      await t.store.runs.resumeIfParked(t.ref(holder.runId));
+      await t.resume(t.ref(holder.runId));
       expect(await holder.send(commit)).toMatchObject({ outcome: "lost", held: false });
       expect(await t.run(holder.runId)).toMatchObject({ status: "running" });
     },
@@ -180,7 +180,7 @@ export const operators: Suite = {
       const holder = await t.held();
       await holder.commit(park("odd"));
       await t.deliver(t.ref(holder.runId), { name: "late" });
-      await t.store.runs.resumeIfParked(t.ref(holder.runId));
+      await t.resume(t.ref(holder.runId));
       expect((await t.claim(await t.worker())).messages).toMatchObject([{ name: "late", number: 1 }]);
     },
 

@@ -24,7 +24,15 @@ export const parkedRuns: Suite = {
         live: true,
         taken: 1,
       });
-      const held = { status: "running", epoch: parked.epoch + 1, heldBy: workerId, claimId, error: null } as const;
+      const taken = { status: "running", epoch: parked.epoch + 1, heldBy: workerId, claimId, error: null } as const;
+      const held = { ...taken, eventCount: parked.eventCount + 1 };
+      expect((await t.history(holder.runId)).at(-1)).toEqual({
+        seq: held.eventCount,
+        type: "run_resumed",
+        op: null,
+        at: t.now,
+        meta: { by: "worker b" },
+      });
       expect(await t.run(holder.runId)).toEqual({ ...parked, ...held });
       const { runs, messages } = await t.claim(workerId, { claimId, again: true });
       expect(runs).toEqual([{ ...parked, ...held }]);
@@ -133,7 +141,7 @@ export const parkedRuns: Suite = {
     "after a resume by a person every code gets a new chance": async (t) => {
       const holder = await parkedBy(t, OLD);
       await takeAndPark(t, holder, NEW);
-      await t.store.runs.resumeIfParked(t.ref(holder.runId));
+      await t.resume(t.ref(holder.runId));
       await (await t.claimOne(await t.worker())).commit(park("a bug", NEW));
       expect(await takeUp(t, OLD)).toMatchObject({ taken: 1 });
     },
@@ -194,7 +202,7 @@ export const parkedRuns: Suite = {
         takeUp(t, NEW),
         second.runs.holdIfParkedByOtherCode(other),
         // If another transaction has locked the row, the store says so; the client then asks again.
-        t.store.runs.resumeIfParked(t.ref(runIds[0] as string)).catch(() => undefined),
+        t.resume(t.ref(runIds[0] as string)).catch(() => undefined),
       ]);
       const rest = await takeUp(t, NEW);
       const held = (await Promise.all(runIds.map((runId) => t.run(runId)))).filter((run) => run.heldBy !== null);
@@ -215,7 +223,8 @@ function paramsOf(
   fields: Pick<TakeUpParams, "workerId" | "claimId"> & Partial<TakeUpParams>,
 ): TakeUpParams {
   const handlers = [{ workflow: "order", version: "1", code }];
-  return { namespace: "default", queues: ["default"], handlers, limit: 100, ...fields };
+  const event = { type: "run_resumed", op: null, meta: { by: "worker b" } } as const;
+  return { namespace: "default", queues: ["default"], handlers, limit: 100, event, ...fields };
 }
 
 async function takeUp(t: Fixture, code: string, fields: Partial<TakeUpParams> = {}): Promise<TakeUpResult> {

@@ -149,7 +149,7 @@ export const payloads: Suite = {
     "a parked run's error is gone when it ends well": async (t) => {
       const holder = await t.held();
       await holder.commit(park("odd"));
-      await t.store.runs.resumeIfParked(t.ref(holder.runId));
+      await t.resume(t.ref(holder.runId));
       const next = await t.claimOne(await t.worker());
       await next.commit(end());
       expect(await t.run(holder.runId)).toMatchObject({ status: "completed", error: null, output: bytes('"done"') });

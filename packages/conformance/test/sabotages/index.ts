@@ -8,6 +8,7 @@ import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PACKED_RUNS } from "./packed-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
+import { PAUSED_RUNS } from "./paused-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { STORED_VALUES } from "./stored-values.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
@@ -24,6 +25,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...OLD_RUNS,
   ...PACKED_RUNS,
   ...PARKED_RUNS,
+  ...PAUSED_RUNS,
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
   ...FOREIGN_RUNS,

@@ -5,6 +5,7 @@ import {
   isClosed,
   type ListRunsParams,
   type ReleaseRunsParams,
+  type ResumeParams,
   type RunRef,
   type StartRunsParams,
   type SweepParams,
@@ -97,7 +98,7 @@ export const WORKERS_AND_VIEWS: readonly Sabotage[] = [
     noun: "operators",
     rare: true,
     breaks: (it) => ({
-      "runs.resumeIfParked": async (params: RunRef) => {
+      "runs.resumeIfParked": async (params: ResumeParams) => {
         const before = it.rows().map((row) => [row, row.deaths] as const);
         const result = await it.runs.resumeIfParked(params);
         for (const [row, deaths] of before) row.deaths = deaths;

@@ -2,10 +2,11 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import { type EndErrorRecord, type ErrorRecord, shownError } from "../model/error-record.ts";
 import { type EventDraft, type HistoryEvent, isCrash, isFailure, isOutcome } from "../model/event.ts";
 import { COMPENSATE_PREFIX } from "../model/ids.ts";
+import type { Who } from "../model/operator-notes.ts";
 import type { Run } from "../model/run.ts";
 
 /** The event that reopens a failed run, with the failures that it clears. */
-export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraft {
+export function retryEvent(run: Run, events: readonly HistoryEvent[], who: Who = {}): EventDraft {
   if (run.status === "failed" && run.compensation === "compensated") {
     const message = `Run "${run.id}" has already compensated its steps; there is nothing to continue. Start a new run.`;
     throw new HoldfastError("run_closed", message, { data: { id: run.id, compensation: run.compensation } });
@@ -17,7 +18,7 @@ export function retryEvent(run: Run, events: readonly HistoryEvent[]): EventDraf
       : takenBack(run.error, failures, events);
   const forgets = forgotten.map(({ op }) => op as string);
   const error = shownError(run.error);
-  return { type: "run_retried", op: null, meta: { forgets, ...(error ? { error } : {}) } };
+  return { type: "run_retried", op: null, meta: { forgets, ...(error ? { error } : {}), ...who } };
 }
 
 /** The failures that no earlier retry has taken back, in their order: of each op the last thing that became of it. */

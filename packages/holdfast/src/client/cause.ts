@@ -37,6 +37,9 @@ export interface Cause {
   /** The maximum number of attempts: known once one has failed, or if a worker of this client holds the run. */
   readonly attempts?: number;
   readonly error?: ErrorView;
+  /** Who has paused the run, and why. */
+  readonly by?: string;
+  readonly reason?: string;
   /** The name of the worker. */
   readonly worker?: string;
   /** The queue of a task. */

@@ -5,6 +5,7 @@
 import type { Lifetime } from "../calls/lifetime.ts";
 import type { RunEnd, RunEnds, RunParking } from "../calls/run-ends.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { PAUSED } from "../model/operator-notes.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -13,8 +14,6 @@ import type { Store } from "../ports/store.ts";
 import { onIdleProcess } from "../system/shutdown-signals.ts";
 
 const RUNS_PER_LOOK = 1_000;
-/** The code of a run that a person has paused: that person will resume it. */
-export const PAUSED = "paused";
 
 /** How a wait ends: the run has ended, or it is parked. */
 export type RunFate = RunEnd | RunParking;
@@ -186,6 +185,7 @@ export class ResultWaiter {
 
   #tellParked(parking: RunParking): void {
     const { runId, error } = parking;
+    // Whoever has paused it will resume it.
     if (error?.code === PAUSED) return;
     for (const waiter of [...(this.#waiters.get(runId) ?? [])]) {
       if (waiter.patient) continue;

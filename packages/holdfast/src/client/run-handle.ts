@@ -3,7 +3,7 @@ import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { checkOptions, requireDuration, requireReason } from "../errors/option-checks.ts";
+import { checkedLater, checkOptions, requireDuration } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,
@@ -14,7 +14,7 @@ import {
 } from "../errors/run-errors.ts";
 import { formatDuration } from "../model/duration.ts";
 import type { HistoryEvent } from "../model/event.ts";
-import { EMPTY_PAYLOAD } from "../model/payload.ts";
+import { messageFrom } from "../model/operator-notes.ts";
 import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
@@ -30,6 +30,7 @@ import {
   readWindow,
   viewWindow,
 } from "./history-window.ts";
+import { type OperatorOptions, pauseRun, readWho, resumeRun, withWho } from "./operations.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
@@ -261,21 +262,36 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     return waiting;
   }
 
-  /** Asks the run to stop. It ends as canceled once it has cleaned up; closed runs are not changed. */
-  async cancel(reason?: string): Promise<void> {
-    requireReason(reason, "cancel");
-    await this.#deliver({ kind: "cancel", name: reason ?? "", payload: EMPTY_PAYLOAD }, undefined, true);
+  /**
+   * Stops the run until it is resumed: it is parked, with the code `paused`. If a worker holds it, that happens once its running
+   * attempts have ended; no new ones begin. Messages wait. A run that is paused is not changed. A closed run is refused with `run_closed`.
+   */
+  async pause(why?: OperatorOptions | string): Promise<void> {
+    this.#core.requireNoTransaction("pause");
+    await pauseRun(this.#core, () => this.#readLast(), readWho(why, "pause"));
+  }
+
+  /**
+   * Lets a parked run continue: one that was paused, or with fixed code. An open run that is not parked is not changed: it may
+   * have been taken up meanwhile. A closed run is refused with `run_closed`.
+   */
+  async resume(why?: OperatorOptions | string): Promise<void> {
+    this.#core.requireNoTransaction("resume");
+    await resumeRun(this.#core, () => this.#readLast(), readWho(why, "resume"));
+  }
+
+  /** Asks the run to stop. It ends as canceled once it has cleaned up, also if it was paused; closed runs are not changed. */
+  async cancel(why?: OperatorOptions | string): Promise<void> {
+    await this.#deliver({ kind: "cancel", ...messageFrom(readWho(why, "cancel")) }, undefined, true);
   }
 
   /** Ends the run at once, whichever worker holds it, without cleanup; closed runs are not changed. */
-  async terminate(reason?: string): Promise<void> {
+  async terminate(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("terminate");
-    requireReason(reason, "terminate");
-    const cause = new HoldfastError("run_terminated", reason ?? "terminated", {
-      data: reason === undefined ? {} : { reason },
-    });
+    const who = readWho(why, "terminate");
+    const cause = new HoldfastError("run_terminated", who.reason ?? "terminated");
     await this.#requireExpected();
-    const { outcome } = await this.#core.terminate(this.#ref(), toErrorRecord(cause));
+    const { outcome } = await this.#core.terminate(this.#ref(), withWho(toErrorRecord(cause), who));
     if (outcome === "not_found") throw this.#notFound();
   }
 
@@ -283,12 +299,13 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
    * Continues a failed run at the steps that failed, as `retry` of the workflow does; recorded results stay. A compensation that
    * failed is attempted again. Rejects with `run_not_failed` unless the run has failed.
    */
-  async retry(): Promise<void> {
+  async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
+    const who = readWho(why, "retry");
     const { run, events } = await this.#readHistory();
     // An open run that has more events than were read counts as reopened by an earlier send of this call.
     if (run.status !== "failed") throw this.#notFailed(run.status);
-    const event = retryEvent(run, events);
+    const event = retryEvent(run, events, who);
     const { namespace, runId } = run;
     const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
     let sends = 0;
@@ -312,24 +329,6 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
   }
 
-  /**
-   * Lets a parked run continue, usually with fixed code. An open run that is not parked is not changed: it may have been
-   * taken up meanwhile. A closed run is refused with `run_closed`.
-   */
-  async resume(): Promise<void> {
-    this.#core.requireNoTransaction("resume");
-    await this.#requireExpected();
-    let sends = 0;
-    const { status } = await this.#core.call((store) => {
-      sends += 1;
-      return store.runs.resumeIfParked(this.#ref());
-    });
-    if (status === null) throw this.#notFound();
-    // An earlier send whose answer was lost may have resumed the run, and it has ended since.
-    if (isClosed(status) && sends === 1)
-      throw new HoldfastError("run_closed", `Run "${this.id}" is ${status}; there is nothing to resume.`);
-  }
-
   async #deliver(
     message: Pick<DeliverMessage, "kind" | "name" | "payload">,
     id: string | undefined,
@@ -351,6 +350,11 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
 
   async #read(): Promise<Run> {
     return this.#found(await this.#core.queries.read(this.#ref()));
+  }
+
+  /** The run that it continued as, if it did. */
+  async #readLast(): Promise<Run> {
+    return lastOfChain(this.#core, await this.#read());
   }
 
   #found(run: Run | null): Run {

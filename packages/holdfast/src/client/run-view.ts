@@ -2,6 +2,7 @@ import type { RunName } from "../model/child.ts";
 import { type ErrorRecord, listedError, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
+import { type Who, whoOf } from "../model/operator-notes.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunStatus, startEvent } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -75,6 +76,8 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "error
   readonly op: string | null;
   readonly at: Date;
   readonly value?: unknown;
+  /** Who did it, and why: for what people do to a run from outside. */
+  readonly data?: Who;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
   readonly error?: ErrorView;
@@ -152,6 +155,7 @@ function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
     ...rest,
     ...(error === undefined ? {} : { error: { ...error, at: new Date(event.at) } }),
+    ...(event.op !== null || (rest.by === undefined && rest.reason === undefined) ? {} : { data: whoOf(rest) }),
     ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),

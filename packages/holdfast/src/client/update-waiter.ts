@@ -7,9 +7,10 @@
 import type { UpdateReply } from "../calls/run-ends.ts";
 import { settledFate, type UpdateFate } from "../calls/update-answer.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { PAUSED } from "../model/operator-notes.ts";
 import type { Timer } from "../ports/clock.ts";
 import type { ReplyState } from "../ports/store.ts";
-import { PAUSED, type ResultWaiterParams } from "./result-waiter.ts";
+import type { ResultWaiterParams } from "./result-waiter.ts";
 
 const UPDATES_PER_LOOK = 1_000;
 

@@ -2,14 +2,12 @@ import { shownError } from "../model/error-record.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import { RECEIVE_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
+import { isOperatorNote, PAUSED, whoOf } from "../model/operator-notes.ts";
 import { isClosed, type Run } from "../model/run.ts";
 import { isAlive, isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
 import type { Cause } from "./cause.ts";
 import type { StepView } from "./step-view.ts";
 import { type AwaitedTask, taskCause } from "./task-causes.ts";
-
-/** The code of a run that a person has paused. */
-const PAUSED = "paused";
 
 /** A cancel request for a run that is still open. */
 export interface RequestedCancel {
@@ -42,13 +40,12 @@ export function causesOf(findings: Findings): readonly Cause[] {
   const { run, now, events, steps } = findings;
   if (isClosed(run.status))
     return [{ kind: "ended", ...some("since", date(run.endedAt)), ...some("error", shownError(run.error)) }];
-  if (run.status === "parked")
-    return [{ kind: run.error?.code === PAUSED ? "paused" : "parked", ...some("error", run.error) }];
+  if (run.status === "parked") return [causeWhileParked(findings)];
   if (run.heldBy !== null) return causesWhileHeld(findings);
   const due = run.availableAt !== null && run.availableAt <= now;
   if (due) return [causeWhileDue(findings, new Date(run.availableAt as number))];
   if (run.startedAt === null) return [{ kind: "start_delay", ...some("at", date(run.availableAt)) }];
-  const last = events.at(-1);
+  const last = events.findLast((event) => !isOperatorNote(event));
   if (last?.type === "run_retried" && last.meta?.retryAt !== undefined)
     return [
       {
@@ -59,6 +56,13 @@ export function causesOf(findings: Findings): readonly Cause[] {
       },
     ];
   return [...tasksOf(findings), ...findings.others, ...waits(steps, undefined)];
+}
+
+function causeWhileParked({ run, events }: Findings): Cause {
+  const paused = run.error?.code === PAUSED;
+  const since = date(events.findLast(({ type }) => type === "run_parked")?.at ?? null);
+  const who = paused ? whoOf(run.error?.data ?? {}) : {};
+  return { kind: paused ? "paused" : "parked", ...some("since", since), ...who, ...some("error", run.error) };
 }
 
 /** The tasks that it waits for. */

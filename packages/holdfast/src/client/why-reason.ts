@@ -1,5 +1,6 @@
 import { formatDuration } from "../model/duration.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import { isOperatorNote } from "../model/operator-notes.ts";
 import { isClosed, WAITING_FOR_MAX } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import { isOverdue, offers, type WorkerRow } from "../model/worker-row.ts";
@@ -34,13 +35,20 @@ export function reasonOf(findings: Findings, causes: readonly Cause[]): string {
     ...causes.map((cause) => causeText(cause, run.id, now, overdue)),
   ].filter((text) => text !== "");
   const more = told.length > OPS_TOLD_MAX ? [`The same is true of ${told.length - OPS_TOLD_MAX} more ops.`] : [];
-  return [standing(findings, causes), ...told.slice(0, OPS_TOLD_MAX), ...more, cancelText(findings, causes)]
+  return [
+    standing(findings, causes),
+    ...told.slice(0, OPS_TOLD_MAX),
+    ...more,
+    pausingText(findings),
+    cancelText(findings, causes),
+  ]
     .filter((text) => text !== "")
     .join(" ");
 }
 
 function standing(findings: Findings, causes: readonly Cause[]): string {
   const { run, now } = findings;
+  if (causes[0]?.kind === "paused") return pausedText(causes[0]);
   if (run.status === "parked") return `It is parked: ${run.error?.message ?? "no reason recorded"}`;
   if (run.heldBy !== null) {
     const holder = holderOf(findings);
@@ -55,6 +63,22 @@ function standing(findings: Findings, causes: readonly Cause[]): string {
   if (causes[0]?.kind === "lease")
     return `It is due, but the workers that offer it are silent: ${silentText(findings)}. If they stay silent, their leases end, and the run waits for another worker.`;
   return `It is due and waits for a free slot${run.suspect ? " on an empty worker, because workers died while they ran it" : ""}.`;
+}
+
+function pausedText({ by, reason, since }: Cause): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  const when = since ? ` since ${since.toISOString()}` : "";
+  return `It is paused${who}${when}${reason === undefined ? "" : ` ("${reason}")`}. handle.resume() lets it continue.`;
+}
+
+/** A run that a worker holds is paused once nothing of it runs. */
+function pausingText({ run, events }: Findings): string {
+  const request = events.findLast(isOperatorNote);
+  if (run.status === "parked" || request?.type !== "pause_requested") return "";
+  const { by, reason } = request.meta ?? {};
+  const who = by === undefined ? "" : ` by ${by}`;
+  const why = reason === undefined ? "" : ` ("${reason}")`;
+  return `A pause was requested at ${new Date(request.at).toISOString()}${who}${why}; the run is parked once its running attempts have ended.`;
 }
 
 /** The ops that it waits for, the first ones by name. */

@@ -180,13 +180,13 @@ export function requireId(id: unknown, what: string): void {
   throw new HoldfastError("invalid_name", `The ${what} ${shownValue(id)} ${fault}.`, { data: { id: kept(id) } });
 }
 
-/** Why a run is canceled or terminated: free text that every store can keep. */
-export function requireReason(reason: unknown, call: string): void {
+/** Why something is done to a run, or who does it: free text that every store can keep. */
+export function requireReason(reason: unknown, call: string, what = "the reason"): void {
   if (reason === undefined) return;
-  if (typeof reason !== "string") throw invalidOption(call, "the reason", `is ${shownValue(reason)}, not a string`);
+  if (typeof reason !== "string") throw invalidOption(call, what, `is ${shownValue(reason)}, not a string`);
   const tooLong = reason.length > REASON_LENGTH_MAX;
   const fault = tooLong ? `is ${reason.length} characters long; the limit is ${REASON_LENGTH_MAX}` : valueFault(reason);
-  if (fault !== undefined) throw invalidOption(call, "the reason", fault);
+  if (fault !== undefined) throw invalidOption(call, what, fault);
 }
 
 export function requireDuration(duration: Duration, where: string, option: string): number {

@@ -180,6 +180,13 @@ export const RUN_CODES = {
       "Workflow code itself threw a TypeError or similar, or passed a bad option, name or duration to ctx. The run is parked; nothing of that turn was done.",
     advice: "Deploy fixed code: a worker that starts with it takes up the run on its own. cause is the original error.",
   },
+  paused: {
+    group: "workflow_execution",
+    caller: "inspect",
+    kind: "Unknown",
+    summary: "A person has paused the run with handle.pause(). It is parked until somebody resumes it.",
+    advice: "data.by and data.reason say who and why. handle.resume() lets it continue; handle.cancel() winds it up.",
+  },
   run_parked: {
     group: "workflow_execution",
     caller: "inspect",

@@ -1,5 +1,6 @@
 import { judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
+import { resumeNote, senderOf } from "../model/operator-notes.ts";
 import { isClosed } from "../model/run.ts";
 import type {
   CarriedMessage,
@@ -13,10 +14,17 @@ import type {
 } from "../ports/store.ts";
 import { isAllowed } from "./debts/debt-state.ts";
 import { noteUpdate, replyAddress } from "./replies.ts";
+import { isPaused, resume } from "./runs/parking.ts";
 import { addTo, findRun, idKey, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
-  return { outcomes: params.messages.map((message) => deliver(state, message, params.inboxMax, now)) };
+  const outcomes = params.messages.map((message) => deliver(state, message, params.inboxMax, now));
+  params.messages.forEach((message, i) => {
+    const { outcome: judged, runId } = outcomes[i] as DeliverOutcome;
+    const row = message.kind === "cancel" && judged === "delivered" ? state.runs.get(runId as string) : undefined;
+    if (row && isPaused(state, row)) resume(state, row, resumeNote(senderOf(message)), now, now);
+  });
+  return { outcomes };
 }
 
 function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
@@ -32,7 +40,8 @@ type Sent = CarriedMessage & Pick<DeliverMessage, "replyTo">;
 function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: number, now: number): DeliverOutcome {
   const isKnown = (): boolean => hasHad(state, row, message.messageId);
   const { delivered, consumed } = row;
-  const judged = judgeDelivery({ closed: isClosed(row.status), delivered, consumed }, message.kind, isKnown, inboxMax);
+  const receiver = { closed: isClosed(row.status), parked: row.status === "parked", delivered, consumed };
+  const judged = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (judged !== "delivered") return outcome(judged, row);
   appendMessage(state, row, message, now, message.replyTo);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });

@@ -18,8 +18,9 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
-import { reopenRunIfFailed, resumeRunIfParked, terminateRuns } from "./runs/interventions.ts";
+import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
+import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
@@ -76,6 +77,7 @@ export class MemoryStore implements port.Store {
     commit: this.#effect("runs.commit", commitRuns),
     releaseIfHeld: this.#effect("runs.releaseIfHeld", workers.releaseRunsIfHeld),
     holdIfParkedByOtherCode: this.#effect("runs.holdIfParkedByOtherCode", holdRunsIfParkedByOtherCode),
+    pauseIfIdle: this.#effect("runs.pauseIfIdle", pauseRunIfIdle),
     resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
     terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),

@@ -3,7 +3,8 @@ import { afterHolder, isDead } from "../model/decisions/dead-holder.ts";
 import { isOverdueUnbegun } from "../model/decisions/due-time.ts";
 import type { SweepParams, SweepResult } from "../ports/store.ts";
 import { endRun } from "./runs/ends.ts";
-import { type MemoryState, type RunRecord, setAvailable } from "./state.ts";
+import { park } from "./runs/parking.ts";
+import type { MemoryState, RunRecord } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { dropTasks, tasksHeldBy } from "./tasks/task-state.ts";
 import { giveBack, heldRows } from "./workers.ts";
@@ -77,10 +78,6 @@ function takeBack(
   Object.assign(row, marks);
   giveBack(state, row, now);
   if (!parked) return "returned";
-  row.status = "parked";
-  row.error = params.parkError;
-  state.parkedBy.delete(row.runId);
-  state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
-  setAvailable(state, row, null, now);
+  park(state, row, { error: params.parkError }, now);
   return "parked";
 }

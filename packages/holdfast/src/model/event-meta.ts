@@ -38,7 +38,9 @@ export interface EventMeta {
   readonly run?: RunIdentity;
   /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
-  /** Free text: why (`cancel_requested`); what a child is told whose parent is canceled (`op_canceled`). */
+  /** Who did it, as they say themselves (what people do to a run from outside). */
+  readonly by?: string;
+  /** Free text: why (what people do to a run from outside); what a child is told whose parent is canceled (`op_canceled`). */
   readonly reason?: string;
   /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
   readonly neverCalled?: true;

@@ -1,6 +1,7 @@
 import { CONVERSATION_EVENTS } from "./conversation-events.ts";
 import type { EventMeta } from "./event-meta.ts";
 import type { EventCategory, EventRole, EventRow, ShownStatus } from "./event-row.ts";
+import { OPERATOR_EVENTS } from "./operator-events.ts";
 import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
 
@@ -54,7 +55,7 @@ export const EVENT_TABLE = [
     role: "row",
     op: null,
     payload: null,
-    meta: ["error"],
+    meta: ["error", "by", "reason"],
     writtenBy: "the run row: `handle.terminate`, or a start that replaces the run",
   },
   {
@@ -151,7 +152,7 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: null,
     payload: null,
-    meta: ["messageId", "reason", "neverCalled"],
+    meta: ["messageId", "by", "reason", "neverCalled"],
     writtenBy: "the executor: the message of `handle.cancel` has left the inbox",
   },
   {
@@ -199,7 +200,7 @@ export const EVENT_TABLE = [
     role: "note",
     op: null,
     payload: null,
-    meta: ["attempt", "error", "retryAt", "forgets"],
+    meta: ["attempt", "error", "retryAt", "forgets", "by", "reason"],
     writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt",
   },
   {
@@ -266,6 +267,7 @@ export const EVENT_TABLE = [
   },
   ...CONVERSATION_EVENTS,
   ...UPDATE_EVENTS,
+  ...OPERATOR_EVENTS,
 ] as const satisfies readonly EventRow[];
 
 /** What an event of a history is about. */

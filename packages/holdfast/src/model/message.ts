@@ -4,7 +4,7 @@ import type { Payload } from "./payload.ts";
  * `outcome`: the result message of a transaction step of the run, committed together with the step's SQL. `task_completed`,
  * `task_failed`: the result of a task that the run has scheduled. `child_completed`, `child_failed`: the end of a child.
  * `watch_completed`, `watch_failed`: the end of a run that the run watches. `update`: a request that the run answers. `reply_completed`,
- * `reply_failed`: what has become of an update that the run has sent.
+ * `reply_failed`: what has become of an update that the run has sent. `pause`, `resume`: from a person, for a run that a worker holds.
  */
 export type MessageKind =
   | "signal"
@@ -18,7 +18,9 @@ export type MessageKind =
   | "watch_failed"
   | "update"
   | "reply_completed"
-  | "reply_failed";
+  | "reply_failed"
+  | "pause"
+  | "resume";
 
 /** Whether it is the result of a task: sent by the store itself, once, and deleted when it is consumed. */
 export function isTaskResult(kind: MessageKind): boolean {
@@ -41,6 +43,14 @@ export function isResult(kind: MessageKind): boolean {
 }
 
 /**
+ * Whether a person has said what the run is to do: then it must not be parked before it has read that, because the message may
+ * say that it is to go on.
+ */
+export function isOrder(kind: MessageKind): boolean {
+  return kind === "cancel" || kind === "pause" || kind === "resume";
+}
+
+/**
  * Something from outside for a run. Anyone may write to the inbox; only the holder of the run moves messages into history.
  */
 export interface Message {
@@ -48,7 +58,7 @@ export interface Message {
   /** 1, 2, 3… per run, in the order of delivery. */
   readonly number: number;
   readonly kind: MessageKind;
-  /** Signal name; empty for kinds that need none. */
+  /** Signal name; the reason of a cancel, a pause or a resume; empty for kinds that need none. */
   readonly name: string;
   /** Made by the sender: the same id delivered twice is one message. */
   readonly messageId: string;

@@ -1,12 +1,15 @@
 /**
  * Which code has parked a run since the run last made progress: identities of code (32 hexadecimal digits each), the latest
- * first, separated by blanks; null if no code can help, or the run was not parked. The text is also the key by which a store
+ * first, separated by blanks; null if no code can help, or the run was not parked; or that a person has paused it. The text is also the key by which a store
  * finds runs that other code has parked: what the code itself parked last begins with its identity.
  */
 export type ParkedBy = string | null;
 
 /** The maximum length of the list: this many deployments without any progress need a person. */
 export const PARKERS_MAX = 8;
+
+/** In place of the list: a person has paused the run. Sorts behind every identity, so no code finds it. */
+export const BY_A_PERSON = "paused";
 
 /** The list with this code in front. */
 export function withParker(parkedBy: ParkedBy, code: string): string {
@@ -19,5 +22,5 @@ export function withParker(parkedBy: ParkedBy, code: string): string {
  * forth forever.
  */
 export function mayTakeUp(parkedBy: ParkedBy, code: string): boolean {
-  return parkedBy !== null && !parkedBy.includes(code);
+  return parkedBy !== null && parkedBy !== BY_A_PERSON && !parkedBy.includes(code);
 }

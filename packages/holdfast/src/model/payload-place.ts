@@ -16,7 +16,7 @@ export interface PlacedPayload extends PayloadPlace {
   readonly payload: Payload;
 }
 
-/** Whether the payload of such a message is a value: that of the others is an error record, or nothing. */
+/** Whether the payload of such a message is a value: that of the others is an error record, who sent it, or nothing. */
 const IS_VALUE: Readonly<Record<MessageKind, boolean>> = {
   signal: true,
   cancel: false,
@@ -30,6 +30,8 @@ const IS_VALUE: Readonly<Record<MessageKind, boolean>> = {
   update: true,
   reply_completed: true,
   reply_failed: false,
+  pause: false,
+  resume: false,
 };
 
 /** The kinds of messages that carry a value. */

@@ -1,6 +1,7 @@
 import type { Lineage } from "./child.ts";
 import type { ErrorRecord } from "./error-record.ts";
 import type { Attributes, HistoryEvent } from "./event.ts";
+import { type Who, whoOf } from "./operator-notes.ts";
 import type { Payload } from "./payload.ts";
 import { type CompensationOutcome, isClosed, type RunStatus } from "./run-status.ts";
 
@@ -189,6 +190,10 @@ export function endEvent(run: Run): HistoryEvent | undefined {
     op: null,
     at: run.endedAt ?? run.createdAt,
     ...(run.output === null ? {} : { payload: run.output }),
-    ...(run.error === null ? {} : { meta: { error: run.error } }),
+    ...(run.error === null ? {} : { meta: { error: run.error, ...endedBy(run) } }),
   };
+}
+
+function endedBy({ status, error }: Run): Who {
+  return status === "terminated" ? whoOf(error?.data ?? {}) : {};
 }

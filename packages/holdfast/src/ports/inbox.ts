@@ -12,7 +12,9 @@ export interface InboxStore {
    * Puts messages into inboxes, and makes runs due that are neither held nor parked. A run that has never been claimed keeps
    * its start time when a signal or an update comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
-   * not_found, duplicate, closed, full, delivered. A cancel is never `full`.
+   * not_found, duplicate, closed, parked, full, delivered. Only signals and updates are ever `full`. A pause or a resume of a parked run
+   * is `parked`, and not delivered. A cancel makes a run due that a person has paused, in the same step: as `resumeIfParked`, with
+   * `resumeNote` of its sender. (One that comes with a start does not.)
    * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain exists.
    * Results (`isResult`) go to exactly the run that is named, which must be named by its run id: a run that has ended, or continued as new, is
    * `closed`. Their ids are not remembered, they are never `full`, and a run that continues does not hand them on.
@@ -56,7 +58,7 @@ export interface DeliverMessagesParams {
 }
 
 export interface DeliverOutcome {
-  readonly outcome: "delivered" | "duplicate" | "not_found" | "closed" | "full" | "busy" | "not_allowed";
+  readonly outcome: "delivered" | "duplicate" | "not_found" | "closed" | "parked" | "full" | "busy" | "not_allowed";
   readonly runId: string | null;
   readonly status: RunStatus | null;
 }

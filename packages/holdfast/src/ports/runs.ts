@@ -3,12 +3,24 @@ import type { ClosePolicy, Lineage } from "../model/child.ts";
 import type { ResultReceiver } from "../model/debt.ts";
 import type { EndedRun } from "../model/ended-run.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
-import type { Attributes, EventDraft, HistoryEvent } from "../model/event.ts";
+import type { Attributes, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
 import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
 import type { DeliverOutcome, NewReply } from "./inbox.ts";
+import type {
+  PauseOutcome,
+  PauseParams,
+  ReopenOutcome,
+  ReopenParams,
+  ResumeOutcome,
+  ResumeParams,
+  TakeUpParams,
+  TakeUpResult,
+  TerminateOutcome,
+  TerminateRunsParams,
+} from "./interventions.ts";
 import type { ListedRun, ListRunsParams, RunFilter } from "./run-filter.ts";
 import type { RunRef } from "./run-ref.ts";
 
@@ -46,7 +58,8 @@ export interface RunStore {
    * A row that carries (epoch, commit + 1) already contains this flush and counts as written. Any other pair: `lost`, and
    * nothing of that run is written now (an earlier call with a commit that stopped holding the run may have been).
    * If messages were delivered that the holder has not consumed, `suspend` is left out and the run stays held; a commit with
-   * `end` and `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
+   * `unlessBehind` is not written at all: `behind`, and the next commit has the same number.
+   * A commit that parks the run appends `run_parked` (`parkNote`) behind its events, with the time of the store. That is no progress.
    * A later `availableAt` is never after the deadline; a run made due now is due now, here and in every other call.
    * Tasks are created, deleted and dropped, children are given up, and updates answered, exactly if the commit is written. Who
    * waits for the answers is hinted.
@@ -63,7 +76,7 @@ export interface RunStore {
   /**
    * Takes up parked runs for a worker whose code may be able to continue them: runs that were parked with a `code`, if the
    * handler's code is none of those that have parked the run since it last made progress. They are held as if claimed under
-   * `claimId`, with their error cleared: `claim` with `again` returns them to the worker. Only runs of these queues and
+   * `claimId`, with their error cleared and the event (`run_resumed`) appended: `claim` with `again` returns them to the worker. Only runs of these queues and
    * handlers, no suspects, at most `limit`; `more` says that some may be left. Progress, an operator's resume and a sweep
    * that parks the run clear the record of who parked it. Skips rows that another transaction has locked. Precondition: the
    * worker is not offline, otherwise nothing is taken and `live` is false; `limit` is at least 1. Atomic as a whole.
@@ -72,8 +85,21 @@ export interface RunStore {
    */
   holdIfParkedByOtherCode(params: TakeUpParams): Promise<TakeUpResult>;
 
-  /** Makes a parked run due again (`running`) and clears its deaths. Any other run is left alone. */
-  resumeIfParked(params: RunRef): Promise<{ readonly status: RunStatus | null }>;
+  /**
+   * Parks a run that nobody holds, because a person wants that: appends `run_parked` (`parkNote`), epoch + 1, `parked` with this
+   * error, not due; no code takes it up. Also a run that is parked for another reason. Precondition: it is open and has exactly this
+   * epoch, otherwise `moved`; nobody holds it, otherwise `held`; none of its unread messages is an order (`isOrder`), otherwise
+   * `behind`. Atomic. Idempotence key: (run, epoch); after an answer that was lost, the event behind those that the
+   * caller knows tells whether it was parked.
+   */
+  pauseIfIdle(params: PauseParams): Promise<PauseOutcome>;
+
+  /**
+   * Makes a parked run due again, now or at `dueAt`, if that is later: appends the event, epoch + 1, `running` (`pending`, if it was
+   * never claimed), and clears its error and its deaths. Precondition: it is parked and has exactly this epoch; any other run is left alone,
+   * and `resumed` is false. Idempotence key: (run, epoch).
+   */
+  resumeIfParked(params: ResumeParams): Promise<ResumeOutcome>;
 
   /**
    * Ends runs from outside, whether or not they are held: epoch + 1, so that a holder's next write is refused.
@@ -224,7 +250,15 @@ export type Transition =
    * No code here can safely continue it. `code`: the code that parked it, if other code may be able to (see
    * model/parked-by.ts).
    */
-  | { readonly type: "park"; readonly error: ErrorRecord; readonly code?: string };
+  | {
+      readonly type: "park";
+      readonly error: ErrorRecord;
+      readonly code?: string;
+      /** A person has paused it: no code takes it up, and a cancel makes it due. */
+      readonly paused?: true;
+      /** Write nothing of this commit if there are unconsumed messages: one may say that the run is to go on. */
+      readonly unlessBehind?: boolean;
+    };
 
 /** A message that starts the inbox of a run: it was moved into history and never received, or it comes with the start. */
 export interface CarriedMessage {
@@ -277,7 +311,7 @@ export interface CommitRunsParams {
 export interface CommitOutcome {
   /**
    * `busy`: another transaction has locked the row; send the same commit again in the next batch.
-   * `behind`: there are messages that the holder has not consumed, and nothing was written (`end` with `unlessBehind`).
+   * `behind`: there are messages that the holder has not consumed, and nothing was written (`unlessBehind`).
    */
   readonly outcome: "written" | "lost" | "busy" | "behind";
   /** Still held by the worker after this commit. */
@@ -312,34 +346,6 @@ export interface ReleaseRunsParams {
   readonly runs: readonly HeldRun[];
 }
 
-export interface TakeUpParams {
-  readonly workerId: string;
-  readonly claimId: string;
-  readonly namespace: string;
-  readonly queues: readonly string[];
-  readonly handlers: readonly { readonly workflow: string; readonly version: string; readonly code: string }[];
-  readonly limit: number;
-}
-
-export interface TakeUpResult {
-  readonly live: boolean;
-  readonly taken: number;
-  readonly more: boolean;
-}
-
-export interface TerminateRunsParams {
-  readonly runs: readonly RunRef[];
-  readonly error: ErrorRecord;
-}
-
-export interface TerminateOutcome {
-  readonly outcome: "terminated" | "closed" | "not_found" | "busy";
-  readonly runId: string | null;
-  readonly status: RunStatus | null;
-  /** The run owes something; absent if not. */
-  readonly owes?: true;
-}
-
 export interface WatchRunsParams {
   readonly watches: readonly { readonly run: RunRef; readonly by: ResultReceiver }[];
 }
@@ -347,17 +353,6 @@ export interface WatchRunsParams {
 export interface WatchOutcome {
   readonly outcome: "ended" | "watching" | "not_found" | "not_allowed" | "busy";
   readonly end: EndedRun | null;
-}
-
-export interface ReopenParams {
-  readonly run: RunRef;
-  readonly eventCount: number;
-  readonly event: EventDraft;
-}
-
-export interface ReopenOutcome {
-  readonly outcome: "reopened" | "not_failed" | "superseded" | "not_found" | "busy";
-  readonly status: RunStatus | null;
 }
 
 export interface PurgeRunsParams {

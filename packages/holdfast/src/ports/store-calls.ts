@@ -32,6 +32,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     commit: true,
     releaseIfHeld: true,
     holdIfParkedByOtherCode: true,
+    pauseIfIdle: true,
     resumeIfParked: true,
     terminate: true,
     reopenIfFailed: true,

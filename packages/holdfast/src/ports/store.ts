@@ -40,6 +40,7 @@ export type * from "./capabilities.ts";
 export type * from "./debts.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
+export type * from "./interventions.ts";
 export type * from "./namespaces.ts";
 export type * from "./payloads.ts";
 export type * from "./run-filter.ts";

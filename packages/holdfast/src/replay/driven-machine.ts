@@ -53,6 +53,7 @@ export abstract class DrivenMachine {
   queried: string | undefined;
   cancelCause: CancelCause | undefined;
   compensating = false;
+  pausing: EventMeta | undefined;
   started = false;
   inTurn = false;
   hasCalls = false;

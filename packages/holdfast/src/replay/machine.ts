@@ -131,6 +131,8 @@ export interface Machine {
   readonly cancellation: Error | null;
   /** Whether compensation is in progress. */
   readonly compensating: boolean;
+  /** Who has asked for the run to be paused, and why; undefined unless that is still to be done. */
+  readonly pausing: EventMeta | undefined;
 
   // Turns
 

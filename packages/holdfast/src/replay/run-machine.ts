@@ -92,6 +92,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.#annotator = new Annotator(params.worker);
     this.turnAt = startOf(params.run);
     this.retries = this.#cursor.retries();
+    this.pausing = this.#cursor.pausing;
     this.context = createContext(this, this.root);
   }
 
@@ -175,6 +176,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   noteRun(draft: EventDraft, now: number): void {
     this.#append(draft, now);
+    if (draft.type === "pause_requested") this.pausing = draft.meta ?? {};
+    else if (draft.type === "run_resumed") this.pausing = undefined;
   }
 
   close(): void {

@@ -100,7 +100,7 @@ function requireEvent(event: RecordedHistory[number], index: number): void {
 }
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
-  const { seq, type, op, at, value, category: _category, fireAt, retryAt, ...meta } = event;
+  const { seq, type, op, at, value, category: _category, data: _data, fireAt, retryAt, ...meta } = event;
   const times = {
     ...(fireAt === undefined ? {} : { fireAt: ms(fireAt) }),
     ...(retryAt === undefined ? {} : { retryAt: ms(retryAt) }),

@@ -140,7 +140,7 @@ describe("a bug of the workflow code", () => {
     const bad = await fleet.worker({ workflows: [buggy] });
     const run = await fleet.client().start(buggy);
     await parkingOf(fleet.result(run));
-    expect((await run.history()).map(({ type }) => type)).toEqual(["run_started"]);
+    expect((await run.history()).map(({ type }) => type)).toEqual(["run_started", "run_parked"]);
     await fleet.clock.until(bad.stop());
     await fleet.worker({ workflows: [order(() => "on")] });
     await run.resume();
@@ -219,6 +219,7 @@ describe("a bug of the workflow code", () => {
       "step_completed",
       "attributes_set",
       "signal_received",
+      "run_parked",
     ]);
     expect(await run.describe()).toMatchObject({ status: "parked", attributes: { stage: "reserved" } });
     expect(log).toEqual(["reserve"]);
@@ -230,7 +231,7 @@ describe("a bug of the workflow code", () => {
     expect((await run.describe()).attributes).toEqual({ stage: "approved" });
   });
 
-  test("in the first turn leaves nothing behind at all", async () => {
+  test("in the first turn leaves nothing behind but the record that it is parked", async () => {
     const buggy = workflow("buggy", async (ctx) => {
       ctx.set({ stage: "new" });
       void ctx.sleep("reminder", "1h");
@@ -239,7 +240,7 @@ describe("a bug of the workflow code", () => {
     const t = await openEngine(buggy);
     const run = await t.client.start(buggy);
     await parkingOf(run.result());
-    expect(await run.describe()).toMatchObject({ status: "parked", historyLength: 1, attributes: {} });
+    expect(await run.describe()).toMatchObject({ status: "parked", historyLength: 2, attributes: {} });
   });
 
   test("in new code that only replays is found before anything is executed", async () => {
@@ -258,7 +259,7 @@ describe("a bug of the workflow code", () => {
     await fleet.clock.until(first.stop());
     const second = await fleet.worker({ workflows: [order(true)] });
     await fleet.clock.advance("1h");
-    expect(await run.describe()).toMatchObject({ status: "parked", error: { code: "workflow_bug" }, historyLength: 4 });
+    expect(await run.describe()).toMatchObject({ status: "parked", error: { code: "workflow_bug" }, historyLength: 5 });
     await fleet.clock.until(second.stop());
     await fleet.worker({ workflows: [order(false)] });
     await run.resume();

@@ -405,7 +405,8 @@ function isTooLate({ kind, name, messageId }: Message, run: RunRecord, events: r
   return retried || !events.some(({ op, type }) => op === name && /^step_(completed|failed)$/.test(type));
 }
 
-/** An update that was refused leaves an answer, and not always an event. */
+/** An update that was refused leaves an answer, and not always an event; a pause or a resume that changes nothing leaves none. */
 function wasRefused(store: MemoryStore, { firstRunId }: RunRecord, { kind, messageId }: Message): boolean {
+  if (kind === "pause" || kind === "resume") return true;
   return kind === "update" && store.state.updates.get(firstRunId)?.get(messageId)?.reply?.error !== undefined;
 }

@@ -17,6 +17,7 @@ import { SEGMENTS } from "./0001-initial/73-segments.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { ASKS } from "./0001-initial/78-asks.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
+import { PARKING } from "./0001-initial/81-parking.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { PAYLOADS } from "./0001-initial/83-payloads.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
@@ -44,6 +45,7 @@ export const INITIAL = [
   TRANSACT,
   ASKS,
   OPERATIONS,
+  PARKING,
   RETENTION,
   PAYLOADS,
   WORKERS,

@@ -14,7 +14,7 @@ import type {
   TakeUpResult,
 } from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
-import { jsonOf } from "../database/codes.ts";
+import { eventTypeCode, jsonBytes, jsonOf } from "../database/codes.ts";
 import type { Row } from "../database/driver.ts";
 import type { Server } from "../database/server.ts";
 import { callOf } from "../database/server-call.ts";
@@ -40,6 +40,8 @@ const HOLD_PARKED = callOf<TakeUpParams>("hold_parked", {
   p_versions: ({ handlers }) => binary.textArray(handlers, ({ version }) => version),
   p_codes: ({ handlers }) => binary.textArray(handlers, ({ code }) => code),
   p_limit: ({ limit }) => limit,
+  p_type: ({ event }) => eventTypeCode(event.type),
+  p_meta: ({ event }) => (event.meta === undefined ? null : jsonBytes(event.meta)),
 });
 
 export async function claimRuns(server: Server, params: ClaimRunsParams): Promise<ClaimRunsResult> {

@@ -1,15 +1,18 @@
-import type {
-  Attributes,
-  CarriedMessage,
-  CommitOutcome,
-  CommitRunsParams,
-  CommitRunsResult,
-  HistoryEvent,
-  NewReply,
-  NewRun,
-  NewTask,
-  RunCommit,
-  Transition,
+import {
+  type Attributes,
+  BY_A_PERSON,
+  type CarriedMessage,
+  type CommitOutcome,
+  type CommitRunsParams,
+  type CommitRunsResult,
+  type EventDraft,
+  type HistoryEvent,
+  type NewReply,
+  type NewRun,
+  type NewTask,
+  parkNote,
+  type RunCommit,
+  type Transition,
 } from "holdfast/adapter";
 import * as binary from "../database/binary-array.ts";
 import { arrayLiteral, eventTypeCode, jsonBytes } from "../database/codes.ts";
@@ -42,6 +45,8 @@ interface Flush {
   readonly results: readonly Placed<number>[];
   readonly closes: readonly Placed<string>[];
   readonly replies: readonly Placed<NewReply>[];
+  /** What is recorded of runs that are parked. */
+  readonly notes: readonly Placed<EventDraft>[];
   /** Skip rows that another transaction has locked. */
   readonly skip: boolean;
   readonly notify: boolean;
@@ -76,7 +81,7 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   p_clear_deadline: ({ commits }) => binary.boolArray(commits, (commit) => commit.clearDeadline),
   p_code: ({ transitions }) =>
     binary.sparse(binary.textArray, transitions, (transition) =>
-      transition.type === "park" ? (transition.code ?? null) : null,
+      transition.type === "park" ? (transition.paused ? BY_A_PERSON : (transition.code ?? null)) : null,
     ),
   e_i: ({ events }) => positions(events),
   e_seq: ({ events }) => binary.int4Array(events, ([, event]) => event.seq),
@@ -112,6 +117,12 @@ export const COMMIT = callOf<Flush>("commit_runs", {
   u_seq: ({ replies }) => ifAny(replies, (some) => binary.int4Array(some, ([, { seq }]) => seq ?? null)),
   u_error: ({ replies }) =>
     ifAny(replies, (some) => binary.byteaArray(some.map(([, { error }]) => (error ? jsonBytes(error) : null)))),
+  k_i: ({ notes }) => ifAny(notes, positions),
+  k_type: ({ notes }) => (notes.length === 0 ? null : eventTypeCode("run_parked")),
+  k_meta: ({ notes }) =>
+    ifAny(notes, (some) =>
+      binary.byteaArray(some.map(([, { meta }]) => (meta === undefined ? null : jsonBytes(meta)))),
+    ),
   p_notify: ({ notify }) => notify,
 });
 
@@ -145,6 +156,9 @@ export function flushOf({ commits }: CommitRunsParams, skip: boolean, notify: bo
     results: withPosition(commits, ({ results }) => results),
     closes: withPosition(commits, ({ closes }) => closes),
     replies: withPosition(commits, ({ replies }) => replies),
+    notes: withPosition(commits, ({ transition }) =>
+      transition.type === "park" ? [parkNote(transition.error)] : undefined,
+    ),
     skip,
     notify,
   };
@@ -174,7 +188,8 @@ function timeOf({ transition, events }: RunCommit): number | null {
 const KINDS = { hold: "h", suspend: "s", release: "r", end: "e", continue: "c", park: "p" } as const;
 
 function kindOf(transition: Transition): string {
-  return transition.type === "end" && transition.unlessBehind ? "u" : KINDS[transition.type];
+  if (transition.type === "end" && transition.unlessBehind) return "u";
+  return transition.type === "park" && transition.unlessBehind ? "q" : KINDS[transition.type];
 }
 
 function statusOf(transition: Transition): string | null {

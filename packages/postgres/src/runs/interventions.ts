@@ -2,7 +2,6 @@ import type {
   ErrorRecord,
   ReopenOutcome,
   ReopenParams,
-  RunRef,
   RunStatus,
   TerminateOutcome,
   TerminateRunsParams,
@@ -15,11 +14,6 @@ import { outcomesOf, REF, REFS, type Ref, type Refs } from "./run-refs.ts";
 const TERMINATE = callOf<Refs & { readonly error: ErrorRecord; readonly notify: boolean }>("terminate_runs", {
   ...REFS,
   p_error: ({ error }) => jsonBytes(error),
-  p_notify: ({ notify }) => notify,
-});
-
-const RESUME = callOf<Ref & { readonly notify: boolean }>("resume_run", {
-  ...REF,
   p_notify: ({ notify }) => notify,
 });
 
@@ -37,11 +31,6 @@ const REOPEN = callOf<Ref & Pick<ReopenParams, "eventCount" | "event"> & { reado
 export async function terminateRuns(server: Server, params: TerminateRunsParams): Promise<readonly TerminateOutcome[]> {
   const { runs, error } = params;
   return outcomesOf<TerminateOutcome>(await server.write(TERMINATE, { refs: runs, error, notify: server.notify }));
-}
-
-export async function resumeRunIfParked(server: Server, ref: RunRef): Promise<{ readonly status: RunStatus | null }> {
-  const row = await server.writeOne(RESUME, { ref, notify: server.notify });
-  return { status: row.o_status as RunStatus | null };
 }
 
 export async function reopenRunIfFailed(server: Server, params: ReopenParams): Promise<ReopenOutcome> {

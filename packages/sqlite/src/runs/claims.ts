@@ -5,6 +5,7 @@ import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { unconsumed } from "../inbox.ts";
 import { liveWorkerKey } from "../workers.ts";
+import { appendNote } from "./parking.ts";
 import { readHeldRun } from "./run-rows.ts";
 import { noteError } from "./run-state.ts";
 
@@ -77,7 +78,10 @@ export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): T
   if (taken.length > 0) {
     const claimId = newUuidBytes(params.claimId);
     sql.execute(HOLD, workerKey, claimId, 0, now, compensating, running, JSON.stringify(taken));
-    for (const runKey of taken) noteError(call, { runKey }, null);
+    for (const runKey of taken) {
+      noteError(call, { runKey }, null);
+      appendNote(call, runKey, params.event);
+    }
   }
   return { live: true, taken: taken.length, more: found.length > taken.length };
 }

@@ -8,7 +8,6 @@ import {
   type RunCommit,
   staysHeld,
   type Transition,
-  withParker,
 } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { statusCode } from "../database/codes.ts";
@@ -20,18 +19,8 @@ import { keepReplies } from "../replies.ts";
 import { changeTasks, type HeldTasks, NO_TASKS, tasksHeldSince } from "../tasks/commits.ts";
 import { KnownWorkers } from "../workers.ts";
 import { endRun } from "./ends.ts";
-import {
-  announceEnd,
-  type Counts,
-  forgetDeaths,
-  isOf,
-  letGo,
-  newestKey,
-  noteError,
-  noteParkers,
-  type StateRow,
-  stateByKey,
-} from "./run-state.ts";
+import { park } from "./parking.ts";
+import { type Counts, forgetDeaths, isOf, letGo, newestKey, type StateRow, stateByKey } from "./run-state.ts";
 import { insertRun, replaceAttributes } from "./starts.ts";
 
 /** Only what a commit needs; every column that is read costs time. */
@@ -158,21 +147,12 @@ function move(call: Call, row: Moved, commit: RunCommit, counts: Counts): number
     case "end":
       return endRun(call, row, { ...transition, lastEventAt: lastAt(call, row, commit, counts) }, counts);
     case "park":
-      noteError(call, row, transition.error);
-      noteParkers(call, row.runKey, parkersAfter(call, row.runKey, transition.code));
-      announceEnd(call, row);
-      letGo(call, row, { status: "parked", dueAt: null }, counts);
+      park(call, row, transition, counts);
       break;
     case "continue":
       return continueAsNew(call, stateByKey(call, row.runKey), commit, transition, counts);
   }
   return row.ties;
-}
-
-function parkersAfter({ sql }: Call, runKey: number, code: string | undefined): string | null {
-  if (code === undefined) return null;
-  const [parkedBy] = sql.columns("select parked_by from holdfast_runs where run_key = ?", runKey) ?? [];
-  return withParker((parkedBy as string | null | undefined) ?? null, code);
 }
 
 function continueAsNew(

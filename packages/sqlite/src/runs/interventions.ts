@@ -3,8 +3,6 @@ import {
   judgeReopening,
   type ReopenOutcome,
   type ReopenParams,
-  type RunRef,
-  type RunStatus,
   renewedDeadline,
   type TerminateOutcome,
   type TerminateRunsParams,
@@ -22,9 +20,7 @@ import {
   announceTaken,
   findState,
   forgetDeaths,
-  letGo,
   newestKey,
-  noteError,
   raiseEpoch,
   type StateRow,
 } from "./run-state.ts";
@@ -55,17 +51,6 @@ export function terminate(call: Call, row: StateRow, error: ErrorRecord): number
   raiseEpoch(call, row);
   dropTasks(call, row.runId);
   return endRun(call, row, { status: "terminated", output: null, error, lastEventAt: lastEventAt(call, row.runKey) });
-}
-
-export function resumeRunIfParked(call: Call, ref: RunRef): { status: RunStatus | null } {
-  const row = findState(call, ref);
-  if (!row) return { status: null };
-  if (row.status !== statusCode("parked")) return { status: statusName(row.status) };
-  raiseEpoch(call, row);
-  noteError(call, row, null);
-  forgetDeaths(call, row.runKey);
-  letGo(call, row, { status: "running", dueAt: call.now });
-  return { status: "running" };
 }
 
 export function reopenRunIfFailed(call: Call, params: ReopenParams): ReopenOutcome {

@@ -75,6 +75,10 @@ export class OtherRuns implements NearParent {
     return this.#calling.size > 0 || this.#ops.some((op) => op.pending && !this.#isEarly(op)) || this.#holdsNear();
   }
 
+  get calling(): boolean {
+    return this.#calling.size > 0;
+  }
+
   #holdsNear(): boolean {
     const { clock, holdMs } = this.#host;
     if (this.#open === 0 || this.#host.draining()) return false;

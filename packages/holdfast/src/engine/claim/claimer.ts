@@ -6,6 +6,7 @@
 
 import { isTransient, untilAnswered } from "../../calls/store-retry.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import type { EventDraft } from "../../model/event.ts";
 import { uuidV7 } from "../../model/ids.ts";
 import { type Message, messagesByRun } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
@@ -23,6 +24,8 @@ const CONTENDED_MS = 20;
 const CONTENDED_MS_MAX = 1_000;
 
 export interface ClaimerParams {
+  /** What is recorded in the runs that are taken up. */
+  readonly takingUp: EventDraft;
   readonly clock: Clock;
   readonly random: Random;
   readonly store: Store;
@@ -205,7 +208,7 @@ export class Claimer {
       let repeated = false;
       const hold = (again: boolean) => {
         repeated = again;
-        return store.runs.holdIfParkedByOtherCode({ ...base, claimId, limit });
+        return store.runs.holdIfParkedByOtherCode({ ...base, claimId, limit, event: this.#params.takingUp });
       };
       const { live, taken, more } = await untilAnswered({ clock, random }, hold, giveUp);
       // An earlier call may have claimed some although its answer was lost.

@@ -93,7 +93,7 @@ export class DeliveryQueue {
   /** What ends the run without calling its code: a cancel, or a deadline that passed before the code could begin. */
   endUnstarted(run: Run, begun: boolean): QueuedDraft | undefined {
     // A cancel ends the run this way only if no worker ever held it: otherwise there may be something to clean up.
-    const place = run.epoch === 1 ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
+    const place = wasNeverHeld(run) ? this.#drafts.findIndex(({ type }) => type === "cancel_requested") : -1;
     const cancel = this.#drafts[place];
     if (!cancel && (begun || !missedDeadline(run))) return undefined;
     const draft: QueuedDraft = cancel ?? { type: "deadline_reached", op: null };
@@ -184,6 +184,11 @@ export class DeliveryQueue {
     this.#results = this.#results.filter((number) => number <= consumed);
     this.#refused = this.#refused.filter(({ number }) => number <= consumed);
   }
+}
+
+/** Before this claim. What the store has recorded until then is that the run was parked and resumed: each raised the epoch. */
+function wasNeverHeld({ epoch, commit, eventCount }: Run): boolean {
+  return commit === 0 && epoch === eventCount + 1;
 }
 
 /** What an attempt here has come to. A result message is in the inbox as well. */

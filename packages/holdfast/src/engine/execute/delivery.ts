@@ -8,6 +8,7 @@ import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { ExecutorHost } from "./executor-host.ts";
 import { withAttempt } from "./message-draft.ts";
 import type { OutsideWork } from "./outside-work.ts";
+import { endPause, takeOrder } from "./pausing.ts";
 import { decideUpdate } from "./updates.ts";
 
 /** One live run, as far as concerns what is delivered to its code, and what follows from that. */
@@ -26,7 +27,9 @@ export function deliverNext(delivery: Delivery, now: number): boolean {
     const draft = queue.next(machine);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
-    if (draft.type === "update_accepted") {
+    if (draft.type === "cancel_requested") endPause(machine, draft, now);
+    if (draft.type === "pause_requested" || draft.type === "run_resumed") takeOrder(machine, draft, now);
+    else if (draft.type === "update_accepted") {
       const accepted = decideUpdate(delivery, draft, now);
       if (accepted && machine.deliverLive(accepted, now)) return true;
     } else if (eventRole(draft.type) === "note") machine.note(draft, now);

@@ -15,8 +15,9 @@ interface Delayed {
 
 const NOTHING: readonly EventDraft[] = [];
 
-/** The due timers and the deadline, as events. */
+/** The due timers and the deadline, as events. They wait for a run that is pausing to be resumed. */
 export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
+  if (machine.pausing) return NOTHING;
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();

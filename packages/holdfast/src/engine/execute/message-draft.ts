@@ -3,6 +3,7 @@ import { readEndMessageId, readFailedEnd } from "../../model/ended-run.ts";
 import type { EventDraft, EventMeta } from "../../model/event.ts";
 import { outcomeMessageId, readTaskMessageId } from "../../model/ids.ts";
 import { isReply, isRunEnd, isTaskResult, type Message } from "../../model/message.ts";
+import { senderOf } from "../../model/operator-notes.ts";
 import { decodeFailedTask } from "../../model/task-failure.ts";
 import type { Machine } from "../../replay/machine.ts";
 
@@ -25,8 +26,11 @@ export function isResultDraft({ taskSeq, endOf }: QueuedDraft): boolean {
 export function messageDraft(message: Message): QueuedDraft {
   const { messageId, number, payload } = message;
   if (message.kind === "cancel") {
-    const meta = message.name === "" ? { messageId } : { messageId, reason: message.name };
-    return { type: "cancel_requested", op: null, meta, number };
+    return { type: "cancel_requested", op: null, meta: { messageId, ...senderOf(message) }, number };
+  }
+  if (message.kind === "pause" || message.kind === "resume") {
+    const type = message.kind === "pause" ? "pause_requested" : "run_resumed";
+    return { type, op: null, meta: { messageId, ...senderOf(message) }, number };
   }
   if (isTaskResult(message.kind)) return taskDraft(message);
   if (isRunEnd(message.kind)) return runEndDraft(message);

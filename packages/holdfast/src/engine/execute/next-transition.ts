@@ -6,6 +6,7 @@ import type { DeliveryQueue } from "./delivery-queue.ts";
 import { nextDueAt } from "./due-times.ts";
 import type { OutsideWork } from "./outside-work.ts";
 import type { Parking } from "./parking.ts";
+import { pauseTransition } from "./pausing.ts";
 import { holding, suspension, wasNeverCalled } from "./run-end.ts";
 import type { RunPhase } from "./run-phase.ts";
 
@@ -37,6 +38,8 @@ export function nextTransition(
   if (machine.inTurn || machine.replaying || !machine.started || phase.inTrouble || undelivered) return hold;
   if (outcome?.type === "retried" && (steps.busy || outside.learning)) return hold;
   if (outcome) return self.ending(outcome);
+  if (machine.pausing)
+    return steps.busy || steps.hasClosing() || outside.calling ? hold : pauseTransition(machine.pausing);
   if (steps.running > 0 || steps.hasClosing() || outside.holding()) return hold;
   // Released so that other runs get their turn, but not between the record of an attempt's start and the attempt.
   if (steps.hasStartable()) return self.yielding() && !steps.hasPrepared() ? { type: "release" } : hold;

@@ -55,6 +55,7 @@ export class OutsideWork {
 
   /** Everything has been delivered: what is asked of others may be sent. */
   attend(written: Written): void {
+    if (this.#run.machine.pausing) return;
     this.#tasks.attend(written);
     this.#otherRuns?.startDue();
   }
@@ -62,6 +63,11 @@ export class OutsideWork {
   /** Whether the run should stay here, because an answer may come at any moment. */
   holding(): boolean {
     return this.#tasks.holding() || (this.#otherRuns?.holding() ?? false);
+  }
+
+  /** Whether a call about another run is not answered yet. */
+  get calling(): boolean {
+    return this.#others?.calling ?? false;
   }
 
   /** What must be asked of others again, but not yet. */

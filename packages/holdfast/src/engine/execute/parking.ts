@@ -39,9 +39,10 @@ export class Parking {
     this.#commits = commits;
   }
 
-  /** If the deployment was at fault, another one may take the run up. */
+  /** If the deployment was at fault, another one may take the run up, unless a person wants it to be paused. */
   transition(error: ErrorRecord): Transition {
-    return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
+    const fixable = FIXABLE.has(error.code) && !this.#run.machine.pausing;
+    return { type: "park", error, ...(fixable ? { code: this.#code.identity } : {}) };
   }
 
   /** The code did something that is not allowed. */

@@ -10,6 +10,7 @@ import type { Machine, Outcome, RetriedOutcome } from "../../replay/machine.ts";
 import { writeRetriedRun } from "../../report/failure-lines.ts";
 import type { WorkflowCode } from "../code/workflow-registry.ts";
 import type { ExecutorHost } from "./executor-host.ts";
+import { handedOn } from "./pausing.ts";
 
 /** How many times a run postpones its end for messages that have just come in and that its code does not look for. */
 const ENDS_REFUSED_MAX = 3;
@@ -132,7 +133,7 @@ function continueTransition(machine: Machine, input: Payload, attributes: Attrib
       seed: runId,
       ...timeoutMs,
     },
-    carried: machine.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })),
+    carried: [...machine.unreceived().map((signal) => ({ kind: "signal" as const, ...signal })), ...handedOn(machine)],
   };
 }
 
@@ -146,6 +147,8 @@ function retryTransition(machine: Machine, outcome: RetriedOutcome, code: Workfl
   const meta = { attempt, error, retryAt, forgets: outcome.forgets };
   writeRetriedRun(host.lines, machine.run, attempt, error, delayMs);
   machine.noteRun({ type: "run_retried", op: null, meta }, now);
+  // Whoever claims it next parks it.
+  if (machine.pausing) return { type: "release" };
   // Somebody has to wake up at the deadline, too: the run times out then.
   const availableAt = outcome.canceled ? now : Math.min(retryAt, machine.run.deadlineAt ?? retryAt);
   const waitingFor = outcome.forgets.slice(0, WAITING_FOR_MAX).map((op) => op + RETRYING_SUFFIX);

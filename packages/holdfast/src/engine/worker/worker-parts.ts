@@ -5,6 +5,7 @@ import type { Payer } from "../../calls/payer.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { RunEnds } from "../../calls/run-ends.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import { resumeNote } from "../../model/operator-notes.ts";
 import type { HeartbeatResult } from "../../ports/store.ts";
 import { RepeatedLines } from "../../report/repeated-lines.ts";
 import { NearChildren } from "../children/near-ends.ts";
@@ -215,6 +216,7 @@ export class WorkerParts {
       fallbackMs: options.tuning.claimFallbackMs,
       telemetry,
       base: () => ({ workerId: this.lease.workerId, namespace, queues: options.queues, handlers }),
+      takingUp: resumeNote({ by: `worker ${options.name}`, reason: "other code took the run up" }),
       freeSlots: () => this.slots.free,
       mayTakeSuspect: () => this.solo.wants("run") && this.slots.allFree && this.tasks.allFree,
       onSuspectDue: () => this.solo.want("run"),

@@ -4,6 +4,7 @@ import { mayTakeUp } from "../../model/parked-by.ts";
 import type { ClaimRunsParams, ClaimRunsResult, TakeUpParams, TakeUpResult } from "../../ports/store.ts";
 import { unconsumed } from "../inbox.ts";
 import { hold, isLive, type MemoryState, type RunRecord } from "../state.ts";
+import { appendNote } from "./parking.ts";
 
 export function claimRuns(state: MemoryState, params: ClaimRunsParams, now: number): ClaimRunsResult {
   if (!isLive(state, params)) {
@@ -49,6 +50,7 @@ export function holdRunsIfParkedByOtherCode(state: MemoryState, params: TakeUpPa
     if (taken === limit) return { live: true, taken, more: true };
     hold(state, row, params.workerId, params.claimId, now);
     row.error = null;
+    appendNote(state, row, params.event, now);
     taken += 1;
   }
   return { live: true, taken, more: false };

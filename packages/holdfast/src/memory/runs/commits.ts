@@ -1,6 +1,5 @@
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { judgeCommit, staysHeld } from "../../model/decisions/commit.ts";
-import { withParker } from "../../model/parked-by.ts";
 import type { CommitOutcome, CommitRunsParams, CommitRunsResult, RunCommit } from "../../ports/store.ts";
 import { giveUpChildren, owedToParent, owing } from "../debts/debt-state.ts";
 import { appendMessage, deleteResults, handOn, unconsumed } from "../inbox.ts";
@@ -8,6 +7,7 @@ import { keepReplies } from "../replies.ts";
 import { addTo, insertRun, letGo, type MemoryState, type RunRecord, runIn, setAvailable } from "../state.ts";
 import { dropTasks, insertTask, removeTask, taskIn } from "../tasks/task-state.ts";
 import { endRun } from "./ends.ts";
+import { park } from "./parking.ts";
 
 export function commitRuns(state: MemoryState, params: CommitRunsParams, now: number): CommitRunsResult {
   const outcomes = params.commits.map((commit) => commitRun(state, commit, now));
@@ -90,11 +90,6 @@ function appendEvents(state: MemoryState, row: RunRecord, commit: RunCommit): vo
   }
 }
 
-function noteParker(state: MemoryState, runId: string, code: string | undefined): void {
-  if (code === undefined) state.parkedBy.delete(runId);
-  else state.parkedBy.set(runId, withParker(state.parkedBy.get(runId) ?? null, code));
-}
-
 function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number): void {
   const { transition } = commit;
   switch (transition.type) {
@@ -112,12 +107,7 @@ function move(state: MemoryState, row: RunRecord, commit: RunCommit, now: number
       endRun(state, row, transition, now);
       break;
     case "park":
-      letGo(state, row);
-      row.status = "parked";
-      row.error = transition.error;
-      noteParker(state, row.runId, transition.code);
-      state.hints.push({ type: "ended", namespace: row.namespace, runId: row.runId });
-      setAvailable(state, row, null, now);
+      park(state, row, transition, now);
       break;
     case "continue": {
       const next = insertRun(state, transition.next, now, row);

@@ -1,11 +1,12 @@
 import { judgeReopening, renewedDeadline } from "../../model/decisions/reopening.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
-import { isClosed, timeInHistory } from "../../model/run.ts";
-import type { ReopenOutcome, ReopenParams, RunRef, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
+import { isClosed } from "../../model/run.ts";
+import type { ReopenOutcome, ReopenParams, TerminateOutcome, TerminateRunsParams } from "../../ports/store.ts";
 import { forgetEnd, owing } from "../debts/debt-state.ts";
-import { addTo, findRun, lastEventAt, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
+import { findRun, type MemoryState, type RunRecord, setAvailable } from "../state.ts";
 import { dropTasks } from "../tasks/task-state.ts";
 import { endRun } from "./ends.ts";
+import { appendNote } from "./parking.ts";
 
 /** What operators do to runs, whether or not they are held. */
 export function terminateRuns(state: MemoryState, params: TerminateRunsParams, now: number): TerminateOutcome[] {
@@ -19,22 +20,6 @@ export function terminateRuns(state: MemoryState, params: TerminateRunsParams, n
   });
 }
 
-export function resumeRunIfParked(state: MemoryState, ref: RunRef, now: number) {
-  const row = findRun(state, ref);
-  if (!row) return { status: null };
-  if (row.status === "parked") {
-    row.status = "running";
-    row.epoch += 1;
-    row.error = null;
-    row.deaths = 0;
-    row.aloneDeaths = 0;
-    row.suspect = false;
-    state.parkedBy.delete(row.runId);
-    setAvailable(state, row, now, now);
-  }
-  return { status: row.status };
-}
-
 export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now: number): ReopenOutcome {
   const row = findRun(state, params.run);
   if (!row) return { outcome: "not_found", status: null };
@@ -43,9 +28,7 @@ export function reopenRunIfFailed(state: MemoryState, params: ReopenParams, now:
   const about = { closed: isClosed(status), failed: status === "failed", eventCount };
   const judged = judgeReopening(about, params.eventCount, isNewest);
   if (judged !== "reopen") return { outcome: judged, status };
-  row.eventCount += 1;
-  const at = timeInHistory(row, lastEventAt(state, row.runId), now);
-  addTo(state.events, row.runId, { ...params.event, seq: row.eventCount, at });
+  appendNote(state, row, params.event, now);
   row.epoch += 1;
   row.status = "running";
   forgetEnd(state, row);

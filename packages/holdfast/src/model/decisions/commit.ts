@@ -23,7 +23,7 @@ export function judgeCommit(
   if (row.commit === sent.commit + 1) return "again";
   if (row.commit !== sent.commit || !isHolder) return "lost";
   const { transition } = sent;
-  return transition.type === "end" && transition.unlessBehind && isBehind(row, sent) ? "behind" : "write";
+  return transition.unlessBehind && isBehind(row, sent) ? "behind" : "write";
 }
 
 /** Whether the run stays held: its holder wants that, or it would be suspended with messages that it has not seen. */

@@ -55,14 +55,15 @@ describe("a due time", () => {
   });
 
   test("that nobody kept ends a run only if it has never begun, and after the grace", () => {
-    const late = (startedAt: number | null, deadlineAt: number | null) =>
-      isOverdueUnbegun({ startedAt, deadlineAt }, 10, 100);
+    const late = (startedAt: number | null, deadlineAt: number | null, status = "pending") =>
+      isOverdueUnbegun({ startedAt, deadlineAt, status }, 10, 100);
     expect([late(null, 90), late(null, 91), late(5, 90), late(null, null)]).toEqual([true, false, false, false]);
+    expect(late(null, 90, "parked")).toBe(false);
   });
 });
 
 describe("a message", () => {
-  const open = { closed: false, delivered: 3, consumed: 1 };
+  const open = { closed: false, parked: false, delivered: 3, consumed: 1 };
 
   test("is a duplicate first, then too late, then one too many, unless it is a cancel", () => {
     const [known, fresh] = [() => true, () => false];
@@ -71,6 +72,15 @@ describe("a message", () => {
     expect(judgeDelivery(open, "signal", fresh, 2)).toBe("full");
     expect(judgeDelivery(open, "signal", fresh, 3)).toBe("delivered");
     expect(judgeDelivery(open, "cancel", fresh, 2)).toBe("delivered");
+  });
+
+  test("that pauses or resumes is for nobody if the run is parked", () => {
+    const parked = { ...open, parked: true };
+    for (const kind of ["pause", "resume"] as const) {
+      expect(judgeDelivery(parked, kind, () => false, 2)).toBe("parked");
+      expect(judgeDelivery(open, kind, () => false, 2)).toBe("delivered");
+    }
+    expect(judgeDelivery(parked, "cancel", () => false, 2)).toBe("delivered");
   });
 
   test("wakes what waits; a signal does not start a run before its time, and nothing wakes a parked one", () => {

@@ -4,6 +4,7 @@ import type { MessageKind } from "../message.ts";
 /** A run as far as a message is concerned. */
 export interface MessageReceiver {
   readonly closed: boolean;
+  readonly parked: boolean;
   readonly delivered: number;
   readonly consumed: number;
 }
@@ -16,9 +17,11 @@ export function judgeDelivery(
   kind: MessageKind,
   isKnown: () => boolean,
   inboxMax: number,
-): "duplicate" | "closed" | "full" | "delivered" {
+): "duplicate" | "closed" | "parked" | "full" | "delivered" {
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
+  // Nobody would read it: whoever pauses or resumes a parked run changes its row.
+  if (run.parked && (kind === "pause" || kind === "resume")) return "parked";
   // A run that is too busy to read can still be canceled, and get what it has asked for.
   if ((kind === "signal" || kind === "update") && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";

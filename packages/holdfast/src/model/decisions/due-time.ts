@@ -27,11 +27,16 @@ export function isDue(availableAt: number | null, now: number): boolean {
   return availableAt !== null && availableAt <= now;
 }
 
-/** A run that has never begun and that no worker claimed in time. One that has begun may have something to clean up. */
+/**
+ * A run that has never begun and that no worker claimed in time. One that has begun may have something to clean up; one that is
+ * paused reaches its deadline when it is resumed.
+ */
 export function isOverdueUnbegun(
-  run: { readonly startedAt: number | null; readonly deadlineAt: number | null },
+  run: { readonly startedAt: number | null; readonly deadlineAt: number | null; readonly status: string },
   graceMs: number,
   now: number,
 ): boolean {
-  return run.startedAt === null && run.deadlineAt !== null && run.deadlineAt + graceMs <= now;
+  return (
+    run.startedAt === null && run.status !== "parked" && run.deadlineAt !== null && run.deadlineAt + graceMs <= now
+  );
 }

@@ -1,5 +1,6 @@
 import {
   type EventDraft,
+  type EventMeta,
   type EventType,
   eventRole,
   type HistoryEvent,
@@ -7,6 +8,7 @@ import {
   isLenient,
 } from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX } from "../../model/ids.ts";
+import { isOperatorNote } from "../../model/operator-notes.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -23,13 +25,22 @@ export class Cursor {
   #aside: Map<string, HistoryEvent> | undefined;
   #anew = false;
   #position = 0;
+  /** Behind the last event that is not an operator's note: those are about the run, and nothing that its code does depends on them. */
+  readonly #end: number;
   /** Behind the last event that binds. */
   readonly #bindingEnd: number;
+  /** The request for a pause that nothing has answered yet. */
+  readonly pausing: EventMeta | undefined;
 
   constructor(events: readonly HistoryEvent[]) {
     this.#events = events;
-    this.#bindingEnd = events.findLastIndex((event) => !isReceiveTimer(event)) + 1;
-    for (const event of events) if (event.type === "run_retried") this.#forget(event);
+    this.#end = events.findLastIndex((event) => !isOperatorNote(event)) + 1;
+    this.#bindingEnd = events.findLastIndex((event) => !isReceiveTimer(event) && !isOperatorNote(event)) + 1;
+    for (const event of events) {
+      if (event.type === "run_retried") this.#forget(event);
+      else if (event.type === "pause_requested") this.pausing = event.meta ?? {};
+      else if (event.type === "run_parked" || event.type === "run_resumed") this.pausing = undefined;
+    }
   }
 
   /** This failure was taken back: the op is still to be done. */
@@ -108,7 +119,7 @@ export class Cursor {
 
   /** Whether recorded events are still to come. */
   get replaying(): boolean {
-    return this.#position < this.#events.length;
+    return this.#position < this.#end;
   }
 
   /** Whether what the code does now has been done before: events are still to come that bind it. */
@@ -117,11 +128,18 @@ export class Cursor {
   }
 
   peek(): HistoryEvent | undefined {
+    this.#skipNotes();
     return this.#events[this.#position];
   }
 
   next(): HistoryEvent | undefined {
+    this.#skipNotes();
     return this.#events[this.#position++];
+  }
+
+  #skipNotes(): void {
+    for (let event = this.#events[this.#position]; event && isOperatorNote(event); event = this.#events[this.#position])
+      this.#position += 1;
   }
 
   remaining(): readonly HistoryEvent[] {
@@ -139,7 +157,7 @@ export class Cursor {
   takeCommand(type: EventType, op: string | null, skip: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
     for (let i = this.#position; i < this.#events.length; i++) {
       const event = this.#events[i] as HistoryEvent;
-      if (this.isTaken(event)) continue;
+      if (this.isTaken(event) || isOperatorNote(event)) continue;
       if (event.type === type && event.op === op) {
         for (let j = this.#position; j < i; j++) this.setAside(this.#events[j] as HistoryEvent);
         this.#position = i + 1;
@@ -203,7 +221,8 @@ export class Cursor {
 
   /** The code does something new, behind what binds it. */
   leaveRest(): void {
-    for (; this.#position < this.#events.length; this.#position++) this.setAside(this.peek() as HistoryEvent);
+    for (; this.#position < this.#events.length; this.#position++)
+      this.setAside(this.#events[this.#position] as HistoryEvent);
   }
 
   /** The timer of the receive that the code asks for only now. */

@@ -1,7 +1,7 @@
 export const COMMIT = String.raw`
--- The list of code identities that have parked a run, the latest first; at most eight.
+-- The list of code identities that have parked a run, the latest first; at most eight. Or that a person has paused it.
 create function with_parker(p_parked_by text, p_code text) returns text language sql immutable as $$
-  select array_to_string((array[p_code] || array_remove(string_to_array(p_parked_by, ' '), p_code))[1:8], ' ') $$;
+  select case when p_code = 'paused' then p_code else array_to_string((array[p_code] || array_remove(string_to_array(p_parked_by, ' '), p_code))[1:8], ' ') end $$;
 
 -- One flush. The arrays of the first group have one entry per run; those of the others (events, attributes, continuations,
 -- carried messages, tasks) point at the run by its position, counted from 1.
@@ -11,13 +11,14 @@ create function commit_runs(
   p_run uuid[],
   p_by int[],            -- the position of its worker
   p_epoch int[], p_commit int[], p_consumed int[], p_first int[], p_events int[],
-  p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park
+  p_kind "char"[],       -- h hold, s suspend, r release, e end, u end unless messages wait, c continue, p park,
+                         -- q park unless messages wait
   p_status text[],       -- null: unchanged
   p_available bigint[],  -- for a suspension, when it is due; for an end, the time of this flush's last event
   p_waiting text[],      -- each a literal of a text array
   p_output bytea[], p_error bytea[], p_compensation text[], p_continued_as uuid[],
   p_clear_deadline boolean[],
-  p_code text[],         -- the code that parks it, if other code may be able to continue it
+  p_code text[],         -- the code that parks it, if other code may be able to continue it; paused: a person does
   e_i int[], e_seq int[], e_type smallint[], e_op text[], e_at bigint[], e_payload bytea[], e_meta bytea[],
   a_i int[], a_attributes text[],
   n_i int[], n_run uuid[], n_queue text[], n_workflow text[], n_version text[], n_priority int[], n_seed text[],
@@ -33,6 +34,7 @@ create function commit_runs(
   -- Null if there are none: children that are given up, and answers to updates.
   x_i int[], x_run uuid[],
   u_i int[], u_number int[], u_seq int[], u_error bytea[],
+  k_i int[], k_type smallint, k_meta bytea[],  -- runs that are parked, and what is recorded of that; null if there are none
   p_notify boolean,
   out o_outcome text,    -- per run: w written, l lost, b busy, n nothing written because messages wait
   out o_held text,       -- per run: t or f
@@ -110,11 +112,11 @@ begin
                                case when r.event_count > 0 then (select e.at from events e
                                                                   where e.run_no = r.run_no and e.seq = r.event_count) end)) end,
       output       = case when j.kind in ('e', 'u') then j.output end,
-      error        = case when j.kind in ('e', 'u', 'p') then j.error end,
+      error        = case when j.kind in ('e', 'u', 'p', 'q') then j.error end,
       compensation = case when j.kind in ('e', 'u') then j.compensation end,
       continued_as = j.continued_as,
       parked_by    = case when j.code is not null then with_parker(case when j.events = 0 then r.parked_by end, j.code)
-                          when j.events = 0 and j.kind <> 'p' then r.parked_by end,
+                          when j.events = 0 and j.kind not in ('p', 'q') then r.parked_by end,
       -- Nearly always right, and then it needs no second update; if not, owe_ends takes it back.
       owes         = case when r.awaited and j.kind in ('e', 'u') then true else r.owes end
     from (select a.*, a.kind = 's' as stays
@@ -125,7 +127,7 @@ begin
     -- Finds each row by its key. With "held_by =" the planner might use that index, which is full of runs that are no longer held.
     where r.run_id = j.run_id and r.epoch = j.epoch and r.commit_no = j.commit_no
       and r.held_by is not distinct from v_worker[j.by]
-      and (j.kind <> 'u' or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
+      and (j.kind not in ('u', 'q') or r.delivered <= j.consumed) and (v_ok is null or v_ok[j.i])
     returning j.i, r.run_no, r.delivered, j.kind, not (j.stays and r.delivered > j.consumed) as moved,
               j.events > 0 and j.first_seq <> r.event_count - j.events + 1 as gap, r.lane_id, r.created_at,
               r.awaited or r.owes as tied
@@ -160,7 +162,7 @@ begin
               left join (runs r join lanes l using (lane_id)) on r.run_id = a.run_id and l.namespace = w_namespace[a.by]
              cross join lateral (
                select r.epoch = a.epoch and r.commit_no = a.commit_no + 1 as again,
-                      a.kind = 'u' and r.epoch = a.epoch and r.commit_no = a.commit_no and r.held_by = v_worker[a.by] as behind) k
+                      a.kind in ('u', 'q') and r.epoch = a.epoch and r.commit_no = a.commit_no and r.held_by = v_worker[a.by] as behind) k
              where v_i is null or a.i <> all (v_i)) x;
   end if;
 
@@ -224,10 +226,10 @@ begin
   end if;
 
   -- 6. Hints for other processes and for the caller.
-  if array_position(p_kind, 'p') is not null then
+  if k_i is not null then
+    perform append_note(p_run[k.i], k_type, k.meta, o_now) from unnest(k_i, k_meta) as k(i, meta) where v_no[k.i] is not null;
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
-      from unnest(p_kind, v_no) with ordinality as t(kind, run_no, i) join run_starts s on s.run_id = p_run[t.i]
-     where t.kind = 'p' and t.run_no is not null;
+      from unnest(k_i) as k(i) join run_starts s on s.run_id = p_run[k.i] where v_no[k.i] is not null;
   end if;
   v_some := array(select p_run[t.i] from unnest(p_kind, p_available, v_moved) with ordinality as t(kind, at, moved, i)
                    where t.moved and (t.kind = 'r' or t.kind = 's' and t.at <= o_now));

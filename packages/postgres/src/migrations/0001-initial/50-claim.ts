@@ -113,7 +113,7 @@ end $$;
 -- digits, so "g" sorts after all of them. The status is compared as text, so that no plan uses the index of all parked runs.
 create function hold_parked(
   p_worker uuid, p_claim uuid, p_namespace text, p_queues text[], p_workflows text[], p_versions text[], p_codes text[],
-  p_limit int, out o_live boolean, out o_taken int, out o_more boolean)
+  p_limit int, p_type smallint, p_meta bytea, out o_live boolean, out o_taken int, out o_more boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare v_ids uuid[] := '{}'; l record;
@@ -140,6 +140,7 @@ begin
   update runs r set epoch = r.epoch + 1, held_by = p_worker, claim_id = p_claim, alone = false, waiting_for = null,
       status = 'running', error = null, started_at = coalesce(r.started_at, now_ms())
    where r.run_id = any (v_ids);
+  perform append_note(t.run_id, p_type, p_meta, now_ms()) from unnest(v_ids) as t(run_id);
   o_taken := cardinality(v_ids);
   o_more := o_taken >= p_limit;
 end $$;

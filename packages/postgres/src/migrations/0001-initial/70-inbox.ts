@@ -17,7 +17,9 @@ create function deliver_messages(
   p_run uuid[], p_namespace text[], p_id text[], p_kind text[], p_name text[], p_message text[], p_payload bytea[],
   p_inbox_max int, p_notify boolean,
   p_from text[] default null,      -- the namespaces of the runs that send them; empty if no run does
-  p_reply_to text[] default null)
+  p_reply_to text[] default null,
+  p_note_type smallint default null,  -- if a cancel makes a paused run due: what is recorded of that, per message
+  p_notes bytea[] default null)
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -29,7 +31,7 @@ declare
   -- The messages whose run could be locked, and the state of that run.
   l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
   l_delivered int[]; l_consumed int[];
-  v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[];
+  v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[]; v_cancel record;
   v_refused int[] := '{}';  -- messages from namespaces that were not let in
 begin
   if cardinality(p_from) > 0 then
@@ -86,6 +88,7 @@ begin
                      when not r.run_end and (r.dup or r.copy > 1) then 'duplicate'
                      when r.status = 'continued' and not is_result(p_kind[r.i]) then 'busy'
                      when r.closed then 'closed'
+                     when r.status = 'parked' and p_kind[r.i] in ('pause', 'resume') then 'parked'
                      when p_kind[r.i] in ('signal', 'update') and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
       from ranked r
@@ -118,6 +121,16 @@ begin
     update runs r set awaited = true where r.awaited is null and r.run_id = any (array(
       select j.run_id from unnest(v_i, v_outcome, v_run) as j(i, outcome, run_id)
        where j.outcome = 'delivered' and p_kind[j.i] = 'update' and p_reply_to[j.i] is not null));
+  end if;
+  if p_note_type is not null then
+    for v_cancel in
+      select distinct on (j.run_id) j.i, j.run_id from unnest(v_i, v_outcome, v_run, v_status) as j(i, outcome, run_id, status)
+        join runs r on r.run_id = j.run_id
+       where j.outcome = 'delivered' and p_kind[j.i] = 'cancel' and j.status = 'parked' and r.parked_by = 'paused'
+       order by j.run_id, j.i
+    loop
+      v_due := v_due || resume_parked(v_cancel.run_id, p_note_type, p_notes[v_cancel.i], v_now, v_now);
+    end loop;
   end if;
   return query
     select j.i, j.outcome, case when j.outcome <> 'not_found' then j.run_id end,

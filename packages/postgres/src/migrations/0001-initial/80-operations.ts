@@ -39,21 +39,6 @@ begin
     select 0, 'hints', null::uuid, null::run_status, send_hints(v_lines, p_notify), null::boolean;
 end $$;
 
--- Makes a parked run due again. NOWAIT: if another transaction has the row locked, the call fails at once.
-create function resume_run(p_run uuid, p_namespace text, p_id text, p_notify boolean, out o_status run_status, out o_hints text)
-language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
-set plan_cache_mode = force_generic_plan as $$
-declare v_run uuid := run_of(p_run, p_namespace, p_id); v_now bigint;
-begin
-  select r.status into o_status from runs r where r.run_id = v_run for no key update nowait;
-  if o_status is distinct from 'parked' then return; end if;
-  v_now := now_ms();
-  update runs r set status = 'running', epoch = r.epoch + 1, deaths = 0, alone_deaths = 0, suspect = false,
-      error = null, parked_by = null, available_at = v_now where r.run_id = v_run;
-  o_status := 'running';
-  o_hints := send_hints(due_lines(array[v_run], v_now), p_notify);
-end $$;
-
 -- Reopens a failed run, if it is the newest of its id. The primary key of open_ids decides the race with a start.
 create function reopen_run(
   p_run uuid, p_namespace text, p_id text, p_event_count int, p_type smallint, p_op text, p_payload bytea, p_meta bytea,

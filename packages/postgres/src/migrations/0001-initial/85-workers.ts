@@ -80,7 +80,7 @@ begin
 end $$;
 
 create function sweep_workers(
-  p_suspect_after int, p_park_after int, p_park_error bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
+  p_suspect_after int, p_park_after int, p_park_error bytea, p_park_type smallint, p_park_meta bytea, p_grace bigint, p_timeout_error bytea, p_limit int,
   p_gone uuid[],         -- instead of those whose lease has expired
   p_notify boolean, out o_now bigint, out o_dead int, out o_returned int, out o_tasks_returned int, out o_parked int,
   out o_timed_out int, out o_more boolean, out o_next_expiry_at bigint,
@@ -118,6 +118,7 @@ begin
   o_returned := cardinality(v_ids) - o_parked;
   v_lines := due_lines(v_ids, o_now);
   if o_parked > 0 then
+    perform append_note(t.run_id, p_park_type, p_park_meta, o_now) from unnest(v_parked) as t(run_id);
     select v_lines || hint_lines('e', array_agg(s.namespace), array_agg(s.run_id)) into v_lines
       from run_starts s where s.run_id = any (v_parked);
   end if;
@@ -139,14 +140,15 @@ begin
     into o_next_expiry_at, o_more from workers w where not w.emptied;
   select t.expires_at into o_next_task_expiry_at from tasks t where t.expires_at is not null order by t.expires_at limit 1;
   -- Runs past their deadline that never began, and so have no tasks. One that has may have something to clean up, so it waits for a worker.
+  -- One that is paused reaches its deadline when it is resumed.
   with late as materialized (
     select r.run_id, r.awaited from runs r join run_starts s on s.run_id = r.run_id
       join open_ids o on o.namespace = s.namespace and o.id = s.id and o.run_id = s.run_id
      where r.deadline_at is not null and r.ended_at is null and r.deadline_at <= o_now - p_grace
-       and r.started_at is null order by r.deadline_at limit p_limit for no key update of r, o skip locked
+       and r.started_at is null and r.status <> 'parked' order by r.deadline_at limit p_limit for no key update of r, o skip locked
   ), ended as (
     update runs r set status = 'timed_out', epoch = r.epoch + 1, available_at = null, waiting_for = null,
-        ended_at = greatest(o_now, r.created_at),
+        ended_at = case when r.event_count = 0 then greatest(o_now, r.created_at) else end_time(r, o_now) end,
         error = p_timeout_error from late where r.run_id = late.run_id
   ), freed as (
     delete from open_ids o using late join run_starts s using (run_id) where o.namespace = s.namespace and o.id = s.id

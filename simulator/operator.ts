@@ -1,0 +1,101 @@
+/** Somebody who pauses, resumes and cancels runs at random, and remembers which calls were answered. */
+import type { Client } from "../packages/holdfast/src/client/client.ts";
+import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
+import { isClosed } from "../packages/holdfast/src/model/run.ts";
+import type { Found } from "./evidence.ts";
+import { type Caller, insist } from "./insist.ts";
+import type { Trace } from "./trace.ts";
+
+export interface OperatorParams extends Caller {
+  readonly state: MemoryState;
+  readonly trace: Trace;
+  readonly complain: (text: string) => void;
+}
+
+/** A call that was answered. */
+interface Action {
+  readonly kind: "pause" | "resume" | "cancel";
+  readonly id: string;
+  /** Who it was done by: another one for each call, also if a call is repeated by another process. */
+  readonly by: string;
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
+
+export class Operator {
+  readonly faults: Found[] = [];
+  readonly #params: OperatorParams;
+  readonly #actions: Action[] = [];
+  #calls = 0;
+  #open = 0;
+
+  constructor(params: OperatorParams) {
+    this.#params = params;
+  }
+
+  /** How many of its calls were answered. */
+  get count(): number {
+    return this.#actions.length;
+  }
+
+  get busy(): boolean {
+    return this.#open > 0;
+  }
+
+  /** `cancelable`: runs that are canceled anyway. */
+  begin(everyMs: number, cancelable: ReadonlySet<string>, over: () => boolean): void {
+    const { time, dice } = this.#params;
+    const act = (): void => {
+      if (over()) return;
+      this.#act(cancelable);
+      time.at(dice.between(0.2, 2) * everyMs, act);
+    };
+    time.at(dice.between(0.2, 2) * everyMs, act);
+  }
+
+  #act(cancelable: ReadonlySet<string>): void {
+    const { state, dice, complain } = this.#params;
+    const open = [...state.runs.values()].filter(({ status }) => !isClosed(status));
+    if (open.length === 0) return;
+    // Usually about the same few runs, so that one call meets another.
+    const { id } = open[Math.min(open.length - 1, dice.int(0, 3))] as RunRecord;
+    const kind = cancelable.has(id) && dice.chance(0.1) ? "cancel" : dice.pick(["pause", "pause", "resume"] as const);
+    this.#open += 1;
+    this.#call(kind, id).then(
+      () => {
+        this.#open -= 1;
+      },
+      (error) => {
+        this.#open -= 1;
+        complain(`${kind} of ${id}: ${error}`);
+      },
+    );
+  }
+
+  async #call(kind: Action["kind"], id: string): Promise<void> {
+    const { time } = this.#params;
+    let by = "";
+    let beganAt = 0;
+    const call = (client: Client): Promise<void> => {
+      this.#calls += 1;
+      by = `operator ${this.#calls}`;
+      beganAt = time.elapsedMs;
+      return client.get(id)[kind]({ by, reason: kind });
+    };
+    const done = await insist(this.#params, call, ["run_closed", "run_not_found"]);
+    if (!done) return;
+    const action: Action = { kind, id, by, beganAt, endedAt: time.elapsedMs };
+    this.#actions.push(action);
+    this.#params.trace.add(time.elapsedMs, by, undefined, `${kind} of ${id} answered`);
+    if (kind === "resume") for (const row of this.#params.state.runs.values()) this.look(row);
+  }
+
+  /** A run that is paused although everybody who paused it was answered before somebody resumed it. */
+  look({ id, runId, status, error }: RunRecord): void {
+    const by = status === "parked" && error?.code === "paused" ? error.data?.["by"] : undefined;
+    const pause = by === undefined ? undefined : this.#actions.find((one) => one.kind === "pause" && one.by === by);
+    if (!pause) return;
+    const resume = this.#actions.find((one) => one.kind === "resume" && one.id === id && one.beganAt > pause.endedAt);
+    if (resume) this.faults.push({ runId, text: `it is paused by ${by}, although ${resume.by} has resumed it since` });
+  }
+}
