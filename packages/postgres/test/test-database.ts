@@ -19,7 +19,17 @@ export function serverUrl(change: (url: URL) => void = () => {}): string {
 
 let count = 0;
 
-const RUN_TABLES = ["runs", "run_starts", "run_attributes", "open_ids", "events", "inbox", "lanes", "versions"];
+const RUN_TABLES = [
+  "runs",
+  "run_starts",
+  "run_attributes",
+  "open_ids",
+  "events",
+  "segments",
+  "inbox",
+  "lanes",
+  "versions",
+];
 const OTHER_TABLES = [
   "tasks",
   "task_lanes",

@@ -47,9 +47,11 @@ export class HistoryReader {
   }
 
   async read(run: Run): Promise<ReadHistory> {
+    const read = (page: Page) => this.#pages.add(page);
+    if (!mayBePacked(this.#ports, run)) return { ...NOTHING_PACKED, events: await allEvents(run, [], read) };
     const packed = await packedEvents(this.#ports, run, this.#giveUp);
     const { length } = packed.events;
-    return { ...packed, events: await allEvents(run, packed.events, (page) => this.#pages.add(page)), packed: length };
+    return { ...packed, events: await allEvents(run, packed.events, read), packed: length };
   }
 }
 
@@ -59,26 +61,28 @@ export async function readWholeHistory(
   run: LongRun,
   giveUp: GiveUp = () => ports.life?.over ?? false,
 ): Promise<HistoryEvent[]> {
-  const { events } = await packedEvents(ports, run, giveUp);
+  const events = mayBePacked(ports, run) ? (await packedEvents(ports, run, giveUp)).events : [];
   return allEvents(run, events, async (page) => {
     const call = () => ports.store.histories.read({ runs: [page], limitPerRun: EVENTS_PER_PAGE });
     return (await untilAnswered(ports, call, giveUp))[0] ?? [];
   });
 }
 
-const NO_SEGMENTS: Omit<SegmentsRead, "events"> = { edition: 0, damaged: false };
+const NOTHING_PACKED: Omit<ReadHistory, "events"> = { packed: 0, edition: 0, damaged: false };
 
-/** The beginning of a long history, as far as it is in segments. Others have none. */
-async function packedEvents(
+function mayBePacked({ store }: { readonly store: Store }, { eventCount }: LongRun): boolean {
+  return eventCount > UNPACKED_MAX && store.capabilities.segments;
+}
+
+/** The beginning of a long history, as far as it is in segments. */
+function packedEvents(
   ports: StorePatience & SegmentReports & { readonly store: Store },
   run: LongRun,
   giveUp: GiveUp,
 ): Promise<SegmentsRead> {
-  const { store } = ports;
-  if (run.eventCount <= UNPACKED_MAX || !store.capabilities.segments) return { ...NO_SEGMENTS, events: [] };
   const { namespace, runId } = run;
   const read = async (afterSeq: number, limitPerRun: number) => {
-    const call = () => store.segments.read({ runs: [{ namespace, runId, afterSeq }], limitPerRun });
+    const call = () => ports.store.segments.read({ runs: [{ namespace, runId, afterSeq }], limitPerRun });
     return (await untilAnswered(ports, call, giveUp))[0] ?? { edition: 0, segments: [] };
   };
   return readSegments(run, read, ports);
