@@ -290,7 +290,7 @@ class FilterQuery {
       const since = `coalesce(${lastAt}, r.started_at, r.created_at)`;
       add("S", `r.held_by is null and ${since} <= ${this.value(waitingSince)}`);
     }
-    if (error !== undefined) add("E", `${this.value(error)}::text = any (${this.#schema}.error_codes(r.error))`);
+    if (error !== undefined) add("E", `${this.#schema}.error_matches(r.error, ${this.value(error)})`);
     if (endedAfter !== undefined) add("A", `r.ended_at > ${this.value(endedAfter)}`);
     if (endedBefore !== undefined) add("B", `r.ended_at < ${this.value(endedBefore)}`);
     return conditions;
