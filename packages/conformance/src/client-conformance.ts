@@ -4,6 +4,7 @@ import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
+import { pausing } from "./client/pausing.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
@@ -19,6 +20,7 @@ const SUITES: readonly ClientSuite[] = [
   signaling,
   manyMessages,
   onCall,
+  pausing,
   retrying,
   tasks,
   taskLimits,
