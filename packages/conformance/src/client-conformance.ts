@@ -7,6 +7,7 @@ import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
 import { historyWindows } from "./client/history-windows.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
+import { pausing } from "./client/pausing.ts";
 import { reencoding } from "./client/reencoding.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
@@ -24,6 +25,7 @@ const SUITES: readonly ClientSuite[] = [
   manyMessages,
   onCall,
   historyWindows,
+  pausing,
   retrying,
   tasks,
   taskLimits,

@@ -1,5 +1,6 @@
 import { isOrder, type MessageKind, parkNote, resumeNote } from "holdfast/adapter";
 import { expect } from "vitest";
+import { due, ended, expectHints } from "../expected-hints.ts";
 import { type Fixture, PAUSED } from "../fixture.ts";
 import { Holder } from "../holder.ts";
 import { bytes, CODES, end, errorRecord, HOLD, park, suspend } from "../sample-data.ts";
@@ -269,13 +270,12 @@ export const pauses: Suite = {
     "who waits for a result is told of a pause, and workers of a resume": async (t) => {
       const holder = await t.held({ queue: "q" });
       await holder.commit(suspend(null));
-      const hints: unknown[] = [];
-      const stop = t.notifier.subscribe((hint) => hints.push(hint));
-      await t.pause(t.ref(holder.runId));
-      await t.resume(t.ref(holder.runId));
-      await expect.poll(() => hints).toContainEqual({ type: "due", namespace: "default", queue: "q" });
-      expect(hints).toContainEqual({ type: "ended", namespace: "default", runId: holder.runId });
-      stop();
+      await expectHints(t, [ended(holder.runId)], () => t.pause(t.ref(holder.runId)));
+      await expectHints(t, [due("q")], () => t.resume(t.ref(holder.runId)));
+      const { run } = await t.start({ queue: "q", startDelayMs: 5_000 });
+      await t.pause(t.ref(run.runId));
+      const dueAt = run.availableAt as number;
+      await expectHints(t, [due("q", dueAt)], () => t.resume(t.ref(run.runId), { dueAt }));
     },
 
     "of a pause and a claim at the same time one has the run": async (t) => {

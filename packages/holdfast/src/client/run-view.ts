@@ -8,6 +8,7 @@ import { waitingOps } from "../model/waiting.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ListedRun } from "../ports/store.ts";
+import type { ErrorView } from "./error-view.ts";
 import { withOrigins } from "./op-times.ts";
 import { type ShortWhy, shortWhy } from "./short-why.ts";
 
@@ -17,11 +18,6 @@ export interface RunDescription extends RunSummary {
   readonly output: unknown;
   /** Why it failed, was terminated, or is parked, and when that happened. */
   readonly error: ErrorView | null;
-}
-
-/** An error and when it happened. */
-export interface ErrorView extends ErrorRecord {
-  readonly at?: Date;
 }
 
 /** A run in a list: everything but the payloads. */

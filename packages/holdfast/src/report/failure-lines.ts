@@ -88,6 +88,8 @@ export function writeRetriedRun(lines: RepeatedLines, run: Run, attempt: number,
 export function writeEnd(lines: RepeatedLines, run: Run, transition: Transition): void {
   const ended = transition.type === "park" || (transition.type === "end" && transition.error);
   if (!ended || (transition.type === "end" && !["failed", "timed_out"].includes(transition.status))) return;
+  // That is what a person wanted, and no failure.
+  if (transition.type === "park" && transition.paused) return;
   const error = transition.error as ErrorRecord;
   const what = transition.type === "park" ? "parked" : transition.status === "failed" ? "failed" : "timed out";
   lines.write({

@@ -95,6 +95,7 @@ describe("pause", () => {
     expect(await run.describe()).toMatchObject({ status: "parked", error: { code: "paused", data: { by: "ana" } } });
     expect(began).toEqual(["first"]);
     expect(await typesOf(run)).toEqual(["run_started", "pause_requested", "step_completed", "run_parked"]);
+    expect(fleet.lines.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
     gates[1].resolve("b");
     await run.resume("go on");
     expect(await fleet.result(run)).toBe("a b");

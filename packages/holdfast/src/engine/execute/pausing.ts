@@ -3,9 +3,9 @@
  * history, so a worker that takes the run over goes on with it.
  *
  * Invariants
- *  O2. From `pause_requested` on, no attempt begins, no timer fires, and nothing is asked of other runs. What runs here is recorded
+ *  O3. From `pause_requested` on, no attempt begins, no timer fires, and nothing is asked of other runs. What runs here is recorded
  *      when it ends; messages are delivered as ever. Then the run is parked, unless messages are unread.
- *  O3. A run that ends while it is pausing has ended. One that continues as new hands the request on.
+ *  O4. A run that ends while it is pausing has ended. One that continues as new hands the request on.
  */
 import { pausedError } from "../../calls/paused-error.ts";
 import type { EventDraft, EventMeta } from "../../model/event.ts";
