@@ -16,6 +16,7 @@ import type { Call } from "./database/call.ts";
 import { hasTie, TIES } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { stateOf } from "./runs/run-state.ts";
+import { dropSegmentsOf } from "./segments.ts";
 
 /** Where the values of a part are. The condition leaves out what is no value. */
 interface Column {
@@ -87,5 +88,7 @@ function replacePayload(call: Call, { namespace, runId, from, to, ...place }: Re
   if (isInUse({ held: heldBy !== null, consumed, owes: hasTie(ties, TIES.owes) }, place)) return "in_use";
   const key = COLUMNS[place.part].byRunId ? run.runId : run.runKey;
   const changed = call.sql.run(UPDATE[place.part], blob(to), key, place.number, blob(from), blob(to));
+  // Packed copies of events have the old bytes.
+  if (changed > 0 && place.part === "event") dropSegmentsOf(call, run.runKey);
   return changed === 0 ? "changed" : "replaced";
 }

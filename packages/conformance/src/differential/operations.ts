@@ -3,7 +3,6 @@ import {
   CLOSED_STATUSES,
   type DeliverMessage,
   type EventDraft,
-  type RunFilter,
   type StartRun,
 } from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
@@ -13,6 +12,7 @@ import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } 
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
+import { stateFilter } from "./state-filter.ts";
 import {
   askCall,
   deliverTalksCall,
@@ -387,19 +387,3 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "histories.read", params: { runs: asked, limitPerRun: dice.of(1, 3, 100) } };
   },
 };
-
-/** One of the filters by what a run waits for or how it ended; none in most lists. */
-function stateFilter({ now }: World, dice: Dice): Partial<RunFilter> {
-  if (dice.chance(0.5)) return {};
-  return dice.of<Partial<RunFilter>>(
-    { waitingFor: "charge" },
-    { waitingFor: "sleep" },
-    { waitingFor: "receive:" },
-    { retrying: true },
-    { waitingSince: now - dice.int(5_000) },
-    { error: dice.of("Unknown", "Timeout", "paused", "run_terminated") },
-    { endedAfter: now - dice.int(5_000) },
-    { endedBefore: now - dice.int(5_000) },
-    { endedAfter: now - 5_000, endedBefore: now - dice.int(2_000) },
-  );
-}

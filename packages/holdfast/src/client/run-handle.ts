@@ -3,7 +3,7 @@ import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
-import { checkedLater, checkOptions, requireDuration } from "../errors/option-checks.ts";
+import { checkOptions, requireDuration } from "../errors/option-checks.ts";
 import {
   PARKED_ADVICE,
   RunCanceledError,

@@ -1,5 +1,5 @@
 import type { RunName } from "../model/child.ts";
-import { type ErrorRecord, listedError, shownError } from "../model/error-record.ts";
+import { listedError, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
 import { type Who, whoOf } from "../model/operator-notes.ts";

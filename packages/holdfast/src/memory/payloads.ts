@@ -9,6 +9,7 @@ import {
   payloadPage,
 } from "../model/payload-place.ts";
 import type { ReadPayloadsParams, ReplaceOutcome, ReplacePayload, ReplacePayloadsParams } from "../ports/store.ts";
+import { dropSegments } from "./segments.ts";
 import { type MemoryState, type RunRecord, runIn } from "./state.ts";
 import { taskKey, tasksOfRun } from "./tasks/task-state.ts";
 
@@ -60,6 +61,8 @@ function replacePayload(state: MemoryState, { namespace, runId, from, to, ...pla
   const stored = payloadsOf(state, run).find(({ part, number }) => part === place.part && number === place.number);
   if (!stored || !(isSame(stored.payload, from) || isSame(stored.payload, to))) return "changed";
   write(state, run, place, to);
+  // Packed copies of events have the old bytes.
+  if (place.part === "event") dropSegments(state, { runs: [{ namespace, runId }] });
   return "replaced";
 }
 

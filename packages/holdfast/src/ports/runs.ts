@@ -6,7 +6,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import type { Attributes, HistoryEvent } from "../model/event.ts";
 import type { Message, MessageKind } from "../model/message.ts";
 import type { Payload } from "../model/payload.ts";
-import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow, RunStatus } from "../model/run.ts";
+import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow } from "../model/run.ts";
 import type { NewTask } from "../model/task.ts";
 import type { DeliverOutcome, NewReply } from "./inbox.ts";
 import type {

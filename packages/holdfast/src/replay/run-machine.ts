@@ -359,12 +359,9 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #receive(event: HistoryEvent, name: string): true {
     const op = this.signals.receive(event, this);
     this.#enter(op?.scope ?? this.root, event.at);
-    if (!op) {
-      this.#cursor.dropAside(name);
-      return true;
-    }
-    this.release(op);
-    op.resolve(this.signals.take(name, this.codec, op.scope));
+    if (!op) this.#cursor.dropAside(name);
+    if (op) this.release(op);
+    op?.resolve(this.signals.take(name, this.codec, op.scope));
     return true;
   }
 
@@ -389,12 +386,9 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   /** Applies what the engine has recorded about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
-    if (event.op === null) {
-      applyRetry(this.ops, event);
-      return true;
-    }
     const op = this.ops.get(event.op);
-    return op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
+    if (event.op === null) applyRetry(this.ops, event);
+    return event.op === null || op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
   }
 
   #diverge(event: HistoryEvent, fault: string): false {

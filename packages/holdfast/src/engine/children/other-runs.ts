@@ -25,6 +25,7 @@ import type { MessageWork } from "../../replay/ops/message-work.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
 import type { QueuedDraft } from "../execute/message-draft.ts";
+import { canceledRunId } from "./closed-children.ts";
 import { endDraft } from "./end-draft.ts";
 import { type EndDebt, type NearParent, ToldEnds } from "./near-ends.ts";
 import { reopenChild } from "./reopen-child.ts";
@@ -385,18 +386,4 @@ function delayOf({ child, message }: DrivenOp): number | undefined {
 /** Whether the answer comes as a message. */
 function isAwaited({ content: { type } }: MessageWork): boolean {
   return type === "result" || type === "update";
-}
-
-function canceledRunId({ type, meta }: HistoryEvent): string | undefined {
-  return type === "op_canceled" ? meta?.child?.runId : undefined;
-}
-
-/** The children that these events give up: the commit with them closes those. */
-export function closedBy(events: readonly HistoryEvent[]): readonly string[] {
-  let closes: readonly string[] = NONE;
-  for (const event of events) {
-    const runId = canceledRunId(event);
-    if (runId !== undefined) closes = appended(closes, runId);
-  }
-  return closes;
 }

@@ -55,6 +55,11 @@ declare v_locked uuid[]; v_tasks tid[]; v_place record; v_count int;
 begin
   v_locked := array(
     select r.run_id from runs r where r.run_id = any (p_run) order by r.run_id for no key update skip locked);
+  -- Packed copies of events have the old bytes.
+  perform drop_segments(array_agg(k.namespace), array_agg(k.run_id))
+     from (select distinct c.namespace, c.run_id from unnest(p_namespace, p_run, p_part) as c(namespace, run_id, part)
+            where c.part = 2 and c.run_id = any (v_locked)) k
+   having count(*) > 0;
   v_tasks := array(
     select t.ctid from unnest(p_run, p_part, p_number) as k(run_id, part, number)
       join tasks t on t.run_id = k.run_id and t.seq = k.number
