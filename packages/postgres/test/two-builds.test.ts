@@ -40,7 +40,7 @@ async function build(...more: readonly Migration[]): Promise<OpenedStore> {
 }
 
 function newId(): string {
-  return uuidV7(Date.now(), random.bytes(16));
+  return uuidV7(systemPorts.clock.now(), random.bytes(16));
 }
 
 describe("a migration that only expands", () => {
