@@ -10,13 +10,14 @@ export type {
   StartOptions,
 } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
+export type { ErrorView } from "./client/error-view.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
 export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
-export type { ErrorView, EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { ShortWhy } from "./client/short-why.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";

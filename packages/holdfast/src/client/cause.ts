@@ -1,5 +1,5 @@
 import type { RunName } from "../model/child.ts";
-import type { ErrorView } from "./run-view.ts";
+import type { ErrorView } from "./error-view.ts";
 
 /**
  * What can keep a run from ending. `update`: the handler of an update has not finished; `condition`: a predicate of `ctx.until` is

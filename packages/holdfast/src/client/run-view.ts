@@ -1,5 +1,5 @@
 import type { RunName } from "../model/child.ts";
-import { type ErrorRecord, listedError, shownError } from "../model/error-record.ts";
+import { listedError, shownError } from "../model/error-record.ts";
 import { type Attributes, type EventMeta, type EventType, eventCategory, type HistoryEvent } from "../model/event.ts";
 import { givenMessageId } from "../model/ids.ts";
 import { type CompensationOutcome, endEvent, type Run, type RunStatus, startEvent } from "../model/run.ts";
@@ -7,6 +7,7 @@ import { waitingOps } from "../model/waiting.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ListedRun } from "../ports/store.ts";
+import type { ErrorView } from "./error-view.ts";
 import { withOrigins } from "./op-times.ts";
 import { type ShortWhy, shortWhy } from "./short-why.ts";
 
@@ -16,11 +17,6 @@ export interface RunDescription extends RunSummary {
   readonly output: unknown;
   /** Why it failed, was terminated, or is parked, and when that happened. */
   readonly error: ErrorView | null;
-}
-
-/** An error and when it happened. */
-export interface ErrorView extends ErrorRecord {
-  readonly at?: Date;
 }
 
 /** A run in a list: everything but the payloads. */

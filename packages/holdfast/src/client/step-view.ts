@@ -5,8 +5,8 @@ import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
 import type { Codec } from "../ports/codec.ts";
+import type { ErrorView } from "./error-view.ts";
 import { type OpOrigin, Origins } from "./op-times.ts";
-import type { ErrorView } from "./run-view.ts";
 
 /** One op of a run, folded from its events. */
 export interface StepView extends OpOrigin {
