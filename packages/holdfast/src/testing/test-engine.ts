@@ -158,6 +158,8 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
     tasks,
     labels: [...new Set(tasks.flatMap(({ spec }) => spec.requires ?? []))],
     tuning: { claimFallbackMs: FOREVER_MS },
+    // Histories name it: the same program must write the same history.
+    name: "test-worker",
   });
   await worker.start();
   return {
