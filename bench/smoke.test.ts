@@ -42,6 +42,7 @@ const OF_SEVERAL_PROCESSES: Readonly<Record<string, string>> = {
   backlog: "holdfast-sqlite",
   updates: "holdfast-postgres",
   queries: "holdfast-sqlite",
+  published: "holdfast-postgres",
 };
 
 const CASES = WORKLOADS.flatMap(({ name }) => {

@@ -180,6 +180,9 @@ class ReferenceMachine {
         return this.#complete(event);
       case "child_started":
         return this.#started(event);
+      case "op_rescheduled":
+        this.#replaced(event);
+        return false;
       case "update_accepted":
         return this.#accepted(event);
       default:
@@ -217,6 +220,17 @@ class ReferenceMachine {
     kid.identity = meta?.child ?? kid.identity;
     kid.started();
     return true;
+  }
+
+  /** Another child takes the place of the first one: it may end before its start is recorded. */
+  #replaced({ op, meta }: HistoryEvent): void {
+    const kid = this.#kids.get(op as string);
+    if (!kid || meta?.attempt === undefined) return;
+    const { runId: parent, namespace } = this.#run;
+    const { id, runId, workflow, version } = kid.identity;
+    const given = id === runId ? undefined : id;
+    const next = childRunId(parent, op as string, meta.attempt, namespace, given);
+    kid.identity = { runId: next, id: given ?? next, workflow, version };
   }
 
   #accepted(event: HistoryEvent): boolean {

@@ -60,6 +60,7 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
     signal: (id) => hf.get(id).signal(go, { ok: true }),
     update: (id, n) => hf.get(id).update(add, n),
     query: (id) => hf.get(id).query(total),
+    published: async (id) => (await hf.get(id).describe()).attributes["total"],
     pending: () => hf.count({ status: [...OPEN_STATUSES] }),
     leaseLeftMs: async () => {
       const leases = (await hf.workers.list()).filter(({ labels }) => labels["pid"] !== String(process.pid));
@@ -86,6 +87,7 @@ function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
         return sum;
       });
       for (let i = 1; i <= arg; i++) await ctx.step(`s${i}`, async () => hooks.step(id, i));
+      ctx.set({ total: sum });
       hooks.waiting(id);
       await ctx.receive(go);
     }),

@@ -25,8 +25,10 @@ export interface Engine {
   signal?(id: string): Promise<unknown>;
   /** Adds to the total of a `talk`; what that is now. */
   update?(id: string, add: number): Promise<number>;
-  /** The total of a `talk`. */
+  /** The total of a `talk`, as its code says. */
   query?(id: string): Promise<number>;
+  /** The total that a `talk` published before it began to wait, as the store says. */
+  published?(id: string): Promise<unknown>;
   /** Runs that have not ended according to the engine's own store. */
   pending(): Promise<number>;
   /** How much of the lease of a dead worker is left. */

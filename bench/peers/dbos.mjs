@@ -27,14 +27,14 @@ export default {
     "tasks",
     "children",
     "updates",
-    "queries",
+    "published",
   ],
   async open({ url, hooks, workload, clientOnly }) {
     const { DBOS, DBOSClient } = await import("@dbos-inc/dbos-sdk");
     if (clientOnly) {
       const client = await DBOSClient.create({ systemDatabaseUrl: url, systemDatabasePoolSize: POOL });
-      const { update, query } = conversation(client, true);
-      return { update, query, close: () => client.destroy() };
+      const { update, published } = conversation(client, true);
+      return { update, published, close: () => client.destroy() };
     }
     const identity = { name: "bench", executorID: "bench", applicationVersion: "1" };
     const quiet = { logLevel: "error", enableOTLP: false };
@@ -43,7 +43,7 @@ export default {
     await DBOS.launch();
     if (workload === "tasks") await DBOS.registerQueue("work", { minPollingIntervalMs: POLL_MS });
     const open = await openRuns(url, OPEN);
-    const { update, query } = conversation(DBOS);
+    const { update, published } = conversation(DBOS);
     return {
       async start(kind, id, arg) {
         const handle = await DBOS.startWorkflow(workflows[kind], { workflowID: id })(id, arg);
@@ -51,7 +51,7 @@ export default {
       },
       signal: (id) => DBOS.send(id, { ok: true }, "go"),
       update,
-      query,
+      published,
       pending: open.count,
       async close() {
         await open.end();
@@ -81,7 +81,7 @@ function conversation(dbos, polls = false) {
       await dbos.send(id, { n, reply }, "add");
       return event(id, reply);
     },
-    query: (id) => event(id, "total"),
+    published: (id) => event(id, "total"),
   };
 }
 

@@ -1,9 +1,13 @@
 /** Open runs that are talked to: from the process that executes them, and from another one. */
 import type { Bench } from "../lab/bench.ts";
+import { costsOf } from "../lab/counters.ts";
 import type { Figures } from "../lab/engine.ts";
 import type { Inside } from "../lab/inside.ts";
+import { costsShown, type Workload } from "../lab/workload.ts";
 import { flood, pause, within } from "./flow.ts";
 import { latencies } from "./latency.ts";
+
+export const AWAY = "from another process";
 
 /** What is said to the i-th of the open runs, for the n-th time. Resolves with whether the answer was right. */
 export type Say = (inside: Inside, id: string, n: number) => Promise<boolean>;
@@ -68,5 +72,47 @@ export async function talk(inside: Inside, name: string, stage: string, say: Say
     [`p50${stage}`]: p50,
     [`p95${stage}`]: p95,
     wrong,
+  };
+}
+
+/** Runs that are only asked: everything but what it is called, and what it should reach. */
+export function asking(say: Say, word: string, plural: string): Omit<Workload, "name" | "title" | "about" | "goals"> {
+  const noun = word.charAt(0).toUpperCase() + word.slice(1);
+  return {
+    sizes: {
+      tiny: { runs: 10, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+      normal: { runs: 1_000, steps: 3, rounds: 10, times: 100, restMs: 1_000, idleMs: 500 },
+      full: { runs: 1_000, steps: 3, rounds: 50, times: 300, restMs: 1_000, idleMs: 500 },
+    },
+    peerSizes: {
+      tiny: { runs: 5, steps: 3, rounds: 2, times: 3, restMs: 50, idleMs: 20 },
+      normal: { runs: 1_000, steps: 3, rounds: 1, times: 50, restMs: 1_000, idleMs: 500 },
+      full: { runs: 1_000, steps: 3, rounds: 3, times: 100, restMs: 1_000, idleMs: 500 },
+    },
+    measure: oneAndTwo,
+    parts: {
+      main: async (inside) => {
+        await open(inside, "here");
+        const figures = await talk(inside, "here", "", say);
+        return { ...figures, steps: figures["said"] ?? 0 };
+      },
+      serve: (inside) => serve(inside, "away"),
+      talk: (inside) => talk(inside, "away", "Two", say),
+    },
+    counted: (snapshots, figures) => ({
+      ...costsOf(snapshots, noun, "", figures["said"]),
+      ...costsOf(snapshots, noun, "Two", figures["saidTwo"]),
+    }),
+    shown: [
+      { figure: "perSecond", title: `${plural}/s`, better: "higher", chart: true },
+      { figure: "perSecondTwo", title: `${plural}/s, ${AWAY}`, better: "higher", chart: true },
+      { figure: "p50", title: "latency, p50, ms", digits: 2, better: "lower" },
+      { figure: "p95", title: "latency, p95, ms", digits: 2, better: "lower" },
+      { figure: "p50Two", title: `latency, p50, ms, ${AWAY}`, digits: 2, better: "lower" },
+      { figure: "p95Two", title: `latency, p95, ms, ${AWAY}`, digits: 2, better: "lower" },
+      { figure: "allocatedBytesPerStep", title: `heap bytes allocated per ${word}`, better: "lower" },
+      ...costsShown(noun, word),
+      ...costsShown(noun, word, "Two", AWAY),
+    ],
   };
 }

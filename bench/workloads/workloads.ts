@@ -8,6 +8,7 @@ import { long } from "./long.ts";
 import { parallel } from "./parallel.ts";
 import { payloads } from "./payloads.ts";
 import { processes } from "./processes.ts";
+import { published } from "./published.ts";
 import { queries } from "./queries.ts";
 import { recover } from "./recover.ts";
 import { bulk, short } from "./short.ts";
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
   signals,
   updates,
   queries,
+  published,
   sleepers,
   starts,
   processes,

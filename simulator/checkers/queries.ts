@@ -36,8 +36,8 @@ function judge({ sketch, durable, known }: QueryAnswer, { run, history }: RunEvi
   const expected = logOf(seen);
   const begun = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("+")).join(" ");
   const ended = (entries: readonly string[]): string => entries.filter((entry) => entry.startsWith("-")).join(" ");
-  // What ends in the last turn of a run is not recorded.
-  const isLast = isClosed(run.status) && at === history.length;
+  // What ends in the last turn of a run is not recorded. A run that waits for its next try answers as that will begin.
+  const isLast = (isClosed(run.status) && at === history.length) || seen.at(-1)?.type === "run_retried";
   if (
     begun(log) !== begun(expected) ||
     (isLast ? !ended(log).startsWith(ended(expected)) : ended(log) !== ended(expected))

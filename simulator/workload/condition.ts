@@ -21,9 +21,11 @@ export const condition: OpKind<ConditionNode> = {
     updates: dice.int(1, 3),
     timeoutMs: dice.chance(0.6) ? dice.pick([50, 1_000, 6_000]) : undefined,
   }),
-  async run({ updates, timeoutMs }, { ctx, talk }): Promise<Waited> {
+  async run({ updates, timeoutMs }, { ctx, talk, shielded }): Promise<Waited> {
     const isTrue = (): boolean => talk.begun >= updates;
-    const inTime = await ctx.until(isTrue, timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } });
+    // A run that is canceled accepts no update: what is shielded must not wait for one forever.
+    const ms = timeoutMs ?? (shielded ? 6_000 : undefined);
+    const inTime = await ctx.until(isTrue, ms === undefined ? {} : { timeout: { milliseconds: ms } });
     return { wanted: updates, saw: talk.begun, inTime };
   },
 };

@@ -351,8 +351,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   }
 
   async #read(): Promise<Run> {
-    const [run] = await this.#core.call((store) => store.runs.read({ runs: [this.#ref()] }));
-    return this.#found(run ?? null);
+    return this.#found(await this.#core.queries.read(this.#ref()));
   }
 
   /** The run that it continued as, if it did. */

@@ -311,7 +311,7 @@ describe("to a run that has not begun", () => {
     const before = cluster.clock.now();
     await expect(cluster.until(run.query(total))).rejects.toMatchObject({
       code: "run_not_begun",
-      message: expect.stringContaining("no worker has brought it to its first wait within 10 s"),
+      message: expect.stringContaining("no worker has brought it to its first wait within 10s"),
     });
     expect(cluster.clock.now() - before).toBe(10_000);
   });

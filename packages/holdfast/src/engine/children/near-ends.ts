@@ -10,11 +10,12 @@ export type EndDebt = Extract<Debt, { kind: "result" }>;
 
 /** A parent that waits for children on the same worker. */
 export interface NearParent {
-  ended(debt: EndDebt): void;
+  /** Returns whether it waits for that child. */
+  ended(debt: EndDebt): boolean;
   left(childRunId: string): void;
 }
 
-/** The children that this worker holds, and whose parents it holds as well, by run id. */
+/** The runs of one worker that have children, by run id: those are told of ends on the same worker. */
 export class NearChildren {
   readonly #holds: (runId: string) => boolean;
   readonly #parents = new Map<string, NearParent>();
@@ -23,30 +24,28 @@ export class NearChildren {
     this.#holds = holds;
   }
 
-  /** Whether the child is here: then the parent is told what becomes of it. */
-  expect(childRunId: string, parent: NearParent): boolean {
-    if (!this.#holds(childRunId)) return false;
-    this.#parents.set(childRunId, parent);
-    return true;
+  /** Whether the worker holds this run. */
+  holds(runId: string): boolean {
+    return this.#holds(runId);
   }
 
-  forget(childRunId: string): void {
-    this.#parents.delete(childRunId);
+  enter(runId: string, parent: NearParent): void {
+    this.#parents.set(runId, parent);
   }
 
-  /** The end is durable. Returns whether the parent is here, and has the debt paid. */
+  leave(runId: string): void {
+    this.#parents.delete(runId);
+  }
+
+  /** The end is durable. Returns whether the parent is here and waits for it: then it has the debt paid. */
   ended(debt: EndDebt): boolean {
-    const parent = this.#parents.get(debt.runId);
-    parent?.ended(debt);
-    return parent !== undefined;
+    const parent = debt.parent && this.#parents.get(debt.parent.runId);
+    return parent?.ended(debt) ?? false;
   }
 
   /** The worker no longer holds the child, for any reason. */
-  left({ runId }: HeldRun): void {
-    const parent = this.#parents.get(runId);
-    if (!parent) return;
-    this.#parents.delete(runId);
-    parent.left(runId);
+  left({ runId, run }: HeldRun): void {
+    if (run.lineage) this.#parents.get(run.lineage.parent.runId)?.left(runId);
   }
 }
 

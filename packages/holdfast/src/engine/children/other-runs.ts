@@ -31,6 +31,9 @@ import { reopenChild } from "./reopen-child.ts";
 import { addressOf, namespaceRefused, sendMessage } from "./send-message.ts";
 import { startOfChild } from "./start-of-child.ts";
 
+/** How long a run stays after the end of a child, for the next one. */
+const LINGER_MS = 50;
+
 /** The live run that these ops belong to. */
 export interface OtherRunsOwner extends HeldRun {
   push(draft: QueuedDraft): void;
@@ -49,9 +52,12 @@ export class OtherRuns implements NearParent {
   readonly #stopped = new Set<string>();
   /** Children that the next try of the run must find out about: history says so. */
   readonly #noted = new Set<DrivenOp>();
-  /** Children that the same worker holds, by run id, and when the newest of them began. */
+  /** Children that the same worker holds since they were started, by run id, and when the newest of them began. */
   readonly #near = new Set<string>();
   #newestNear = 0;
+  /** Children that were started and have not ended on this worker, and when one last did: others may follow. */
+  #open = 0;
+  #lastEnd = Number.NEGATIVE_INFINITY;
   #holdTimer: Timer | undefined;
   readonly #told: ToldEnds;
   /** Answers to calls that were made before do not count. */
@@ -75,8 +81,9 @@ export class OtherRuns implements NearParent {
 
   #holdsNear(): boolean {
     const { clock, holdMs } = this.#host;
-    if (this.#near.size === 0 || this.#host.draining()) return false;
-    const leftMs = this.#newestNear + holdMs - clock.monotonic();
+    if (this.#open === 0 || this.#host.draining()) return false;
+    const near = this.#near.size > 0 ? this.#newestNear + holdMs : this.#lastEnd + Math.min(holdMs, LINGER_MS);
+    const leftMs = near - clock.monotonic();
     if (leftMs <= 0) return false;
     this.#holdTimer ??= clock.setTimer(leftMs, () => {
       this.#holdTimer = undefined;
@@ -85,15 +92,18 @@ export class OtherRuns implements NearParent {
     return true;
   }
 
-  ended(debt: EndDebt): void {
+  ended(debt: EndDebt): boolean {
     const { op } = debt.parent as NonNullable<EndDebt["parent"]>;
+    if (!this.#run.machine.op(op)?.pending) return false;
+    this.#open -= 1;
+    this.#lastEnd = this.#host.clock.monotonic();
     this.#told.add(op, debt);
     this.#run.push(endDraft("child", op, debt.end));
+    return true;
   }
 
   left(childRunId: string): void {
-    this.#near.delete(childRunId);
-    this.#run.poke();
+    if (this.#near.delete(childRunId)) this.#run.poke();
   }
 
   /** These events are durable. */
@@ -125,8 +135,10 @@ export class OtherRuns implements NearParent {
     this.#stopped.clear();
     this.#noted.clear();
     this.#ops = NONE;
-    for (const runId of this.#near) this.#host.near.forget(runId);
+    this.#host.near.leave(this.#run.runId);
     this.#near.clear();
+    this.#open = 0;
+    this.#lastEnd = Number.NEGATIVE_INFINITY;
     this.#holdTimer?.cancel();
     this.#holdTimer = undefined;
     this.#told.payAll();
@@ -187,7 +199,9 @@ export class OtherRuns implements NearParent {
         const { runId, id, workflow, version, status } = answer.run;
         if (!child.begun)
           this.#run.push({ type: "child_started", op: op.id, meta: { child: { runId, id, workflow, version } } });
-        if (this.#host.near.expect(runId, this)) {
+        this.#host.near.enter(this.#run.runId, this);
+        this.#open += 1;
+        if (this.#host.near.holds(runId)) {
           this.#near.add(runId);
           this.#newestNear = this.#host.clock.monotonic();
         }

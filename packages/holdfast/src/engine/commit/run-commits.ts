@@ -48,11 +48,6 @@ export class RunCommits {
     return this.#durableSeq;
   }
 
-  /** Up to here everything is durable, or may be: the commit in flight has it. */
-  get sentSeq(): number {
-    return this.#inFlight?.events.at(-1)?.seq ?? this.#durableSeq;
-  }
-
   get durableConsumed(): number {
     return this.#durableConsumed;
   }

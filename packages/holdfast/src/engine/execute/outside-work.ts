@@ -44,7 +44,7 @@ export class OutsideWork {
     this.#others?.written(commit.events);
     if (!outcome.owes) return;
     const { run } = this.#run;
-    const debt = knownDebt({ ...run, eventCount }, commit, outcome);
+    const debt = knownDebt(run, eventCount, commit, outcome);
     if (!debt || !this.#host.near.ended(debt)) this.#host.others.owing(run, debt);
   }
 

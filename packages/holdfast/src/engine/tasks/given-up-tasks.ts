@@ -20,10 +20,9 @@ export interface TaskOwner extends HeldRun {
   push(draft: QueuedDraft): void;
 }
 
-/** How far the history of the run is durable, and how far it has been sent to be. */
+/** How far the history of the run is durable. */
 export interface Written {
   readonly durableSeq: number;
-  readonly sentSeq: number;
 }
 
 /** The tasks that one live run has given up and whose outcome it must still learn: their compensations need it. */
@@ -32,7 +31,7 @@ export class GivenUpTasks {
   readonly #run: TaskOwner;
   /** The store has been asked what became of them, by seq. */
   readonly #asked = new Set<number>();
-  /** The commit in flight creates them: nobody knows yet whether they exist, and somebody may take them at once. */
+  /** A commit that is in flight, or still to be sent, creates them; and somebody may take them at once. */
   #unborn: readonly DrivenOp[] = NONE;
   /** Answers to earlier questions do not count. */
   #generation = 0;
@@ -61,25 +60,25 @@ export class GivenUpTasks {
   }
 
   /** The code has given these up. */
-  close(ops: readonly DrivenOp[], { durableSeq, sentSeq }: Written): void {
+  close(ops: readonly DrivenOp[], { durableSeq }: Written): void {
     const closing = ops.filter(({ task, pending }) => task && pending && !this.#asked.has(task.seq));
-    const missing = closing.filter(({ task }) => (task as TaskWork).lost || (task as TaskWork).seq > sentSeq);
-    for (const op of missing) {
+    for (const op of closing) {
       const task = op.task as TaskWork;
+      if (!task.lost) continue;
       this.#asked.add(task.seq);
-      this.#giveUp(op, task.lost ? lastKnown(this.#run.machine.recorded, op.id) : { neverBegan: true });
+      this.#giveUp(op, lastKnown(this.#run.machine.recorded, op.id));
     }
-    const sent = closing.filter((op) => !missing.includes(op));
+    const sent = closing.filter(({ task }) => !(task as TaskWork).lost);
     const existing = sent.filter(({ task }) => (task as TaskWork).seq <= durableSeq);
     const unborn = sent.filter((op) => !existing.includes(op));
     if (unborn.length > 0) this.#unborn = [...this.#unborn, ...unborn];
     if (existing.length > 0) void this.#ask(existing);
   }
 
-  /** A commit was answered: what it created can be asked about, and what it did not create never began. */
+  /** A commit was answered: what it created can be asked about. */
   born(written: Written): void {
     const ops = this.#unborn;
-    if (ops.length === 0 || written.sentSeq > written.durableSeq) return;
+    if (ops.length === 0) return;
     this.#unborn = NONE;
     this.close(ops, written);
   }

@@ -27,6 +27,8 @@ export class ChildWork {
   generation = 1;
   /** History says that it was started. */
   begun = false;
+  /** Where history first says that; 0 if it does not. */
+  firstStartSeq = 0;
   /** The run was retried: what has become of the child must be found out, and it may have to be replaced. */
   lost = false;
   /** It was lost while it was being closed: whatever its policy says, it may have been asked to stop. */
@@ -81,8 +83,9 @@ export class ChildWork {
 
   // What history says
 
-  started(identity: ChildIdentity | undefined): void {
+  started(identity: ChildIdentity | undefined, seq: number): void {
     this.begun = true;
+    this.firstStartSeq ||= seq;
     // As recorded, whatever the code says now.
     if (identity) this.#identity = identity;
     this.tellStarted();

@@ -35,9 +35,9 @@ export const CHILD: OpModule = {
 
   fits: (_op, type) => type === "child_started" || type === "child_completed" || type === "child_failed",
 
-  settle(op, { type, payload, meta = {} }, host) {
+  settle(op, { seq, type, payload, meta = {} }, host) {
     const work = op.child as ChildWork;
-    if (type === "child_started") return work.started(meta.child);
+    if (type === "child_started") return work.started(meta.child, seq);
     if (type === "child_completed" || meta.status !== undefined) work.tellStarted();
     work.done();
     if (type === "child_completed") {

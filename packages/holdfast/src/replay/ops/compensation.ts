@@ -150,5 +150,5 @@ function wasBegun({ step, task, child }: Op): boolean {
  * is scheduled, when a step may have to wait until its worker starts it.
  */
 function beganSeq({ op, seenSeq }: Entry): number {
-  return op?.step?.firstStartSeq || op?.task?.inputSeq || seenSeq;
+  return op?.step?.firstStartSeq || op?.task?.inputSeq || op?.child?.firstStartSeq || seenSeq;
 }
