@@ -10,7 +10,9 @@ begin
   insert into events (run_no, seq, type, at, meta)
   select c.run_no, c.seq, p_type,
          greatest(p_now, c.begun, (select e.at from events e where e.run_no = c.run_no and e.seq = c.seq - 1)), p_meta
-    from counted c;
+    from counted c
+  -- A run whose history is damaged must still be parked.
+  on conflict do nothing;
 end $$;
 
 -- Makes a parked run due again, whose row is locked; returns the lines of its hint. A run that begins later is hinted with its time.
