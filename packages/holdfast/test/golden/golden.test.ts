@@ -53,11 +53,11 @@ function replayAll(): void {
 async function record(feature: Feature): Promise<GoldenRun[]> {
   const fleet = new Fleet();
   const { workflows, later, tasks = [] } = feature;
-  const worker = await fleet.worker({ workflows: [...workflows], tasks: [...tasks] });
+  const worker = await fleet.worker({ name: "first", workflows: [...workflows], tasks: [...tasks] });
   await feature.happen(fleet);
   if (later) {
     await fleet.clock.until(worker.stop());
-    await fleet.worker({ workflows: [...later], tasks: [...tasks] });
+    await fleet.worker({ name: "later", workflows: [...later], tasks: [...tasks] });
     await feature.happenLater?.(fleet);
   }
   await fleet.clock.settle();

@@ -80,7 +80,8 @@ describe("a history that cannot be read", () => {
     await world.clock.advance("1h");
     expect(world.row(run)).toMatchObject({ status: "parked", epoch: 2, error: { code: "invariant_broken" } });
     expect(worker.activeRuns).toBe(0);
-    world.store.state.events.set(run.runId, whole);
+    // That it was parked is recorded all the same.
+    world.store.state.events.set(run.runId, [...whole, ...world.events(run)]);
     await run.resume();
     expect(await world.result(run)).toEqual(["before", "now"]);
   });

@@ -3,6 +3,7 @@ import { children } from "./children.ts";
 import { conversations } from "./conversations.ts";
 import { deployments } from "./deployments.ts";
 import { messages } from "./messages.ts";
+import { operating } from "./operating.ts";
 import { runEnds } from "./run-ends.ts";
 import { sagas } from "./sagas.ts";
 import { steps } from "./steps.ts";
@@ -17,6 +18,7 @@ export const FEATURES: readonly Feature[] = [
   valuesAndAttributes,
   deployments,
   runEnds,
+  operating,
   tasks,
   children,
   messages,
