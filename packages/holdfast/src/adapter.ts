@@ -37,7 +37,7 @@ export {
 } from "./model/decisions/delivery.ts";
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
-export { narrowed, waitsFor } from "./model/decisions/run-filter.ts";
+export { type NarrowingFilter, narrowed, waitsFor } from "./model/decisions/run-filter.ts";
 export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
@@ -167,6 +167,7 @@ export type {
   HeldTask,
   HistoryStore,
   InboxStore,
+  ListedError,
   ListedRun,
   ListRunsParams,
   ListTasksParams,

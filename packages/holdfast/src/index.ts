@@ -15,6 +15,7 @@ export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
+export type { OpOrigin } from "./client/op-times.ts";
 export type { OperatorOptions } from "./client/operations.ts";
 export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
