@@ -6,7 +6,6 @@
 import process from "node:process";
 import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
 import { fromErrorRecord } from "../packages/holdfast/src/errors/error-record.ts";
-import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
 import type { ChildIdentity } from "../packages/holdfast/src/model/child.ts";
 import { type HistoryEvent, isFailure } from "../packages/holdfast/src/model/event.ts";
 import { childRunId } from "../packages/holdfast/src/model/ids.ts";
@@ -24,6 +23,7 @@ import {
   reaches,
   stoppedBy,
 } from "./reference-branches.ts";
+import { cancellation, decoded, quiet } from "./reference-values.ts";
 import { withoutForgotten } from "./void-events.ts";
 import { programBody } from "./workload/index.ts";
 import type { Program, ProgramInput, Stage } from "./workload/program.ts";
@@ -395,17 +395,4 @@ class ReferenceMachine {
   async inside(part: Part, fn: Branch): Promise<unknown> {
     return fn(this.context(part));
   }
-}
-
-function quiet<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
-}
-
-function decoded(event: HistoryEvent): unknown {
-  return event.payload === undefined ? undefined : jsonCodec.decode(event.payload);
-}
-
-function cancellation(event: HistoryEvent): HoldfastError {
-  return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
 }

@@ -9,8 +9,9 @@ import { GivenUpTasks, type TaskOwner } from "./given-up-tasks.ts";
 test("what became of a task is asked of the store, once the commit that creates it is durable, and never guessed before", async () => {
   const asked: number[] = [];
   const pushed: QueuedDraft[] = [];
+  const clock = new VirtualClock();
   const host = {
-    clock: new VirtualClock(),
+    clock,
     random: new SeededSource(1),
     record: () => ({ name: "HoldfastError", message: "given up", kind: "Unknown" }),
     store: {
@@ -37,11 +38,11 @@ test("what became of a task is asked of the store, once the commit that creates 
 
   tasks.close([op], { durableSeq: 0 });
   tasks.born({ durableSeq: 2 });
-  await new Promise((resolve) => setImmediate(resolve));
+  await clock.settle();
   expect({ asked, pushed, waits: tasks.asking }).toEqual({ asked: [], pushed: [], waits: true });
 
   tasks.born({ durableSeq: 3 });
-  await new Promise((resolve) => setImmediate(resolve));
+  await clock.settle();
   expect(asked).toEqual([3]);
   expect(pushed).toMatchObject([{ type: "task_failed", op: "charge", meta: { neverBegan: true, withdrawn: true } }]);
   expect(tasks.asking).toBe(false);

@@ -1,0 +1,16 @@
+import { jsonCodec } from "../packages/holdfast/src/codec/json-codec.ts";
+import { HoldfastError } from "../packages/holdfast/src/errors/holdfast-error.ts";
+import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+
+export function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+export function decoded(event: HistoryEvent): unknown {
+  return event.payload === undefined ? undefined : jsonCodec.decode(event.payload);
+}
+
+export function cancellation(event: HistoryEvent): HoldfastError {
+  return new HoldfastError(event.type === "deadline_reached" ? "run_timed_out" : "run_canceled", "canceled");
+}
