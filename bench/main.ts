@@ -1,5 +1,5 @@
 /**
- * npm run bench [-- workload … | peers [peer … workload …] | report]
+ * npm run bench [-- workload … | peers [peer … workload …] | codecs | report]
  *   --store sqlite,postgres  --repeat 3  --size tiny|normal|full  --set runs=500  --json file  --publish
  *   --against HEAD~1 (measures another commit beside this one)
  *   --others 0.25 (cores that other processes may use before a measurement is repeated)  --minutes 20 (then none is)
@@ -10,6 +10,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { codecTable } from "./codecs.ts";
 import { definitionOf, OWN, PEERS } from "./engines/definitions.ts";
 import { earlier } from "./engines/earlier.ts";
 import type { EngineDefinition } from "./lab/engine.ts";
@@ -26,7 +27,7 @@ import { WORKLOADS, workloadOf } from "./workloads/workloads.ts";
 
 const LATEST = fileURLToPath(new URL("results/latest.json", import.meta.url));
 
-const HELP = `npm run bench [-- workload … | peers [peer … workload …] | report]
+const HELP = `npm run bench [-- workload … | peers [peer … workload …] | codecs | report]
 
   workloads   ${WORKLOADS.map(({ name }) => name).join(", ")}
   peers       ${PEERS.join(", ")}
@@ -60,6 +61,7 @@ const { values, positionals } = readArguments({
 
 if (values.help) console.log(HELP);
 else if (positionals[0] === "report") writePage(JSON.parse(readFileSync(LATEST, "utf8")) as Results);
+else if (positionals[0] === "codecs") console.log(codecTable());
 else await bench();
 
 function readArguments<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

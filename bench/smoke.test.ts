@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { codecTable } from "./codecs.ts";
 import { definitionOf, OWN, PEERS } from "./engines/definitions.ts";
 import { type BenchParams, type Measured, measure } from "./lab/bench.ts";
 import { withFaultsOf } from "./lab/faults.ts";
@@ -134,4 +135,10 @@ describe("the peers", () => {
       expect(kind).toMatch(/^(?:engine|queue)$/);
     }
   });
+});
+
+test("the codecs are measured with every value", () => {
+  const lines = codecTable(1).split("\n");
+  expect(lines).toHaveLength(2 + 5 * 4);
+  for (const line of lines.slice(2)) expect(line).toMatch(/^\| .+ \| `\w+\(\)` \| [\d,]+ \| [\d.,]+ \| [\d.,]+ \|$/);
 });

@@ -114,7 +114,10 @@ const PAGES: readonly Page[] = [
         names: ["connect", "ConnectOptions", "StoreOptions", "StoreAdapter", "Limits", "DEFAULT_LIMITS"],
       },
       { title: "The client", names: ["Client", "StartOptions", "StartRequest", "StartedMany", "StartArguments"] },
-      { title: "Finding runs", names: ["ListFilter", "ListOptions", "RunPage", "PurgeOptions"] },
+      {
+        title: "Finding runs",
+        names: ["ListFilter", "ListOptions", "RunPage", "PurgeOptions", "ReencodeOptions", "ReencodeProgress"],
+      },
       {
         title: "One run",
         names: [
@@ -127,7 +130,7 @@ const PAGES: readonly Page[] = [
           "EventView",
         ],
       },
-      { title: "Workers", names: ["WorkerOptions", "WorkerTuning", "Worker"] },
+      { title: "Workers", names: ["WorkerOptions", "VerifyReplayOptions", "ReplayedRun", "WorkerTuning", "Worker"] },
       {
         title: "Task pools",
         names: ["TaskPoolOptions", "ByteSize", "TaskPoolStatus", "PoolProcessStatus", "RestartReason", "serveTasks"],
@@ -171,6 +174,20 @@ const PAGES: readonly Page[] = [
         names: ["RunFailedError", "RunCanceledError", "RunTerminatedError", "RunTimedOutError", "RunParkedError"],
       },
       { title: "From history", names: ["RecordedError", "ErrorRecord"] },
+    ],
+  },
+  {
+    file: "codecs.md",
+    title: "Codecs",
+    about: '`import { … } from "holdfast/codecs"`; [codecs](../guide/codecs.md) says when to use which.',
+    from: CORE,
+    entry: "codecs.ts",
+    takes: () => true,
+    sections: [
+      {
+        title: "Codecs",
+        names: ["json", "messagePack", "compressed", "CompressedOptions", "encrypted", "EncryptedOptions"],
+      },
     ],
   },
   {

@@ -13,11 +13,12 @@ import {
   type SyntaxNode,
 } from "./source.ts";
 
-/** The files that implement the ports with the real clock and real randomness. */
+/** The files that implement the ports with the real clock and real randomness, and the salt of encryption. */
 const REAL_SOURCES: readonly string[] = [
   "packages/holdfast/src/system/clock.ts",
   "packages/holdfast/src/testing/virtual-clock.ts",
   "packages/holdfast/src/system/random.ts",
+  "packages/holdfast/src/codec/salt.ts",
 ];
 
 const CLOCK = "take the time from the clock port";

@@ -1,7 +1,7 @@
 // Imports point downwards only. Type-only imports count too: a type from a higher layer is a dependency all the same.
 //
 // - Inside packages/holdfast/src a layer imports itself and the layers below it.
-// - The core has no runtime dependencies; an adapter is loaded with a dynamic import, by the URL resolver.
+// - The core has no runtime dependencies but those of its codecs; an adapter is loaded with a dynamic import, by the URL resolver.
 // - An adapter package sees the core through "holdfast/adapter", and its own driver; never another adapter.
 // - A package that supports tests sees what every adapter's tests may see, and no adapter.
 // - No file reaches into another package by a relative path.
@@ -32,6 +32,7 @@ const BESIDE_THE_LAYERS: Readonly<Record<string, readonly string[]>> = {
   testing: [...LAYERS, "memory", "testing", "index.ts", "adapter.ts"],
   "index.ts": [...LAYERS, "memory"],
   "adapter.ts": [...LAYERS, "memory"],
+  "codecs.ts": ["codec", "ports", "model"],
 };
 
 /** Files that assemble the product, and what they may import in addition to their layer. */
@@ -40,6 +41,11 @@ const COMPOSITION_ROOTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const CORE_DEPENDENCIES = ["@standard-schema/spec"];
+
+/** Files that have a dependency of their own. A client that does not import "holdfast/codecs" loads none of them. */
+const FILE_DEPENDENCIES: Readonly<Record<string, string>> = {
+  "packages/holdfast/src/codec/message-pack.ts": "msgpackr/pack",
+};
 
 /** Layers that must stay free of I/O, and the only Node built-ins (with the names) that they may import. */
 const PURE_LAYERS = ["model", "replay"];
@@ -109,7 +115,7 @@ function wrongPackageImport(file: string, packageName: string, imported: Importe
   if (Object.hasOwn(ADAPTER_DRIVERS, packageName)) return wrongImportInAdapter(file, packageName, imported);
   const allowed = TEST_SUPPORT[packageName];
   if (allowed === undefined) return undefined;
-  const more = file.startsWith(CLIENT_SUITES) ? ["holdfast"] : [];
+  const more = file.startsWith(CLIENT_SUITES) ? ["holdfast", "holdfast/codecs"] : [];
   return wrongImportInTestSupport(packageName, [...allowed, ...more], imported);
 }
 
@@ -123,7 +129,7 @@ function wrongImportInCore(file: string, imported: ImportedModule): string | und
   if (isTestFile(file) || place === undefined) return undefined;
   if (specifier.startsWith("node:")) return wrongBuiltin(place, imported);
   if (PURE_LAYERS.includes(place) && dynamic) return `${place} does no I/O, so it must not load "${specifier}"`;
-  if (dynamic || CORE_DEPENDENCIES.includes(specifier)) return undefined;
+  if (dynamic || CORE_DEPENDENCIES.includes(specifier) || FILE_DEPENDENCIES[file] === specifier) return undefined;
   if (specifier === "holdfast" || specifier.startsWith("holdfast/")) {
     return `"${specifier}" is the package itself; import the file by its relative path`;
   }

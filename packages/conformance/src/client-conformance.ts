@@ -2,8 +2,11 @@ import { describe, test } from "vitest";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
+import { codecs } from "./client/codecs.ts";
+import { codecsBetweenRuns } from "./client/codecs-between-runs.ts";
 import { manyMessages } from "./client/many-messages.ts";
 import { onCall } from "./client/on-call.ts";
+import { reencoding } from "./client/reencoding.ts";
 import { retrying } from "./client/retrying.ts";
 import { signaling } from "./client/signaling.ts";
 import { starting } from "./client/starting.ts";
@@ -23,6 +26,9 @@ const SUITES: readonly ClientSuite[] = [
   tasks,
   taskLimits,
   taskTokens,
+  codecs,
+  codecsBetweenRuns,
+  reencoding,
 ];
 
 /**

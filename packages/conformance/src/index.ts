@@ -1,5 +1,6 @@
 /** The suites that every store passes. Source only, for tests: store-under-test.ts says what a store must provide. */
 export type { StoreAddress } from "./client/client-suite.ts";
+export { IN_PLAIN_SIGHT, liveInSecret, SECRET } from "./client/secret-life.ts";
 export { clientConformance } from "./client-conformance.ts";
 export { type DifferentialOptions, differential } from "./differential.ts";
 export { memoryUnderTest } from "./memory-under-test.ts";

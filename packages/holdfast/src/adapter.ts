@@ -72,6 +72,17 @@ export { nearestName } from "./model/nearest-name.ts";
 export { type ParkedBy, withParker } from "./model/parked-by.ts";
 export type { Payload } from "./model/payload.ts";
 export {
+  isInUse,
+  MESSAGES_WITH_VALUE,
+  numbersAfter,
+  PAYLOAD_PARTS,
+  type PayloadOwner,
+  type PayloadPart,
+  type PayloadPlace,
+  type PlacedPayload,
+  payloadPage,
+} from "./model/payload-place.ts";
+export {
   CLOSED_STATUSES,
   type ClosedStatus,
   type CompensationOutcome,
@@ -157,6 +168,7 @@ export type {
   NewReply,
   PaidDebt,
   PayDebtsParams,
+  PayloadStore,
   PurgeRunsParams,
   PurgeRunsResult,
   PutAsksParams,
@@ -164,6 +176,7 @@ export type {
   ReadDebtsParams,
   ReadHistoriesParams,
   ReadInboxParams,
+  ReadPayloadsParams,
   ReadRepliesParams,
   ReadTasksParams,
   RefusedStart,
@@ -173,6 +186,9 @@ export type {
   ReleaseRunsParams,
   ReopenOutcome,
   ReopenParams,
+  ReplaceOutcome,
+  ReplacePayload,
+  ReplacePayloadsParams,
   ReplyState,
   RunCommit,
   RunFilter,

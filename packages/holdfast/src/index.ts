@@ -6,6 +6,7 @@ export { connect } from "./client/connect.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
+export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions, RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
@@ -46,6 +47,7 @@ export { type ExternalTaskOptions, type TaskOptions, task } from "./define/task.
 export type { TaskPoolOptions } from "./engine/pool/pool-options.ts";
 export type { PoolProcessStatus, RestartReason, TaskPoolStatus } from "./engine/pool/pool-stats.ts";
 export { serveTasks } from "./engine/pool/serve-tasks.ts";
+export type { ReplayedRun, VerifyReplayOptions } from "./engine/worker/verify-replay.ts";
 export type { Worker } from "./engine/worker/worker.ts";
 export type { WorkerOptions, WorkerTuning } from "./engine/worker/worker-options.ts";
 export { ERROR_CODES, type ErrorCode } from "./errors/codes.ts";

@@ -8,6 +8,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { DELIVER, deliverMessages, deliverResult, deliveryOf, readInbox } from "./inbox.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -118,6 +119,11 @@ export class PostgresStore implements port.Store {
     answer: this.#call(asks.answerAsks),
     read: this.#call(asks.readAsks),
     forget: this.#call(asks.forgetAsks),
+  };
+
+  readonly payloads: port.PayloadStore = {
+    read: this.#call(readPayloads),
+    replaceIfUnchanged: this.#call(replacePayloads),
   };
 
   readonly capabilities = CAPABILITIES;

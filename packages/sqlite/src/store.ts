@@ -10,6 +10,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -123,6 +124,11 @@ export class SqliteStore implements port.Store {
     answer: this.#write(asks.answerAsks),
     read: this.#read(asks.readAsks),
     forget: this.#write(asks.forgetAsks),
+  };
+
+  readonly payloads: port.PayloadStore = {
+    read: this.#read(readPayloads),
+    replaceIfUnchanged: this.#write(replacePayloads),
   };
 
   readonly capabilities = CAPABILITIES;

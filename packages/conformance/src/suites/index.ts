@@ -27,6 +27,7 @@ import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
 import { starts } from "./starts.ts";
+import { storedValues } from "./stored-values.ts";
 import { sweeps } from "./sweeps.ts";
 import { taskClaims } from "./tasks/claims.ts";
 import { taskDeaths } from "./tasks/deaths.ts";
@@ -65,6 +66,7 @@ export const SUITES: readonly Suite[] = [
   reading,
   listing,
   payloads,
+  storedValues,
   texts,
   times,
   hints,

@@ -8,6 +8,7 @@ import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
 import { PARKED_RUNS } from "./parked-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
+import { STORED_VALUES } from "./stored-values.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
 import { TASK_TIMES } from "./task-times.ts";
 import { TASKS_OF_RUNS } from "./tasks-of-runs.ts";
@@ -30,4 +31,5 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...CHILDREN_OF_RUNS,
   ...DEBTS_OF_RUNS,
   ...MESSAGES_BETWEEN_RUNS,
+  ...STORED_VALUES,
 ];

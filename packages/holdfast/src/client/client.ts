@@ -27,6 +27,7 @@ import type { LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
 import { newRun, requireStarted, startedRun } from "./new-run.ts";
 import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
+import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
 import { prepareSignal } from "./signals.ts";
@@ -272,6 +273,15 @@ export class Client {
     requireOptions(options, PURGE_OPTIONS, "purge");
     const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
     return purgeEnded(this.#core, olderThanMs, options);
+  }
+
+  /**
+   * Writes stored values again as the codec of this client writes them: after a change of keys, until no value needs the old
+   * one. Workers may go on meanwhile.
+   */
+  async reencode(options: ReencodeOptions = {}): Promise<ReencodeProgress> {
+    checkOptions(options, REENCODE_OPTIONS, "reencode");
+    return reencodeStored(this.#core, options);
   }
 
   /** Whether the store answers, and the state of each worker by the age of its heartbeat. */

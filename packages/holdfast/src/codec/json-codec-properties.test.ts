@@ -32,15 +32,6 @@ describe("any value", () => {
     ),
   }));
 
-  it("comes back equal", () => {
-    fc.assert(
-      fc.property(values, (value) => {
-        expect(roundTrip(value)).toStrictEqual(value);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
-
   it("is encoded to the same bytes every time, also after a round trip", () => {
     fc.assert(
       fc.property(values, (value) => {
@@ -59,25 +50,6 @@ describe("any value", () => {
         );
         expect(text(value)).toBe(JSON.stringify(value));
       }),
-    );
-  });
-
-  it("shares nothing with what comes back", () => {
-    const objectsIn = (value: unknown, found = new Set<object>()): Set<object> => {
-      if (typeof value !== "object" || value === null || found.has(value)) return found;
-      found.add(value);
-      if (ArrayBuffer.isView(value)) found.add(value.buffer);
-      else if (value instanceof Map) for (const entry of value) objectsIn([...entry], found);
-      else if (value instanceof Set) for (const member of value) objectsIn(member, found);
-      else for (const key of Object.keys(value)) objectsIn((value as Record<string, unknown>)[key], found);
-      return found;
-    };
-    fc.assert(
-      fc.property(values, (value) => {
-        const before = objectsIn(value);
-        for (const part of objectsIn(roundTrip(value))) expect(before.has(part)).toBe(false);
-      }),
-      { numRuns: 300 },
     );
   });
 });

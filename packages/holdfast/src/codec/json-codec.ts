@@ -2,12 +2,11 @@ import { Buffer } from "node:buffer";
 import { types } from "node:util";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import { EMPTY_PAYLOAD, type Payload } from "../model/payload.ts";
+import { readMarked } from "./marked-payload.ts";
+import { MARK_MAX } from "./payload-mark.ts";
 import { DEPTH_MAX, TAG_KEY, TAG_KEY_JSON } from "./tag.ts";
 import { decodeTags } from "./tag-decoder.ts";
 import { encodeTags } from "./tag-encoder.ts";
-
-/** The highest first byte that marks an encoding other than JSON. JSON text starts with 0x09 or above. */
-const BINARY_MARK_MAX = 0x08;
 
 // Fatal: damaged bytes must be reported, not replaced by question marks.
 const textDecoder = new TextDecoder("utf-8", { fatal: true });
@@ -21,18 +20,20 @@ let used = 0;
 /**
  * JSON, readable in the database, that keeps what JSON alone would lose: Date, Map, Set, BigInt, binary data,
  * undefined, NaN, ±Infinity, -0, Error, RegExp, URL. Class instances become what their `toJSON` returns, and are
- * refused if they have none: they would come back without their methods. `undefined` alone is zero bytes.
+ * refused if they have none: they would come back without their methods. `undefined` alone is zero bytes. It also reads
+ * compressed values; `json()` from `holdfast/codecs` reads MessagePack too, and writes the same.
  */
 export const jsonCodec: {
   readonly name: "json";
   encode(value: unknown, where: string): Payload;
   decode(bytes: Payload): unknown;
-} = { name: "json", encode, decode };
+  reencode(bytes: Payload): Payload;
+} = { name: "json", encode, decode, reencode };
 
 /** The encoding that a payload declares. */
 export function payloadEncoding(bytes: Payload): "json" | `binary-${number}` {
   const mark = bytes[0];
-  return mark !== undefined && mark >= 1 && mark <= BINARY_MARK_MAX ? `binary-${mark}` : "json";
+  return mark !== undefined && mark >= 1 && mark <= MARK_MAX ? `binary-${mark}` : "json";
 }
 
 function encode(value: unknown, where: string): Payload {
@@ -69,16 +70,7 @@ function bytesOf(text: string): Payload {
 
 function decode(bytes: Payload): unknown {
   if (bytes.length === 0) return undefined;
-  const encoding = payloadEncoding(bytes);
-  if (encoding !== "json") {
-    throw new HoldfastError(
-      "codec_failed",
-      `A stored value has the encoding ${encoding}; the JSON codec cannot read it`,
-      {
-        data: { encoding },
-      },
-    );
-  }
+  if (payloadEncoding(bytes) !== "json") return readMarked(bytes, decode);
   try {
     const text = textDecoder.decode(bytes);
     const parsed: unknown = JSON.parse(text);
@@ -91,7 +83,12 @@ function decode(bytes: Payload): unknown {
   }
 }
 
-function isPlain(value: unknown): boolean {
+function reencode(bytes: Payload): Payload {
+  return payloadEncoding(bytes) === "json" ? bytes : encode(decode(bytes), "value");
+}
+
+/** Whether nothing in the value needs a tag. */
+export function isPlain(value: unknown): boolean {
   try {
     return isPlainJson(value, 0);
   } catch {

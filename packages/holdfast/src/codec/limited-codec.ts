@@ -14,6 +14,8 @@ export function limitPayloads(codec: Codec, limits: Limits, log: Logger): Codec 
   return {
     name: codec.name,
     decode: (payload) => codec.decode(payload),
+    // Without the limits: the value is stored already.
+    ...(codec.reencode ? { reencode: (payload: Payload) => codec.reencode?.(payload) ?? payload } : {}),
     encode(value, where): Payload {
       const payload = codec.encode(value, where);
       const bytes = payload.length;

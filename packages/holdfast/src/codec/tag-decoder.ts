@@ -11,7 +11,7 @@ const ERROR_CLASSES: ReadonlyMap<string, new (message?: string) => Error> = new 
   [Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((type) => [type.name, type]),
 );
 
-/** Replaces the tags in the result of JSON.parse, in place. */
+/** Replaces the tags in a parsed value, in place. Binary data is text in base64, or bytes. */
 export function decodeTags(parsed: unknown): unknown {
   return revive(parsed, 0);
 }
@@ -65,8 +65,8 @@ function regExpOf(v: unknown): RegExp {
 
 function binaryOf(tag: string, v: unknown): unknown {
   if (tag !== "ArrayBuffer" && !isBinaryViewName(tag)) return fail(tag);
-  // Copied out of Node's shared pool: the result must own its memory.
-  const { buffer } = new Uint8Array(Buffer.from(textOf(tag, v), "base64"));
+  // Copied out of Node's shared pool, or out of the payload: the result must own its memory.
+  const { buffer } = new Uint8Array(v instanceof Uint8Array ? v : Buffer.from(textOf(tag, v), "base64"));
   return tag === "ArrayBuffer" ? buffer : new BINARY_VIEWS[tag](buffer);
 }
 

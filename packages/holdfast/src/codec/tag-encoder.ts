@@ -33,10 +33,10 @@ const OPAQUE: ReadonlyMap<string, string> = new Map([
 
 /**
  * Turns any value into one that JSON can hold, or reports which part of it cannot be stored. `where` is the name of the
- * value in the message.
+ * value in the message. With `binary: "bytes"`, binary data stays bytes, which JSON could not hold.
  */
-export function encodeTags(value: unknown, where: string): unknown {
-  const encoder = new TagEncoder(where);
+export function encodeTags(value: unknown, where: string, binary: BinaryForm = "base64"): unknown {
+  const encoder = new TagEncoder(where, binary);
   try {
     return encoder.encode(value);
   } catch (error) {
@@ -47,18 +47,23 @@ export function encodeTags(value: unknown, where: string): unknown {
   }
 }
 
+/** What becomes of binary data. */
+export type BinaryForm = "base64" | "bytes";
+
 type ToJson = (this: object, key: string) => unknown;
 
 class TagEncoder {
   readonly #where: string;
+  readonly #binary: BinaryForm;
   readonly #path: PathSegment[] = [];
   /** The containers that enclose the current value, with the length of the path to each. */
   readonly #ancestors = new Map<object, number>();
   /** How many errors enclose the current value. The code that stores an error did not choose what is in it. */
   #errors = 0;
 
-  constructor(where: string) {
+  constructor(where: string, binary: BinaryForm) {
     this.#where = where;
+    this.#binary = binary;
   }
 
   encode(value: unknown): unknown {
@@ -152,7 +157,7 @@ class TagEncoder {
     if (isError(value, tag)) return tagged("Error", this.#error(value));
     if (isMap(value, tag)) return tagged("Map", this.#mapEntries(value));
     if (isSet(value, tag)) return tagged("Set", this.#setValues(value));
-    const leaf = leafOf(value, tag);
+    const leaf = leafOf(value, tag, this.#binary);
     if (leaf !== undefined) return leaf;
     const opaque = OPAQUE.get(tag);
     // A user's class may have any of these names; then it has fields.
@@ -297,9 +302,9 @@ function nameOf(value: object): string {
 }
 
 /** Objects without parts. `tag` can be forged; the methods of the prototype then throw. */
-function leafOf(value: object, tag: string): unknown {
+function leafOf(value: object, tag: string, binary: BinaryForm): unknown {
   try {
-    if (ArrayBuffer.isView(value)) return isBinaryViewName(tag) ? tagged(tag, base64(value)) : undefined;
+    if (ArrayBuffer.isView(value)) return isBinaryViewName(tag) ? tagged(tag, binaryOf(value, binary)) : undefined;
     switch (tag) {
       case "Date":
         return tagged("Date", dateText(Date.prototype.getTime.call(value)));
@@ -310,7 +315,7 @@ function leafOf(value: object, tag: string): unknown {
       case "URL":
         return typeof (value as URL).href === "string" ? tagged("URL", (value as URL).href) : undefined;
       case "ArrayBuffer":
-        return tagged("ArrayBuffer", base64(new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0))));
+        return tagged("ArrayBuffer", binaryOf(new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0)), binary));
       case "Number":
       case "String":
       case "Boolean":
@@ -327,7 +332,7 @@ function leafOf(value: object, tag: string): unknown {
 function unboxed(value: object, tag: "Number" | "String" | "Boolean"): unknown {
   if (tag === "String") return String.prototype.valueOf.call(value);
   if (tag === "Boolean") return Boolean.prototype.valueOf.call(value);
-  return new TagEncoder("number").encode(Number.prototype.valueOf.call(value));
+  return new TagEncoder("number", "base64").encode(Number.prototype.valueOf.call(value));
 }
 
 // Not by `instanceof` alone: it fails for values from another realm, such as a test runner's sandbox.
@@ -364,6 +369,7 @@ function dateText(ms: number): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
-function base64(view: ArrayBufferView): string {
-  return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
+function binaryOf(view: ArrayBufferView, form: BinaryForm): string | Uint8Array {
+  const bytes = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+  return form === "bytes" ? bytes : bytes.toString("base64");
 }

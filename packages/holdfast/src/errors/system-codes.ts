@@ -68,6 +68,14 @@ export const SYSTEM_CODES = {
     summary: "Stored bytes cannot be read: another codec or a newer version wrote them, or they are damaged.",
     advice: "Connect with the codec that wrote them; update Holdfast if a newer version wrote them.",
   },
+  codec_key_missing: {
+    group: "codec",
+    caller: "unavailable",
+    kind: "Unauthorized",
+    summary: "Stored bytes are encrypted with a key that this client does not have; the message names its id.",
+    advice:
+      "Connect with encrypted() and this key among its keys. Parked runs are taken up by workers that have it, tasks are tried again on their own.",
+  },
   invariant_broken: {
     group: "unknown",
     caller: "bug",

@@ -14,6 +14,7 @@ import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
+import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
@@ -135,6 +136,11 @@ export class MemoryStore implements port.Store {
     answer: this.#effect("asks.answer", asks.answerAsks),
     read: this.#effect("asks.read", asks.readAsks),
     forget: this.#effect("asks.forget", asks.forgetAsks),
+  };
+
+  readonly payloads: port.PayloadStore = {
+    read: this.#effect("payloads.read", readPayloads),
+    replaceIfUnchanged: this.#effect("payloads.replaceIfUnchanged", replacePayloads),
   };
 
   readonly capabilities = CAPABILITIES;

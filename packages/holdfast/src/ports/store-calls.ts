@@ -17,7 +17,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"workers"> &
   CallsOf<"debts"> &
   CallsOf<"namespaces"> &
-  CallsOf<"asks"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"asks"> &
+  CallsOf<"payloads"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -55,6 +56,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
   debts: { read: true, pay: true },
   namespaces: { allow: true, disallow: true, read: true },
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
+  payloads: { read: true, replaceIfUnchanged: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

@@ -27,6 +27,7 @@ import type { DebtStore } from "./debts.ts";
 import type { HistoryStore } from "./histories.ts";
 import type { InboxStore } from "./inbox.ts";
 import type { NamespaceStore } from "./namespaces.ts";
+import type { PayloadStore } from "./payloads.ts";
 import type { RunStore } from "./runs.ts";
 import type { TaskStore } from "./tasks.ts";
 import type { TransactParams, TransactResult } from "./transact.ts";
@@ -39,6 +40,7 @@ export type * from "./debts.ts";
 export type * from "./histories.ts";
 export type * from "./inbox.ts";
 export type * from "./namespaces.ts";
+export type * from "./payloads.ts";
 export type * from "./run-ref.ts";
 export type * from "./runs.ts";
 export type * from "./tasks.ts";
@@ -57,6 +59,7 @@ export interface StoreGroups {
   readonly debts: DebtStore;
   readonly namespaces: NamespaceStore;
   readonly asks: AskStore;
+  readonly payloads: PayloadStore;
 }
 
 export interface Store extends StoreGroups {

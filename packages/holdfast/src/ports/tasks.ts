@@ -101,7 +101,8 @@ export type TaskResult =
       readonly keep: boolean;
     }
   | { readonly type: "retry"; readonly delayMs: number; readonly failures: readonly TaskFailure[] }
-  | { readonly type: "release" }
+  /** The attempt does not count; the task is due again at once, or after the delay. */
+  | { readonly type: "release"; readonly delayMs?: number }
   /** The process that executed it for its worker has died; the worker has not. */
   | ({ readonly type: "died"; readonly failures: readonly TaskFailure[] } & ProcessDeath)
   | { readonly type: "external" };

@@ -30,6 +30,7 @@ export const COUNT_METRICS = {
   runs_lost: "Runs that this worker held and no longer holds (workflow)",
   runs_replayed: "Runs that were rebuilt from their history (workflow)",
   events_replayed: "Events read for that (workflow)",
+  replays_verified: "Ended runs that were replayed once more by `verifyReplay` (workflow, outcome)",
   runs_claimed: "Runs taken from the store",
   tasks_claimed: "Tasks taken from the store",
   step_attempts: "Executions of steps (workflow, step, outcome)",

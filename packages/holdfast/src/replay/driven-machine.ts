@@ -154,7 +154,7 @@ export abstract class DrivenMachine {
   }
 
   unreceived(): readonly UnreceivedSignal[] {
-    return this.signals.unreceived();
+    return this.signals.unreceived(this.codec);
   }
 
   // Conversations

@@ -28,6 +28,7 @@ import {
 import type { Payload } from "../model/payload.ts";
 import { NONE } from "../model/short-list.ts";
 import { callSite, outsideTurnError, reportOutside, runEndedError } from "./code/call-site.ts";
+import { isUnreadable } from "./code/unreadable.ts";
 import { callWorkflow, finish } from "./code/workflow-call.ts";
 import { AbortOnce } from "./context/abort-once.ts";
 import { cancellationError, cancelScope, givenUp } from "./context/cancellation.ts";
@@ -174,7 +175,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
 
   close(): void {
     this.inTurn = false;
-    if (this.violation?.code === "workflow_bug") this.unwritten.cutTurn();
+    if (this.violation?.code === "workflow_bug" || isUnreadable(this.violation)) this.unwritten.cutTurn();
     this.currentScope = this.root;
   }
 

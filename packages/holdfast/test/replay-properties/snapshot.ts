@@ -14,7 +14,7 @@ export interface Snapshot {
 
 export function snapshotOf(machine: RunMachine, log: readonly string[]): Snapshot {
   const { cancelCause, compensating, root, turnAt } = machine;
-  const signals = machine.signals.unreceived().map(({ name, messageId }) => `${name} ${messageId}`);
+  const signals = machine.signals.unreceived(machine.codec).map(({ name, messageId }) => `${name} ${messageId}`);
   const state = [
     `now ${turnAt}`,
     `canceled ${cancelCause} ${root.canceled?.message}, compensating ${compensating}`,

@@ -17,6 +17,7 @@ import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { ASKS } from "./0001-initial/78-asks.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
+import { PAYLOADS } from "./0001-initial/83-payloads.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
 import { VIEWS } from "./0001-initial/90-views.ts";
@@ -41,6 +42,7 @@ export const INITIAL = [
   ASKS,
   OPERATIONS,
   RETENTION,
+  PAYLOADS,
   WORKERS,
   TASKS_REPORTS,
   VIEWS,

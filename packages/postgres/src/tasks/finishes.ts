@@ -22,8 +22,7 @@ export const FINISH_TASKS = callOf<Finishing>("finish_tasks", {
     binary.sparse(binary.textArray, finishes, ({ by }) => (by.type === "token" ? by.finishId : null)),
   p_result: ({ finishes }) => binary.charArray(finishes, ({ result }) => letterOf(result)),
   p_payload: ({ finishes }) => binary.sparse(binary.byteaArray, finishes, payloadOf),
-  p_delay: ({ finishes }) =>
-    binary.sparse(binary.timeArray, finishes, ({ result }) => (result.type === "retry" ? result.delayMs : null)),
+  p_delay: ({ finishes }) => binary.sparse(binary.timeArray, finishes, ({ result }) => delayOf(result)),
   p_suspect: ({ finishes }) =>
     binary.sparse(binary.int4Array, finishes, ({ result }) => (result.type === "died" ? result.suspectAfter : null)),
   p_park: ({ finishes }) =>
@@ -56,6 +55,10 @@ const OUTCOMES: Readonly<Record<string, FinishOutcome>> = {
 function letterOf(result: TaskResult): string {
   if (result.type === "failed" && result.keep) return "k";
   return result.type === "died" && result.alone ? "a" : RESULTS[result.type];
+}
+
+function delayOf(result: TaskResult): number | null {
+  return result.type === "retry" || result.type === "release" ? (result.delayMs ?? null) : null;
 }
 
 function payloadOf({ result }: FinishTask): Uint8Array | null {

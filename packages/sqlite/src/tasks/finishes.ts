@@ -59,7 +59,7 @@ function finishTask(call: Call, finish: FinishTask): FinishOutcome["outcome"] {
       task.finishId = by.type === "token" ? by.finishId : null;
       break;
     case "release":
-      returnTask(call, task, call.now);
+      returnTask(call, task, Math.ceil(call.now + (result.delayMs ?? 0)));
       break;
     case "died":
       task.failures = failuresText(result.failures);

@@ -65,5 +65,6 @@ export function someResult(dice: Dice, task: Task, by: TaskFinisher["type"], now
   if (kind <= 2) return { type: "failed", payload: bytes("no luck"), failures, keep: dice.chance(0.5) };
   if (kind <= 4) return { type: "retry", delayMs: dice.of(0, 0, 1, 700), failures };
   const died: TaskResult = { type: "died", alone: dice.chance(0.5), suspectAfter: 2, parkAfter: 3, failures };
-  return dice.of<TaskResult>({ type: "release" }, died, { type: "external" });
+  const released: TaskResult = dice.chance(0.3) ? { type: "release", delayMs: 700 } : { type: "release" };
+  return dice.of<TaskResult>(released, died, { type: "external" });
 }

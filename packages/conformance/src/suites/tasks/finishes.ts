@@ -213,6 +213,15 @@ export const taskFinishes: Suite = {
       expect(await t.tasks.finish(task, COMPLETED, byToken(task, t.newId()))).toBe("done");
     },
 
+    "a task that is given back with a delay is due after it, and no attempt counts": async (t) => {
+      const { task, key } = await t.tasks.held();
+      expect(await t.tasks.finish(task, { type: "release", delayMs: 700 })).toBe("done");
+      expect(await t.tasks.read(key)).toMatchObject({ status: "due", epoch: 2, attempt: 1, availableAt: t.now + 700 });
+      expect((await t.tasks.claim(await t.worker())).tasks).toEqual([]);
+      await t.advance(700);
+      expect(await t.tasks.claimOne(await t.worker())).toMatchObject({ epoch: 3, attempt: 1, deaths: 0 });
+    },
+
     "only the worker that holds the task finishes it, and only under its epoch": async (t) => {
       const { task, key, holder } = await t.tasks.held();
       for (const result of [COMPLETED, failed(true), retried(), GIVEN_BACK, MADE_EXTERNAL]) {

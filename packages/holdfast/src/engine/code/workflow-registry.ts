@@ -16,7 +16,7 @@ export class WorkflowRegistry {
   /** By name, then by version. */
   readonly #codes = new Map<string, Map<string, WorkflowCode>>();
 
-  constructor(workflows: readonly AnyWorkflow[], environment: Environment | undefined) {
+  constructor(workflows: readonly AnyWorkflow[], environment: Environment | undefined, codec = "") {
     this.all = [...new Set(workflows)];
     for (const definition of this.all) {
       const versions = this.#codes.get(definition.name) ?? new Map<string, WorkflowCode>();
@@ -26,7 +26,7 @@ export class WorkflowRegistry {
           `Workflow "${definition.name}" version "${definition.version}" is registered twice with different code. Give one of them another version.`,
         );
       }
-      versions.set(definition.version, codeOf(definition, environment));
+      versions.set(definition.version, codeOf(definition, environment, codec));
       this.#codes.set(definition.name, versions);
     }
   }
@@ -59,7 +59,7 @@ export interface WorkflowCode {
   readonly retryDelayMs: (error: unknown, failures: number, random: () => number) => number;
 }
 
-function codeOf(definition: AnyWorkflow, environment: Environment | undefined): WorkflowCode {
+function codeOf(definition: AnyWorkflow, environment: Environment | undefined, codec: string): WorkflowCode {
   const { retry, retryIf, onBug } = definition;
   const fn = definition.fn as WorkflowBody;
   const body = definition.outputSchema ? checkedBody(definition, fn) : fn;
@@ -71,7 +71,7 @@ function codeOf(definition: AnyWorkflow, environment: Environment | undefined): 
   return {
     definedAt: definition.definedAt,
     machine: (params) => new RunMachine(params, code),
-    identity: codeIdentity(definition, environment),
+    identity: codeIdentity(definition, environment, codec),
     retryDelayMs: (error, attempt, random) => {
       const { retryAfterMs } = classifyError(error);
       return retry ? tryAgainInMs(retry, { attempt, retryAfterMs }, random) : 0;

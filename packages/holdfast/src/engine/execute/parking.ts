@@ -12,8 +12,8 @@ import type { ExecutorHost } from "./executor-host.ts";
 import { type Explanation, foreignAwait } from "./explanations.ts";
 import type { RunPhase } from "./run-phase.ts";
 
-/** Codes that other code may be able to fix. */
-const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence"]);
+/** Codes that another deployment may be able to fix: other code, or the same with another key. */
+const FIXABLE: ReadonlySet<string | undefined> = new Set(["workflow_bug", "replay_divergence", "codec_key_missing"]);
 
 /** A live run that may have to be parked. */
 export interface Parkable extends Committable {
@@ -39,7 +39,7 @@ export class Parking {
     this.#commits = commits;
   }
 
-  /** If the code was at fault, a deployment of other code may take the run up. */
+  /** If the deployment was at fault, another one may take the run up. */
   transition(error: ErrorRecord): Transition {
     return { type: "park", error, ...(FIXABLE.has(error.code) ? { code: this.#code.identity } : {}) };
   }

@@ -5,7 +5,7 @@
  *  P1. An execution is over when the process has answered, or has ended; never before. Until then its slot is taken.
  *  P2. An attempt that is aborted and does not end in time ends with its process.
  */
-import { jsonCodec } from "../../codec/json-codec.ts";
+import { jsonCodec, payloadEncoding } from "../../codec/json-codec.ts";
 import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { Task } from "../../model/task.ts";
@@ -119,7 +119,7 @@ export class PooledProcess {
     try {
       task = this.#taskFor(attempt.task);
     } catch (error) {
-      attempt.end({ ok: false, error });
+      attempt.end({ ok: false, error, unread: true });
       return over();
     }
     this.#executed += 1;
@@ -155,7 +155,7 @@ export class PooledProcess {
   #taskFor(task: Task): Task {
     const { plain, codec } = this.#params;
     const json = (payload: Task["input"]): Task["input"] =>
-      plain || payload === null || payload.length === 0
+      payload === null || payload.length === 0 || (plain && payloadEncoding(payload) === "json")
         ? payload
         : jsonCodec.encode(codec.decode(payload), `what task "${task.op}" gets`);
     return { ...task, input: json(task.input), details: json(task.details), spec: null, failures: [] };

@@ -1,10 +1,15 @@
 import { type JudgeHost, judgeFailure, PROCESS_DIED } from "../../calls/task-judgment.ts";
+import { isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { Task } from "../../model/task.ts";
 import { withFailure } from "../../model/task-failure.ts";
 import type { Codec } from "../../ports/codec.ts";
 import type { TaskResult } from "../../ports/store.ts";
 import type { AnyTask } from "../../replay/ops/task-options.ts";
 import { type DeathInPool, type FailedEnd, LATER, type TaskAttempt, type TaskEnd } from "./task-attempt.ts";
+
+/** How long a task is left alone for which a worker has no key: at first, and at most. */
+const KEY_WAIT_MS = 1_000;
+const KEY_WAIT_MS_MAX = 300_000;
 
 export interface AttemptResultsParams {
   readonly codec: Codec;
@@ -32,6 +37,8 @@ export class AttemptResults {
 
   resultOf(ended: Ended, end: TaskEnd): TaskResult {
     if ("died" in end) return this.#died(ended.task, end.died);
+    if ("unread" in end && !ended.canceled && isHoldfastError(end.error, "codec_key_missing"))
+      return this.#unread(ended, end.error);
     if ("payload" in end) return { type: "completed", payload: end.payload };
     try {
       return end.ok ? this.#completed(ended.task, end.value) : this.failed(ended, end);
@@ -56,6 +63,14 @@ export class AttemptResults {
   #completed(task: Task, value: unknown): TaskResult {
     if (value === LATER) return { type: "external" };
     return { type: "completed", payload: this.#params.codec.encode(value, `result of task "${task.op}"`) };
+  }
+
+  /** A worker that has the key may take it; the attempt does not count. Later each time, so that nobody spins. */
+  #unread({ task, attempt }: Ended, { message }: Error): TaskResult {
+    // Being claimed and being given back both count as an epoch.
+    const delayMs = Math.min(KEY_WAIT_MS_MAX, KEY_WAIT_MS * 2 ** Math.min(task.epoch >> 1, 20));
+    attempt.log.warn({ delayMs }, `a task waits for a worker that has its key: ${message}`);
+    return { type: "release", delayMs };
   }
 
   /** Whoever was killed because of another task is only returned, unless it must not begin twice. */

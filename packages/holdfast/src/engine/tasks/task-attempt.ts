@@ -23,6 +23,8 @@ export interface FailedEnd {
   readonly ok: false;
   readonly error: unknown;
   readonly unknown?: boolean;
+  /** The function was not called: what it should get cannot be read. */
+  readonly unread?: true;
   /** What the process of the pool says of it, where the error was thrown. */
   readonly verdict?: {
     readonly retryIf: RetryIf;
@@ -208,10 +210,17 @@ export class TaskAttempt implements TaskInfo {
 
 // The name of this function shows in asynchronous stacks.
 async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: TaskAttempt, codec: Codec): Promise<void> {
+  const { input, details } = attempt.task;
+  let value: unknown;
+  try {
+    value = input === null || input.length === 0 ? undefined : codec.decode(input);
+    // The function may ask for them, and must not fail for a key that only this worker lacks.
+    if (details !== null) codec.decode(details);
+  } catch (error) {
+    return attempt.end({ ok: false, error, unread: true });
+  }
   let end: TaskEnd;
   try {
-    const { input } = attempt.task;
-    const value = input === null || input.length === 0 ? undefined : codec.decode(input);
     end = { ok: true, value: await fn(value as never, attempt) };
   } catch (error) {
     end = { ok: false, error };

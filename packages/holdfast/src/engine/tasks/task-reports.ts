@@ -66,7 +66,7 @@ export class TaskReports {
     const later = (ms: number | undefined): void => {
       if (ms !== undefined) noteLimit(now + ms);
     };
-    if (result.type === "retry" && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
+    if ("delayMs" in result && spec?.startTimeoutMs !== undefined) later(result.delayMs + spec.startTimeoutMs);
     if (result.type !== "external") return;
     later(spec?.timeoutMs === undefined ? undefined : spec.timeoutMs - attempt.ms);
     later(spec?.heartbeatMs);

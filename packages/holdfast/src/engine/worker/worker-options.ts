@@ -25,6 +25,7 @@ import { formatDuration } from "../../model/duration.ts";
 import { valueFault } from "../../model/names.ts";
 import type { AnyTask } from "../../replay/ops/task-options.ts";
 import { isPool, type ResolvedPoolOptions, resolvePool, type TaskPoolOptions } from "../pool/pool-options.ts";
+import { isVerifyReplay, type VerifyReplayOptions } from "./verify-replay.ts";
 
 /** Options of `hf.worker`. */
 export interface WorkerOptions<S extends string = string> {
@@ -96,6 +97,12 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly drainTimeout?: CheckedDuration<S>;
   /**
+   * Replays runs that have ended here against their own history, and reports code that is not deterministic: `{ sample: 0.01 }`
+   * checks one in a hundred. It costs what a replay costs, and never changes a run.
+   * @defaultValue nothing is replayed after its end
+   */
+  readonly verifyReplay?: VerifyReplayOptions;
+  /**
    * Limits that rarely need to change.
    * @defaultValue see `WorkerTuning`
    */
@@ -166,6 +173,7 @@ export interface ResolvedWorkerOptions {
   readonly cacheSize: number;
   readonly onChangedCode: "warn" | "refuse";
   readonly drainTimeoutMs: number;
+  readonly verifyReplay: VerifyReplayOptions | undefined;
   readonly tuning: WorkerTuning;
 }
 
@@ -230,6 +238,7 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   onChangedCode: oneOf("warn", "refuse"),
   cacheSize: wholeNumber(0),
   drainTimeout: isDuration,
+  verifyReplay: isVerifyReplay,
   tuning: optionsOf<WorkerTuning>({
     flushesInFlightMax: isPositive,
     runsPerFlushMax: isPositive,
@@ -309,6 +318,7 @@ export function resolveWorkerOptions(
     cacheSize: options.cacheSize ?? 1_000,
     onChangedCode: options.onChangedCode ?? "warn",
     drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
+    verifyReplay: options.verifyReplay,
     tuning: withDefaults(DEFAULT_TUNING, options.tuning),
   };
 }

@@ -26,6 +26,7 @@ import { Sweeper } from "../lease/sweeper.ts";
 import { WorkerQueries } from "../queries/worker-queries.ts";
 import type { LocalTasks } from "../tasks/local-tasks.ts";
 import { WorkerTasks } from "../tasks/worker-tasks.ts";
+import { ReplayCheck } from "./replay-check.ts";
 import { reportLeaving } from "./report-leaving.ts";
 import type { ResolvedWorkerOptions } from "./worker-options.ts";
 
@@ -67,6 +68,8 @@ export class WorkerParts {
   readonly lines: RepeatedLines;
   readonly tasks: WorkerTasks;
   readonly queries: WorkerQueries;
+  /** Undefined unless the worker is to check the runs that end here. */
+  readonly replayCheck: ReplayCheck | undefined;
   readonly #params: WorkerPartsParams;
   readonly #self: WorkerSelf;
   readonly #inbox: InboxReader;
@@ -78,7 +81,8 @@ export class WorkerParts {
     const { clock, random, store, log } = ports;
     this.#params = params;
     this.#self = self;
-    this.registry = new WorkflowRegistry(options.workflows, ports.environment);
+    this.registry = new WorkflowRegistry(options.workflows, ports.environment, ports.codec.name);
+    this.replayCheck = options.verifyReplay && new ReplayCheck(ports, this.registry, options.verifyReplay);
     this.solo = new SoloRule(clock);
     this.lines = new RepeatedLines(ports);
     this.held = new HeldRuns({
@@ -126,6 +130,8 @@ export class WorkerParts {
     // Its successor is due: no hint is needed here.
     if (leaving.how === "closed" && leaving.transition.type === "continue") this.claimer.poke();
     reportLeaving(executor, leaving, { ...this.#params, lines: this.lines });
+    if (this.replayCheck && leaving.how === "closed" && leaving.transition.type !== "park")
+      this.replayCheck.ended(executor.run);
   }
 
   #onLeft(runId: string): void {

@@ -209,7 +209,8 @@ export class Worker {
     // What was in flight before the drop is still written, as far as the fence allows.
     await this.#untilFlushed();
     this.#parts.committer.abandon();
-    await limitedWait(ports.clock, this.#params.payer.untilIdle(), this.#params.options.drainTimeoutMs).over;
+    const idle = Promise.all([this.#params.payer.untilIdle(), this.#parts.replayCheck?.stop()]).then(() => {});
+    await limitedWait(ports.clock, idle, this.#params.options.drainTimeoutMs).over;
     // Includes what was claimed in the meantime: from here on, answers to claims find no worker.
     this.#parts.held.dropAll();
     this.#parts.lease.end();
@@ -225,6 +226,7 @@ export class Worker {
 
   async #untilEmpty(): Promise<void> {
     await Promise.all([this.#parts.held.untilEmpty(), this.#parts.tasks.untilEmpty()]);
+    await this.#parts.replayCheck?.untilIdle();
   }
 
   #untilFlushed(): Promise<void> {

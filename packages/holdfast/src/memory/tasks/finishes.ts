@@ -35,7 +35,7 @@ function finishTask(state: MemoryState, finish: FinishTask, now: number): Finish
       task.finishId = finishId ?? null;
       return "done";
     case "release":
-      returnTask(state, task, now, now);
+      returnTask(state, task, now + (result.delayMs ?? 0), now);
       return "done";
     case "died":
       task.failures = result.failures;

@@ -8,6 +8,7 @@ import type { MachineParams, Outcome } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { RunCode } from "../run-code.ts";
 import { forgottenError, forgottenOps } from "./forgotten-ops.ts";
+import { isUnreadable } from "./unreadable.ts";
 import { workflowBug } from "./workflow-bug.ts";
 
 /** The parts of the run machine that concern the function. */
@@ -25,7 +26,7 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
     const output = machine.codec.encode(value, `output of workflow "${run.workflow}"`);
     finish(machine, { type: "completed", value, output });
   } catch (error) {
-    if (machine.outcome) return;
+    if (machine.outcome || isUnreadable(machine.violation)) return;
     if (!machine.inTurn) return settledOutside(machine, error);
     const bug = code.onBug === "fail" || hasBegunToUndo(machine, cursor) ? undefined : workflowBug(run, error);
     if (bug) return machine.violate(bug);
@@ -44,7 +45,7 @@ export async function callWorkflow(machine: Called, cursor: Cursor, input: unkno
 
 /** The function has ended, or its end is decided; everything it had asked for is dropped. Only the first end counts. */
 export function finish(machine: Called, outcome: Outcome): void {
-  if (machine.outcome) return;
+  if (machine.outcome || isUnreadable(machine.violation)) return;
   if (!machine.inTurn) return settledOutside(machine, undefined);
   const pending = machine.ops.pending();
   const forgotten = outcome.type === "completed" ? forgottenOps(pending) : NONE;

@@ -7,6 +7,7 @@ import { checkedLater, checkOptions, requireDuration } from "../../errors/option
 import { shownValue } from "../../errors/shown-value.ts";
 import type { Duration } from "../../model/duration.ts";
 import { RECEIVE_PREFIX } from "../../model/ids.ts";
+import { unreadable } from "../code/unreadable.ts";
 import type { SignalDefinition } from "../context/context.ts";
 import { requireListed } from "../context/offers.ts";
 import type { Scope } from "../context/scope.ts";
@@ -55,8 +56,16 @@ export function askReceive(
     options?.timeout === undefined ? undefined : requireDuration(options.timeout, `receive "${name}"`, "timeout");
   if (machine.signals.has(name)) {
     const receiver = machine.ownerOf(scope);
-    if (receiver.cancellation() === null) return Promise.resolve(machine.signals.take(name, machine.codec, receiver));
+    if (receiver.cancellation() === null) return taken(machine, name, receiver);
   }
   const fireAt = timeout === undefined ? undefined : machine.turnAt + timeout;
   return machine.ask(RECEIVE, name, scope, { signalName: name, fireAt });
+}
+
+function taken(machine: MachineInside, name: string, receiver: Scope): Promise<unknown> {
+  try {
+    return Promise.resolve(machine.signals.take(name, machine.codec, receiver));
+  } catch (error) {
+    return unreadable(machine, error);
+  }
 }

@@ -1,6 +1,7 @@
 import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft } from "../../model/event.ts";
+import { unreadable } from "../code/unreadable.ts";
 import { thrownInSideEffect } from "../code/workflow-bug.ts";
 import type { MachineParams } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
@@ -30,7 +31,12 @@ export class SideEffects {
     const computed = (): EventDraft => this.#compute(op, name, () => this.#call(call, fn));
     const event = machine.command({ type: "side_effect", op }, true, computed);
     if (event?.meta?.error) throw thrownInSideEffect(fromErrorRecord(event.meta.error));
-    return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
+    try {
+      return event?.payload === undefined ? undefined : machine.codec.decode(event.payload);
+    } catch (error) {
+      void unreadable(machine, error);
+      throw error;
+    }
   }
 
   get running(): boolean {

@@ -129,8 +129,19 @@ export class SignalBuffer {
   }
 
   /** What a run that continues as new hands on to its successor. */
-  unreceived(): { name: string; messageId: string; payload: Payload }[] {
+  unreceived(codec: Codec): { name: string; messageId: string; payload: Payload }[] {
     if (!this.#signals) return [];
-    return [...this.#signals].flatMap(([name, signals]) => signals.map((signal) => ({ name, ...signal })));
+    return [...this.#signals].flatMap(([name, signals]) =>
+      signals.map(({ messageId, payload }) => ({ name, messageId, payload: asWrittenToday(codec, payload) })),
+    );
+  }
+}
+
+/** They may have been in this process since before the store was re-encoded. */
+function asWrittenToday(codec: Codec, payload: Payload): Payload {
+  try {
+    return codec.reencode?.(payload) ?? payload;
+  } catch {
+    return payload; // whoever receives it learns why it cannot be read
   }
 }

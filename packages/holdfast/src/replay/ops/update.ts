@@ -3,12 +3,13 @@
  * `update_completed`, a command like any other. What the caller gets follows from these events alone.
  */
 import { toErrorRecord } from "../../errors/error-record.ts";
-import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import { readText } from "../../errors/safe-read.ts";
 import type { EventDraft, HistoryEvent } from "../../model/event.ts";
 import { UPDATE_PREFIX } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Codec } from "../../ports/codec.ts";
+import { unreadable } from "../code/unreadable.ts";
 import { foreignAwaitError } from "../code/workflow-call.ts";
 import type { UpdateHandler } from "../context/conversations.ts";
 import { type Handlers, handlerNotFound } from "../handlers.ts";
@@ -59,7 +60,9 @@ function refusalOf(handlers: Handlers, name: string, payload: Payload | undefine
   try {
     return handlers.refusal(name, payload === undefined ? undefined : codec.decode(payload));
   } catch (error) {
-    // Bytes that cannot be read.
+    // A worker that has the key will judge it: the run is parked, and the update stays where it is.
+    if (isHoldfastError(error, "codec_key_missing")) throw error;
+    // Bytes that nobody can read.
     return { error };
   }
 }
@@ -92,10 +95,13 @@ export function handleUpdate(
     if (!machine.inTurn) return machine.violate(foreignAwaitError(machine.run, undefined));
     machine.command(draft, true, answer);
   };
-  const call = (): Promise<unknown> =>
-    new Promise((resolve) =>
-      resolve(handler.handle(event.payload === undefined ? undefined : codec.decode(event.payload))),
-    );
+  let argument: unknown;
+  try {
+    argument = event.payload === undefined ? undefined : codec.decode(event.payload);
+  } catch (error) {
+    return void unreadable(machine, error);
+  }
+  const call = (): Promise<unknown> => new Promise((resolve) => resolve(handler.handle(argument)));
   machine.within(machine.root, call).then(
     (value) =>
       complete(() => {
