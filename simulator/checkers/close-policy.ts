@@ -28,5 +28,5 @@ export const closePolicy: Checker = {
 };
 
 function isClosedByParent({ status, error }: Run): boolean {
-  return status === "terminated" && error !== null && /^parent ".*" does not wait for it any more$/.test(error.message);
+  return status === "terminated" && error !== null && /^parent "/.test(error.message);
 }

@@ -46,8 +46,8 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   {
     name: "loses signals that nobody has received when it continues as new",
     file: "replay/ops/signal-buffer.ts",
-    find: "return [...this.#signals].flatMap(([name, signals]) => signals.map((signal) => ({ name, ...signal })));",
-    replace: "return [];",
+    find: "    if (!this.#signals) return [];\n    return [...this.#signals]",
+    replace: "    if (!this.#signals || codec) return [];\n    return [...this.#signals]",
     caughtBy: "outputs",
   },
   {

@@ -126,14 +126,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
     caughtBy: "queries",
   },
   {
-    name: "answers a query about a run that is being given up",
-    seed: 30000597,
-    file: "engine/queries/live-queries.ts",
-    find: "    if (!executor.keeps(executor.run.epoch)) return;\n",
-    replace: "",
-    caughtBy: "queries",
-  },
-  {
     name: "crosses out the end of a child before its parent has recorded it",
     file: "engine/children/near-ends.ts",
     find: "    this.#debts.set(op, debt);\n",
