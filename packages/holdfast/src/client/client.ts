@@ -330,7 +330,10 @@ export class Client {
       life: this.#life,
       payer: this.#core.payer,
       siblings: () => this.#workers,
-      onSignaled: () => this.#core.waiter.leave(),
+      onSignaled: () => {
+        this.#core.waiter.leave();
+        batches?.leave();
+      },
       ...(batches && resolved.workflows.length > 0 ? { onRunning: () => batches.serve() } : {}),
     });
     this.#workers.push(worker);

@@ -1,5 +1,6 @@
 /** Batches whose process dies: others go on with them, and nothing is done twice. */
 import { type BatchResult, signal, workflow } from "holdfast";
+import { SeededSource } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { Cluster, type Process, type StoreHook, unavailable } from "../lab/harness.ts";
 
@@ -46,8 +47,12 @@ async function dieAndGoOn(
 ): Promise<BatchResult> {
   const caller = cluster.process("caller", kill.hook);
   kill.victim.process = caller;
-  void begin(caller).catch(() => {});
-  await cluster.when(() => caller.life.dead);
+  let over = false;
+  const end = (): void => {
+    over = true;
+  };
+  void begin(caller).then(end, end);
+  await cluster.when(() => caller.life.dead || over);
   const other = cluster.process("other");
   return cluster.until(begin(other));
 }
@@ -82,7 +87,7 @@ describe("a batch whose caller dies", () => {
     ["cancel", "inbox.deliver", "cancel_requested"],
   ] as const)("in the midst of a %s counts what it had done as done", async (action, method, type) => {
     const { cluster, ids } = await clusterWith(30);
-    const result = await dieAndGoOn(cluster, killAt(method, action === "cancel" ? 1 : 13, "after"), (process) =>
+    const result = await dieAndGoOn(cluster, killAt(method, action === "pause" ? 13 : 1, "after"), (process) =>
       process.client.batch({ workflow: "wait", status: ["waiting", "running"] })[action]({ id: "b" }),
     );
     expect(result).toMatchObject({ matched: 30, done: 30, skippedCount: 0 });
@@ -149,6 +154,65 @@ describe("a batch whose caller dies", () => {
     expect(await cluster.until(reader.batchRun("b").result())).toMatchObject({ matched: 150, done: 150 });
   });
 });
+
+test("two callers of the same batch at the same time get the same result, and every run one signal", async () => {
+  const { cluster, ids } = await clusterWith(250);
+  const call = (name: string): Promise<BatchResult> =>
+    cluster.process(name).client.batch({ workflow: "wait" }).signal(go, "hi", { id: "b", perSecond: 100 });
+  const [one, two] = await cluster.until(Promise.all([call("one"), call("two")]));
+  expect(one).toEqual({ id: "b", matched: 250, done: 250, skipped: [], skippedCount: 0 });
+  expect(two).toEqual(one);
+  expect(ids.filter((id) => signalsOf(cluster, id) !== 1)).toEqual([]);
+});
+
+/** Kills the process at its n-th call, whatever that is. */
+function killAtCall(times: number, side: "before" | "after"): ReturnType<typeof killAt> {
+  const kill = killAt("", 0, "before");
+  let calls = 0;
+  const hook: StoreHook = async (_called, _params, next) => {
+    const isIt = kill.victim.process !== undefined && ++calls === times;
+    if (isIt && side === "before") kill.victim.process?.kill();
+    const answer = await next();
+    if (isIt) kill.victim.process?.kill();
+    return answer;
+  };
+  return { ...kill, hook };
+}
+
+test.each(Array.from({ length: 24 }, (_, seed) => seed))(
+  "wherever the caller dies, every run is counted once and acted on once: seed %i",
+  async (seed) => {
+    const random = new SeededSource(seed);
+    const below = (most: number): number => Math.floor(random.next() * most);
+    const { cluster, ids } = await clusterWith(110 + below(150));
+    const { client } = cluster.process("operator");
+    const ended = ids.filter(() => below(10) === 0);
+    for (const id of ended) await cluster.until(client.get(id).terminate("before"));
+    const action = (["signal", "cancel", "terminate", "pause"] as const)[seed % 4] as "signal";
+    const begin = (process: Process): Promise<BatchResult> => {
+      const batch = process.client.batch({ workflow: "wait" });
+      const options = { id: "b", ...(below(2) === 0 ? { perSecond: 70 } : {}) };
+      return action === "signal" ? batch.signal(go, "hi", options) : batch[action as "cancel"](options);
+    };
+    const result = await dieAndGoOn(cluster, killAtCall(6 + below(30), below(2) === 0 ? "before" : "after"), begin);
+    await cluster.clock.settle();
+    expect(result.matched).toBe(ids.length);
+    expect(result.done + result.skippedCount).toBe(result.matched);
+    const runIds = ended.map((id) => cluster.runOf(id).runId);
+    expect(result.skipped.map(({ runId }) => runId).sort()).toEqual(runIds.sort());
+    const types = {
+      signal: "signal_received",
+      cancel: "cancel_requested",
+      terminate: "run_terminated",
+      pause: "run_parked",
+    };
+    const open = ids.filter((id) => !ended.includes(id));
+    const histories = await cluster.until(Promise.all(open.map((id) => client.get(id).history())));
+    const times = histories.map((events) => events.filter(({ type }) => type === types[action]).length);
+    expect(new Set(times)).toEqual(new Set([1]));
+    expect(cluster.errors).toEqual([]);
+  },
+);
 
 test("a client that is closed gives its batch up, and the next caller goes on at once", async () => {
   const { cluster, ids } = await clusterWith(150);

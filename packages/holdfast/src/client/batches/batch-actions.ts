@@ -8,6 +8,7 @@ import { runClosed, runNotFound } from "../../calls/refused-message.ts";
 import { isTransient } from "../../calls/store-retry.ts";
 import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
 import { batchMessageId } from "../../model/ids.ts";
 import { messageFrom, type Who } from "../../model/operator-notes.ts";
 import { isClosed, type Run, type RunStatus } from "../../model/run.ts";
@@ -69,10 +70,18 @@ function codesOf(acting: Acting, runIds: readonly string[]): Promise<readonly Co
     const encoded = acting.core.ports.codec.encode(payload, `payload of signal "${name}"`);
     return deliver(acting, runIds, { kind: "signal", name, payload: encoded });
   }
-  const act = action.name === "terminate" ? terminate : operate;
+  if (action.name === "terminate") return terminate(acting, runIds);
+  return oneByOne(acting, runIds, (runId) => operate(acting, runId));
+}
+
+function oneByOne(
+  { abort }: Acting,
+  runIds: readonly string[],
+  act: (runId: string) => Promise<void>,
+): Promise<readonly Code[]> {
   return someAtOnce(runIds, (runId) => {
-    acting.abort.throwIfAborted();
-    return codeOf(act(acting, runId));
+    abort.throwIfAborted();
+    return codeOf(act(runId));
   });
 }
 
@@ -92,10 +101,22 @@ function deliver(
   return Promise.all(runIds.map(send));
 }
 
-async function terminate({ core, who }: Acting, runId: string): Promise<void> {
+/** One call of the store for all that it can end at once: others are locked, have continued as new, or have ended. */
+async function terminate(acting: Acting, runIds: readonly string[]): Promise<Code[]> {
+  const { core, who } = acting;
   const { namespace } = core;
-  const cause = new HoldfastError("run_terminated", who.reason ?? "terminated");
-  const ended = await core.terminate({ namespace, runId }, withWho(toErrorRecord(cause), who));
+  const error = withWho(toErrorRecord(new HoldfastError("run_terminated", who.reason ?? "terminated")), who);
+  const runs = runIds.map((runId) => ({ namespace, runId }));
+  const outcomes = await core.call((store) => store.runs.terminate({ runs, error }));
+  for (const { owes, runId } of outcomes) if (owes && runId !== null) core.payer.note({ namespace, runId });
+  const left = runIds.filter((_, i) => outcomes[i]?.outcome !== "terminated");
+  const codes = await oneByOne(acting, left, (runId) => terminateOne(acting, error, runId));
+  return runIds.map((runId) => codes[left.indexOf(runId)]);
+}
+
+async function terminateOne({ core, who }: Acting, error: ErrorRecord, runId: string): Promise<void> {
+  const { namespace } = core;
+  const ended = await core.terminate({ namespace, runId }, error);
   if (ended.outcome === "not_found") throw runNotFound(runId, namespace);
   if (ended.outcome !== "closed") return;
   const run = await core.queries.read({ namespace, runId: ended.runId ?? runId });
@@ -109,9 +130,15 @@ async function operate({ core, action, who, first }: Acting, runId: string): Pro
     return lastOfChain(core, run);
   };
   const messageId = batchMessageId(who.batch, runId);
-  if (!first && (await wasDone(core, await read(), who.batch, messageId))) return;
-  if (action.name === "retry") return retryRun(core, read, who);
-  await (action.name === "pause" ? pauseRun : resumeRun)(core, read, who, messageId);
+  const isDone = async (): Promise<boolean> => !first && (await wasDone(core, await read(), who.batch, messageId));
+  if (await isDone()) return;
+  try {
+    if (action.name === "retry") await retryRun(core, read, who);
+    else await (action.name === "pause" ? pauseRun : resumeRun)(core, read, who, messageId);
+  } catch (error) {
+    // A worker that has lost the batch, and does not know it yet, may have been faster.
+    if (!isRefusal(error) || !(await isDone())) throw error;
+  }
 }
 
 async function wasDone(core: ClientCore, run: Run, batch: string, messageId: string): Promise<boolean> {
@@ -138,9 +165,13 @@ async function codeOf(acting: Promise<void>): Promise<Code> {
     await acting;
     return undefined;
   } catch (error) {
-    if (isHoldfastError(error) && !isTransient(error) && error.code !== "client_closed") return error.code;
+    if (isRefusal(error)) return error.code;
     throw error;
   }
+}
+
+function isRefusal(error: unknown): error is HoldfastError {
+  return isHoldfastError(error) && !isTransient(error) && error.code !== "client_closed";
 }
 
 async function someAtOnce<T, R>(items: readonly T[], each: (item: T) => Promise<R>): Promise<R[]> {

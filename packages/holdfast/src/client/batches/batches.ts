@@ -113,6 +113,12 @@ export class Batches {
     };
   }
 
+  /** The process is about to end on a signal: batches are left to others, and a wait for one does not keep it alive. */
+  leave(): void {
+    this.#opened?.core.waiter.leave();
+    this.#rest();
+  }
+
   async close(): Promise<void> {
     this.#unsubscribe?.();
     this.#timer?.cancel();
