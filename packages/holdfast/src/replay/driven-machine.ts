@@ -54,6 +54,7 @@ export abstract class DrivenMachine {
   cancelCause: CancelCause | undefined;
   compensating = false;
   pausing: EventMeta | undefined;
+  resumedSeq = 0;
   started = false;
   inTurn = false;
   hasCalls = false;
@@ -75,6 +76,11 @@ export abstract class DrivenMachine {
     this.recorded = history;
     this.ops = new OpTable(opsMax);
     this.unwritten = new Unwritten(history.length + 1, Math.max(startOf(run), history.at(-1)?.at ?? 0));
+  }
+
+  protected resumeAfter(seq: number): void {
+    this.pausing = undefined;
+    this.resumedSeq = seq;
   }
 
   nextGroup(name: "parallel" | "race"): string {
