@@ -274,8 +274,7 @@ export class Client {
 
   /** Actions on all runs that match the filter: `hf.batch({ workflow: "order", status: "parked" }).resume()`. */
   batch(filter: ListFilter): Batch {
-    const batches = this.#batches as Batches;
-    return new Batch(this.#core, filter, (...batch) => this.during(batches.carryOut(...batch)));
+    return new Batch(this.#core, filter, (...call) => this.during((this.#batches as Batches).carryOut(...call)));
   }
 
   /** The run of a batch: its status and result, and a way to pause, resume or cancel the batch itself. */
