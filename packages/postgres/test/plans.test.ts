@@ -212,6 +212,16 @@ describe("lists of 20 walk an index and stop", () => {
     expect(inSequence + byIndex).toBeLessThan(100);
   });
 
+  test("a look for batches reads nothing where there are none", async () => {
+    const namespace = "holdfast.batches/default";
+    const filter = {
+      namespace,
+      statuses: ["pending", "running", "sleeping", "waiting", "compensating", "parked"],
+    } as const;
+    const { statement, values } = countStatement(database.schema, { ...filter, atMost: 1 });
+    await expectFew(statement.text, values, 5);
+  });
+
   test("attributes are found by their index", async () => {
     const filter = { namespace: "default", attributes: { n: 990 }, limit: 20 };
     const { statement, values } = listStatement(database.schema, filter);
