@@ -230,7 +230,7 @@ test("a client that is closed gives its batch up, and the next caller goes on at
   expect(ids.filter((id) => signalsOf(cluster, id) !== 1)).toEqual([]);
 });
 
-test("a batch outlasts an outage of the store", async () => {
+test("a batch outlasts an outage of the store, and makes up for no time", async () => {
   const { cluster, ids } = await clusterWith(150);
   let up = true;
   let outages = 0;
@@ -245,7 +245,9 @@ test("a batch outlasts an outage of the store", async () => {
     return up ? next() : Promise.reject(unavailable());
   };
   const caller = cluster.process("caller", hook);
-  const result = cluster.until(caller.client.batch({ workflow: "wait" }).signal(go, "hi", { id: "b" }));
+  const result = cluster.until(caller.client.batch({ workflow: "wait" }).signal(go, "hi", { id: "b", perSecond: 50 }));
   await expect(result).resolves.toMatchObject({ matched: 150, done: 150 });
   expect(ids.filter((id) => signalsOf(cluster, id) !== 1)).toEqual([]);
+  const times = ids.map((id) => cluster.eventsOf(id).find(({ type }) => type === "signal_received")?.at ?? 0).sort();
+  expect(times.filter((at, i) => (times[i + 50] ?? Number.POSITIVE_INFINITY) - at < 1_000)).toEqual([]);
 });

@@ -76,13 +76,13 @@ export function batchWorkflow(core: ClientCore): BatchWorkflow {
       const who = { ...input.action.who, batch: at.batch };
       for (let pages = 0; ; pages++) {
         if (pages === BATCH_PAGES_MAX) return ctx.continueAsNew({ ...input, soFar: at });
-        const began = ctx.now().getTime();
         const page: Page = await ctx.step(
           "batch:find",
           () => whileOpen(core, findPage(core, tokens, input, at)),
           STEADY,
         );
         const { runIds } = page;
+        const began = ctx.now().getTime();
         const acted: Acted =
           runIds.length === 0
             ? { done: 0, skipped: [] }
@@ -96,8 +96,10 @@ export function batchWorkflow(core: ClientCore): BatchWorkflow {
               );
         at = moved(at, page, acted);
         if (page.place === null) return resultOf(id, at);
-        if (input.perSecond !== undefined && runIds.length > 0)
-          await ctx.sleepUntil("batch:pace", new Date(began + Math.ceil((runIds.length * 1_000) / input.perSecond)));
+        if (input.perSecond !== undefined && runIds.length > 0) {
+          const paceMs = Math.ceil((runIds.length * 1_000) / input.perSecond);
+          await ctx.sleepUntil("batch:pace", new Date(nextPageAt(began, ctx.now().getTime(), paceMs)));
+        }
       }
     },
   );
@@ -134,6 +136,11 @@ async function findPage(
   const token = core.newId();
   tokens.add(token);
   return { until, runIds, skipped, place: next, token };
+}
+
+/** After an outage nobody knows when the page was really done: the next one keeps its distance from the end. */
+function nextPageAt(began: number, ended: number, paceMs: number): number {
+  return (ended - began > paceMs ? ended : began) + paceMs;
 }
 
 function moved(at: SoFar, { until, place, runIds, skipped: unfitRuns }: Page, acted: Acted): SoFar {
