@@ -1,4 +1,5 @@
 import { describe, test } from "vitest";
+import { batching } from "./client/batching.ts";
 import { ClientFixture } from "./client/client-fixture.ts";
 import type { ClientSuite, OpenUrl } from "./client/client-suite.ts";
 import { closing } from "./client/closing.ts";
@@ -26,6 +27,7 @@ const SUITES: readonly ClientSuite[] = [
   onCall,
   historyWindows,
   pausing,
+  batching,
   retrying,
   tasks,
   taskLimits,

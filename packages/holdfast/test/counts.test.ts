@@ -1,9 +1,10 @@
 // How much the engine asks of the store, counted on the memory store: each call would be one round trip to a database. Every
 // figure is printed, so that CI shows it.
-import { type Context, workflow } from "holdfast";
+import { type Context, signal, workflow } from "holdfast";
 import { type MemoryStore, testEngine, VirtualClock } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { Fleet } from "./lab/fleet.ts";
+import { Cluster } from "./lab/harness.ts";
 
 type Calls = MemoryStore["calls"];
 
@@ -71,6 +72,40 @@ describe("calls of the store", () => {
     );
     expect(together["runs.commit"]).toBeLessThanOrEqual(10);
     expect(spread["runs.commit"]).toBeLessThanOrEqual(25);
+  });
+
+  test("a batch takes a list, a delivery and two commits for each hundred runs", async () => {
+    const idle = workflow("idle", (ctx) => ctx.receive(signal("go")));
+    const fleet = new Fleet();
+    const client = fleet.client();
+    await client.startMany(Array.from({ length: 1_000 }, () => ({ workflow: idle, input: undefined })));
+    const before = { ...fleet.store.calls };
+    await fleet.clock.until(client.batch({ workflow: "idle" }).cancel());
+    const calls = since(before, fleet.store.calls);
+    print(`a batch of 1,000 runs: ${JSON.stringify(calls)}`);
+    expect(calls).toMatchObject({ "runs.start": 1, "runs.list": 10, "inbox.deliver": 10 });
+    expect(calls["runs.commit"]).toBeLessThanOrEqual(21);
+    const total = Object.values(calls).reduce((sum, n) => sum + n, 0);
+    expect(total).toBeLessThanOrEqual(60);
+    await fleet.close();
+  });
+
+  test("a worker that is idle asks for nothing more because there are batches", async () => {
+    const idle = workflow("idle", (ctx) => ctx.receive(signal("go")));
+    const asked = async (batches: number): Promise<Calls> => {
+      const cluster = new Cluster();
+      const { client } = cluster.process();
+      for (let i = 0; i < batches; i++) await cluster.until(client.batch({}).cancel());
+      await cluster.process().worker({ workflows: [idle] });
+      await cluster.clock.advance("1m");
+      const before = { ...cluster.store.calls };
+      await cluster.clock.advance("1h");
+      return since(before, cluster.store.calls);
+    };
+    const [without, after] = [await asked(0), await asked(3)];
+    print(`an idle worker in an hour: ${JSON.stringify(after)}`);
+    expect(after).toEqual(without);
+    expect(without["runs.count"]).toBe(60);
   });
 
   test("a hundred runs of three steps at once share their commits", async () => {

@@ -466,6 +466,32 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("which batch has done something to it", async () => {
+    let bad = true;
+    const code: Code = async (ctx) => {
+      await ctx.step("work", () => (bad ? declined() : 1), { retry: "none" });
+      await ctx.sleep("long", "1 day");
+    };
+    const meanwhile: Case["meanwhile"] = async (_run, fleet) => {
+      const all = fleet.client().batch({});
+      bad = false;
+      for (const action of ["retry", "pause", "resume", "terminate"] as const) {
+        await fleet.clock.until(all[action]());
+        await fleet.clock.settle();
+      }
+    };
+    expect(await typesOf({ code, meanwhile })).toEqual([
+      "run_started",
+      "step_failed",
+      "run_retried",
+      "step_completed",
+      "timer_created",
+      "run_parked",
+      "run_resumed",
+      "run_terminated",
+    ]);
+  });
+
   test("that it was paused, while a worker held it and while none did, and resumed", async () => {
     const gate = deferred();
     const code: Code = async (ctx) => {

@@ -145,10 +145,14 @@ test("a heartbeat, a sweep and a message read a handful of rows", async () => {
 });
 
 test("a purge reads what it deletes, once for each lane and status", async () => {
-  const purge = (statuses: readonly string[], limit: number) => ["default", 90_000, binary.textArray(statuses), limit];
-  await expectFew(call("purge_runs", 4), purge(["completed"], 10), 200);
-  await expectFew(call("purge_runs", 4), purge(CLOSED_STATUSES, 10), 300);
-  await expectFew(call("purge_runs", 4), purge(["canceled", "continued"], 10), 10);
+  const purge = (statuses: readonly string[], limit: number, runIds?: readonly string[]) => [
+    ...["default", 90_000, binary.textArray(statuses)],
+    ...[runIds ? binary.uuidArray(runIds) : null, limit],
+  ];
+  await expectFew(call("purge_runs", 5), purge(["completed"], 10), 200);
+  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10), 300);
+  await expectFew(call("purge_runs", 5), purge(["canceled", "continued"], 10), 10);
+  await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
 });
 
 /** Planning alone looks up about 70 rows, at the ends of the indexes of the tables that it joins. */
@@ -206,6 +210,16 @@ describe("lists of 20 walk an index and stop", () => {
     const { statement, values } = countStatement(database.schema, filter);
     const { inSequence, byIndex } = await reads(statement.text, values);
     expect(inSequence + byIndex).toBeLessThan(100);
+  });
+
+  test("a look for batches reads nothing where there are none", async () => {
+    const namespace = "holdfast.batches/default";
+    const filter = {
+      namespace,
+      statuses: ["pending", "running", "sleeping", "waiting", "compensating", "parked"],
+    } as const;
+    const { statement, values } = countStatement(database.schema, { ...filter, atMost: 1 });
+    await expectFew(statement.text, values, 5);
   });
 
   test("attributes are found by their index", async () => {

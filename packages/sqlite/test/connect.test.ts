@@ -99,3 +99,26 @@ test("a worker in another process hears of work at once; when it is killed, its 
   await client.worker({ workflows: [parcel], lease: "1s" }).start();
   expect(await run.result({ timeout: "20s" })).toEqual({ to: "Bob", box: "packed", receipt: "delivered by rail" });
 }, 60_000);
+
+test("a batch whose process is killed is gone on with by a worker of another: each run gets one signal", async () => {
+  const client = await open();
+  const parcel = parcelWorkflow({ pack: () => "packed", deliver: (carrier) => `delivered by ${carrier}` });
+  const parcels = Array.from({ length: 350 }, (_, i) => ({
+    workflow: parcel,
+    input: { to: `${i}` },
+    options: { id: `p${i}` },
+  }));
+  await client.startMany(parcels);
+  const caller = runScript("batch-process.ts", `file:${folder.file("app.db")}`);
+  await caller.wrote(1);
+  await caller.kill();
+  expect(Number(caller.lines.at(-1))).toBeLessThan(350);
+  await client.worker({ workflows: [parcel] }).start();
+  const result = await client.batchRun("ship-all").result({ timeout: "40s" });
+  expect(result).toEqual({ id: "ship-all", matched: 350, done: 350, skipped: [], skippedCount: 0 });
+  for (const { options } of parcels) {
+    expect(await client.get(parcel, options.id).result()).toMatchObject({ receipt: "delivered by rail" });
+    const history = await client.get(options.id).history();
+    expect(history.filter(({ type }) => type === "signal_received").length).toBe(1);
+  }
+}, 60_000);

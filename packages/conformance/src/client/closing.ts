@@ -17,6 +17,8 @@ function callsOfClient(client: Client): Record<string, Call> {
     list: () => client.list(),
     count: () => client.count(),
     purge: () => client.purge({ olderThan: "1 day" }),
+    batch: () => client.batch({}).cancel(),
+    batchRun: () => client.batchRun("batch-1"),
     health: () => client.health(),
     why: () => client.why("run-1"),
     worker: () => client.worker({ workflows: [waiting] }),

@@ -58,6 +58,20 @@ export const retention: Suite = {
       expect(await exist(t, runIds)).toEqual([false, false, false, false, false]);
     },
 
+    "purge of named runs takes those of them that it may, and no others": async (t) => {
+      const [old, other] = [await ended(t), await ended(t)];
+      const failed = await ended(t, {}, "failed");
+      const { run: open } = await t.start();
+      const named = [old.runId, open.runId, failed.runId, old.runId, t.newRun().runId];
+      await t.advance(10);
+      expect(await purge(t, { runIds: [] })).toEqual({ purged: 0, more: false });
+      expect(await purge(t, { runIds: named, namespace: "nowhere" })).toEqual({ purged: 0, more: false });
+      expect(await purge(t, { runIds: named, endedBefore: t.now - 10 })).toEqual({ purged: 0, more: false });
+      expect(await purge(t, { runIds: named, statuses: ["failed"] })).toEqual({ purged: 1, more: false });
+      expect(await purge(t, { runIds: named })).toEqual({ purged: 1, more: false });
+      expect(await exist(t, [old.runId, other.runId, failed.runId, open.runId])).toEqual([false, true, false, true]);
+    },
+
     "purge takes the oldest first, at most the limit, and says whether there are more": async (t) => {
       const runIds: string[] = [];
       const first = await t.held({ workflow: "refund" });

@@ -4,12 +4,13 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import { PAUSED, type Who, whoOf } from "../model/operator-notes.ts";
 
 /** Why a paused run is parked. `startAt`: when it is to begin, if it has not begun. */
-export function pausedError({ by, reason }: Who, startAt: number | null = null): ErrorRecord {
+export function pausedError(given: Who, startAt: number | null = null): ErrorRecord {
+  const { by, reason } = given;
   const who = by === undefined ? "" : ` by ${by}`;
   const why = reason === undefined ? "" : `: ${reason}`;
   const { stack: _, ...record } = toErrorRecord(new HoldfastError(PAUSED, `paused${who}${why}`));
   // Not by way of the record, which would cut long texts.
-  const data = { ...whoOf({ by, reason }), ...(startAt === null ? {} : { startAt }) };
+  const data = { ...whoOf(given), ...(startAt === null ? {} : { startAt }) };
   return Object.keys(data).length === 0 ? record : { ...record, data };
 }
 

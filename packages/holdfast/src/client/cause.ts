@@ -37,9 +37,10 @@ export interface Cause {
   /** The maximum number of attempts: known once one has failed, or if a worker of this client holds the run. */
   readonly attempts?: number;
   readonly error?: ErrorView;
-  /** Who has paused the run, and why. */
+  /** Who has paused the run, why, and the run id of the batch that did it. */
   readonly by?: string;
   readonly reason?: string;
+  readonly batch?: string;
   /** The name of the worker. */
   readonly worker?: string;
   /** The queue of a task. */

@@ -1,5 +1,7 @@
 import type { AnyWorkflow } from "../define/definitions.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
+import { invalidOption } from "../errors/option-checks.ts";
+import { shownValue } from "../errors/shown-value.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Store } from "../ports/store.ts";
 import { hookedStore } from "../ports/store-calls.ts";
@@ -101,4 +103,9 @@ export class ClientInTransaction {
     const [wanted, workflow] = wantedRun(idOrWorkflow, id);
     return new RunHandle(this.#core, wanted, undefined, workflow) as RunHandle<never>;
   }
+}
+
+export function notAClient(value: unknown): HoldfastError {
+  const fault = `is ${shownValue(value)}, not one that connect() of this installation of holdfast has returned`;
+  return invalidOption("inTransaction", "the client", fault);
 }

@@ -7,26 +7,27 @@ import type { AnyWorkflow, OffersOf, OutputOf } from "../define/definitions.ts";
 import type { SlotReservation } from "../engine/worker/slot-reservation.ts";
 import { Worker } from "../engine/worker/worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "../engine/worker/worker-options.ts";
-import type { HoldfastError } from "../errors/holdfast-error.ts";
-import { checkOptions, invalidOption, requireDuration, requireId, requireOptions } from "../errors/option-checks.ts";
-import { shownValue } from "../errors/shown-value.ts";
+import { checkOptions, requireId } from "../errors/option-checks.ts";
+import { batchNamespace, isBatchNamespace } from "../model/batch.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { type NewRun, runOf } from "../model/run.ts";
 import type { CarriedMessage, StartOutcome, Store } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, UpdateDefinition } from "../replay/context/conversations.ts";
 import type { Offering } from "../replay/context/offers.ts";
+import { Batch } from "./batches/batch.ts";
+import type { BatchResult } from "./batches/batch-result.ts";
+import { type BatchClient, Batches, quietPorts } from "./batches/batches.ts";
 import { offering, wantedRun } from "./call-checks.ts";
 import { ClientCore } from "./client-core.ts";
-import { ClientInTransaction, type JoinedCalls, JoinedCore } from "./client-in-transaction.ts";
-import type { CountOptions, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
+import { ClientInTransaction, type JoinedCalls, JoinedCore, notAClient } from "./client-in-transaction.ts";
+import type { CountOptions, ListFilter, ListOptions, PurgeOptions, StartOptions } from "./client-options.ts";
 import { checkHealth, type Health } from "./health.ts";
-import { COUNT_OPTIONS, runFilter } from "./list-filter.ts";
-import { listRuns, type RunPage } from "./list-runs.ts";
-import type { LocalQueries } from "./local-queries.ts";
+import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
+import { firstOf, type LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
-import { newRun, requireStarted, startedRun } from "./new-run.ts";
-import { PURGE_OPTIONS, purgeEnded } from "./purge.ts";
+import { isDueAtOnce, newRun, requireStarted, startedRun } from "./new-run.ts";
+import { purgeEnded } from "./purge.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
@@ -71,6 +72,8 @@ export class Client {
   readonly #workers: Worker[] = [];
   readonly #unserved: UnservedStarts | undefined;
   readonly #onClose: () => Promise<void>;
+  /** Undefined in a client that batches run in. */
+  readonly #batches: Batches | undefined;
   readonly #life = new Lifetime();
   #closing: Promise<void> | undefined;
   #workerCount = 0;
@@ -99,6 +102,11 @@ export class Client {
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
+    const connectBatches = (): BatchClient => {
+      const client = new Client(quietPorts(ports), batchNamespace(namespace), async () => {}, lookMs);
+      return { client, core: client.#core };
+    };
+    if (!isBatchNamespace(namespace)) this.#batches = new Batches(this.#core, connectBatches, lookMs);
   }
 
   /** Resolves when the start is durable. `created` of the handle says whether the run is new or already existed. */
@@ -261,9 +269,19 @@ export class Client {
 
   /** How many runs match the filter. */
   async count(filter: CountOptions = {}): Promise<number> {
-    checkOptions(filter, COUNT_OPTIONS, "count");
-    const { atMost = null } = filter;
-    return this.#core.call((store) => store.runs.count({ ...runFilter(this.namespace, filter), atMost }));
+    return countRuns(this.#core, filter);
+  }
+
+  /** Actions on all runs that match the filter: `hf.batch({ workflow: "order", status: "parked" }).resume()`. */
+  batch(filter: ListFilter): Batch {
+    return new Batch(this.#core, filter, (...call) => this.during((this.#batches as Batches).carryOut(...call)));
+  }
+
+  /** The run of a batch: its status and result, and a way to pause, resume or cancel the batch itself. */
+  batchRun(id: string): RunHandle<BatchResult> {
+    this.#life.assertOpen();
+    requireId(id, "id of the batch");
+    return this.makeHandle(this.#batches?.runs as ClientCore, id, undefined) as RunHandle<BatchResult>;
   }
 
   /**
@@ -271,9 +289,7 @@ export class Client {
    * runs are never touched. Ages are measured by the store's clock.
    */
   async purge<S extends string = string>(options: PurgeOptions<S>): Promise<number> {
-    requireOptions(options, PURGE_OPTIONS, "purge");
-    const olderThanMs = requireDuration(options.olderThan, "purge", "olderThan");
-    return purgeEnded(this.#core, olderThanMs, options);
+    return purgeEnded(this.#core, options);
   }
 
   /**
@@ -303,6 +319,7 @@ export class Client {
     const { environment, leaseMs } = this.#core.ports;
     const nameless = (): string => environment?.workerName() ?? `worker-${process.pid}-${this.#workerCount}`;
     const resolved = resolveWorkerOptions(options, nameless, leaseMs);
+    const batches = this.#batches;
     const worker = new Worker({
       ports: this.#core.ports,
       namespace: this.namespace,
@@ -312,7 +329,11 @@ export class Client {
       life: this.#life,
       payer: this.#core.payer,
       siblings: () => this.#workers,
-      onSignaled: () => this.#core.waiter.leave(),
+      onSignaled: () => {
+        this.#core.waiter.leave();
+        batches?.leave();
+      },
+      ...(batches && resolved.workflows.length > 0 ? { onRunning: () => batches.serve() } : {}),
     });
     this.#workers.push(worker);
     return worker;
@@ -329,7 +350,7 @@ export class Client {
 
   async #close(): Promise<void> {
     this.#life.end();
-    await Promise.all(this.#workers.map((worker) => worker.stop()));
+    await Promise.all([this.#batches?.close(), ...this.#workers.map((worker) => worker.stop())]);
     this.#unserved?.close();
     await this.#onClose();
   }
@@ -376,22 +397,4 @@ export class Client {
     requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
     return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;
   }
-}
-
-/** The first answer that is not undefined. */
-function firstOf<T>(workers: readonly Worker[], ask: (worker: Worker) => T | undefined): T | undefined {
-  for (const worker of workers) {
-    const answer = ask(worker);
-    if (answer !== undefined) return answer;
-  }
-  return undefined;
-}
-
-function notAClient(value: unknown): HoldfastError {
-  const fault = `is ${shownValue(value)}, not one that connect() of this installation of holdfast has returned`;
-  return invalidOption("inTransaction", "the client", fault);
-}
-
-function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {
-  return startAt === undefined && startDelayMs === undefined;
 }

@@ -7,10 +7,10 @@ import { HoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkOptions,
   isFunction,
-  isName,
   type OptionChecks,
   objectWith,
   optionsOf,
+  requireOwnName,
   wholeNumber,
   withDefaults,
 } from "../errors/option-checks.ts";
@@ -43,7 +43,7 @@ export const LIMIT_OPTIONS: OptionChecks<Limits> = {
 
 const CONNECT_OPTIONS: OptionChecks<ConnectOptions> = {
   ...STORE_OPTIONS,
-  namespace: isName("namespace"),
+  namespace: (value) => requireOwnName(value, "namespace"),
   codec: objectWith("encode", "decode"),
   logger: isLogger,
   telemetry: isTelemetry,

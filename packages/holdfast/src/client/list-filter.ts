@@ -12,6 +12,7 @@ import {
   wholeNumber,
 } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
+import { BATCH_WORKFLOW, batchNamespace } from "../model/batch.ts";
 import { isUuid } from "../model/ids.ts";
 import { valueFault } from "../model/names.ts";
 import { RUN_STATUSES, type RunRow } from "../model/run.ts";
@@ -70,7 +71,9 @@ export const LIST_OPTIONS: OptionChecks<ListOptions> = {
   cursor: (value, where) => void readCursor(value, where),
 };
 
-export function runFilter(namespace: string, filter: ListFilter): RunFilter {
+/** Batches are found by the name of their workflow alone. */
+export function runFilter(given: string, filter: ListFilter): RunFilter {
+  const namespace = filter.workflow === BATCH_WORKFLOW ? batchNamespace(given) : given;
   const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore, parent } = filter;
   const { endedAfter, endedBefore, waitingFor, retrying, waitingSince, error } = filter;
   return {

@@ -1,8 +1,8 @@
 import { checkOptions } from "../errors/option-checks.ts";
 import type { ListRunsParams } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
-import type { ListOptions } from "./client-options.ts";
-import { LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
+import type { CountOptions, ListOptions } from "./client-options.ts";
+import { COUNT_OPTIONS, LIST_LIMIT_DEFAULT, LIST_OPTIONS, readCursor, runFilter, writeCursor } from "./list-filter.ts";
 import { type RunSummary, summarizeRun } from "./run-view.ts";
 
 /** A page of `hf.list`. */
@@ -29,4 +29,10 @@ export async function listRuns(core: ClientCore, options: ListOptions): Promise<
     runs: page.map((row) => summarizeRun(row, now)),
     cursor: rows.length > limit && last ? writeCursor(last) : null,
   };
+}
+
+export async function countRuns(core: ClientCore, filter: CountOptions): Promise<number> {
+  checkOptions(filter, COUNT_OPTIONS, "count");
+  const { atMost = null } = filter;
+  return core.call((store) => store.runs.count({ ...runFilter(core.namespace, filter), atMost }));
 }

@@ -155,3 +155,7 @@ async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unkn
   if (result.ok) return result.value;
   throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
 }
+
+export function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {
+  return startAt === undefined && startDelayMs === undefined;
+}

@@ -1,11 +1,12 @@
-/** What people do to runs from outside: pause and resume. What is recorded of it is in model/operator-notes.ts. */
+/** What people do to runs from outside: pause, resume and retry. What is recorded of it is in model/operator-notes.ts. */
 import { pausedError, startTimeOf } from "../calls/paused-error.ts";
 import { runClosed, runNotFound } from "../calls/refused-message.ts";
+import { retryEvent } from "../calls/retry-event.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, requireReason } from "../errors/option-checks.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
 import { messageFrom, PAUSED, resumeNote, type Who, whoOf } from "../model/operator-notes.ts";
-import { isClosed, type Run } from "../model/run.ts";
+import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { RunRef } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -23,7 +24,7 @@ export interface OperatorOptions {
   readonly reason?: string;
 }
 
-const OPERATOR_OPTIONS: OptionChecks<OperatorOptions> = {
+export const OPERATOR_OPTIONS: OptionChecks<OperatorOptions> = {
   by: (value, where) => requireReason(value, where, "by"),
   reason: (value, where) => requireReason(value, where),
 };
@@ -50,8 +51,7 @@ export type ReadRun = () => Promise<Run>;
  * Parks the run at once if nobody holds it; otherwise its holder gets a message. The run may change between the look at it and
  * either call: then the store refuses, and the run is looked at again.
  */
-export async function pauseRun(core: ClientCore, read: ReadRun, who: Who): Promise<void> {
-  const messageId = core.newId();
+export async function pauseRun(core: ClientCore, read: ReadRun, who: Who, messageId = core.newId()): Promise<void> {
   for (;;) {
     const run = await read();
     if (isClosed(run.status)) throw runClosed(run.id, run.status);
@@ -89,8 +89,7 @@ async function wasPaused(core: ClientCore, { namespace, runId, eventCount }: Run
  * Makes a parked run due; one that may be pausing gets a message, which says that it is to go on. Any other open run is left
  * alone.
  */
-export async function resumeRun(core: ClientCore, read: ReadRun, who: Who): Promise<void> {
-  const messageId = core.newId();
+export async function resumeRun(core: ClientCore, read: ReadRun, who: Who, messageId = core.newId()): Promise<void> {
   const event = resumeNote(who);
   for (let resumed = false; ; ) {
     const run = await read();
@@ -110,6 +109,35 @@ export async function resumeRun(core: ClientCore, read: ReadRun, who: Who): Prom
     } else if (!mayBePausing(run)) return;
     if (await send(core, run, "resume", who, messageId)) return;
   }
+}
+
+/** Reopens a failed run, at what failed. */
+export async function retryRun(core: ClientCore, read: ReadRun, who: Who): Promise<void> {
+  const run = await read();
+  const events = await core.readHistory(run);
+  // An open run that has more events than were read counts as reopened by an earlier send of this call.
+  if (run.status !== "failed") throw notFailed(run.id, run.status);
+  const event = retryEvent(run, events, who);
+  const params = { run: refOf(run), eventCount: run.eventCount, event };
+  let sends = 0;
+  const { outcome, status } = await core.untilNotBusy((store) => {
+    sends += 1;
+    return store.runs.reopenIfFailed(params);
+  });
+  // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
+  if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
+  throw outcome === "superseded" ? superseded(run.id, status) : notFailed(run.id, status);
+}
+
+function notFailed(id: string, status: RunStatus | null): HoldfastError {
+  const advice = status === "parked" ? " Use resume()." : "";
+  const message = `Run "${id}" cannot be retried: it is ${status}, not failed.${advice}`;
+  return new HoldfastError("run_not_failed", message, { data: { id, status } });
+}
+
+function superseded(id: string, status: RunStatus | null): HoldfastError {
+  const message = `Run "${id}" cannot be retried: a newer run has its id.`;
+  return new HoldfastError("run_closed", message, { data: { id, status } });
 }
 
 /** A run that is pausing is held, or about to be claimed. */

@@ -16,10 +16,11 @@ import {
   optionsOf,
   wholeNumber,
 } from "../errors/option-checks.ts";
+import { batchNamespace } from "../model/batch.ts";
 import type { Payload } from "../model/payload.ts";
 import type { PayloadPlace, PlacedPayload } from "../model/payload-place.ts";
 import type { RunRow } from "../model/run.ts";
-import type { ListRunsParams, ReplacePayload } from "../ports/store.ts";
+import type { ListRunsParams, ReplacePayload, RunFilter } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { ListFilter } from "./client-options.ts";
 import { LIST_FILTER, readCursor, runFilter, writeCursor } from "./list-filter.ts";
@@ -134,7 +135,15 @@ class Reencoding {
   /** All runs once, the newest first. */
   async pass(cursor: string | undefined): Promise<void> {
     this.#progress = { ...this.#progress, left: 0, unreadable: 0, cursor: null };
-    const filter = runFilter(this.#core.namespace, this.#options.filter ?? {});
+    const { filter } = this.#options;
+    const { namespace } = this.#core;
+    // Batches are found by name alone, but their values are kept in the same way.
+    if (filter === undefined && cursor === undefined)
+      await this.#all({ namespace: batchNamespace(namespace) }, undefined);
+    await this.#all(runFilter(namespace, filter ?? {}), cursor);
+  }
+
+  async #all(filter: RunFilter, cursor: string | undefined): Promise<void> {
     let before = cursor === undefined ? undefined : readCursor(cursor, "reencode");
     for (;;) {
       const params: ListRunsParams = { ...filter, limit: RUNS_PER_CALL, ...(before ? { before } : {}) };

@@ -1,5 +1,4 @@
 import { inboxFull, runClosed, runNotFound } from "../calls/refused-message.ts";
-import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
@@ -30,7 +29,7 @@ import {
   readWindow,
   viewWindow,
 } from "./history-window.ts";
-import { type OperatorOptions, pauseRun, readWho, resumeRun, withWho } from "./operations.ts";
+import { type OperatorOptions, pauseRun, readWho, resumeRun, retryRun, withWho } from "./operations.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
@@ -301,32 +300,7 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
    */
   async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
-    const who = readWho(why, "retry");
-    const { run, events } = await this.#readHistory();
-    // An open run that has more events than were read counts as reopened by an earlier send of this call.
-    if (run.status !== "failed") throw this.#notFailed(run.status);
-    const event = retryEvent(run, events, who);
-    const { namespace, runId } = run;
-    const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
-    let sends = 0;
-    const { outcome, status } = await this.#core.untilNotBusy((store) => {
-      sends += 1;
-      return store.runs.reopenIfFailed(params);
-    });
-    // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
-    if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
-    throw outcome === "superseded" ? this.#superseded(status) : this.#notFailed(status);
-  }
-
-  #notFailed(status: RunStatus | null): HoldfastError {
-    const advice = status === "parked" ? " Use resume()." : "";
-    const message = `Run "${this.id}" cannot be retried: it is ${status}, not failed.${advice}`;
-    return new HoldfastError("run_not_failed", message, { data: { id: this.id, status } });
-  }
-
-  #superseded(status: RunStatus | null): HoldfastError {
-    const message = `Run "${this.id}" cannot be retried: a newer run has its id.`;
-    return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
+    await retryRun(this.#core, () => this.#read(), readWho(why, "retry"));
   }
 
   async #deliver(

@@ -151,11 +151,16 @@ function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     ...(event.payload === undefined ? {} : { value: codec.decode(event.payload) }),
     ...rest,
     ...(error === undefined ? {} : { error: { ...error, at: new Date(event.at) } }),
-    ...(event.op !== null || (rest.by === undefined && rest.reason === undefined) ? {} : { data: whoOf(rest) }),
+    ...(event.op !== null || !isSaid(rest) ? {} : { data: whoOf(rest) }),
     ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
   };
+}
+
+/** Whether it is known who did it, or why. */
+function isSaid({ by, reason, batch }: Who): boolean {
+  return by !== undefined || reason !== undefined || batch !== undefined;
 }
 
 function date(ms: number | null): Date | null {

@@ -11,6 +11,7 @@ import {
   type OptionChecks,
   oneOf,
   requireName,
+  requireOwnName,
   requireTimeout,
   wholeNumber,
 } from "../errors/option-checks.ts";
@@ -265,7 +266,7 @@ export function workflow(
   const where = `workflow(${typeof options.name === "string" ? JSON.stringify(options.name) : ""})`;
   // First: a name that is missing may stand under a misspelled key.
   checkOptions(options, WORKFLOW_OPTIONS, where);
-  requireName(options.name, "workflow name");
+  requireOwnName(options.name, "workflow name");
   if (typeof fn !== "function")
     throw new HoldfastError("invalid_option", `${where}: the second argument is not a function.`);
   return {

@@ -3,6 +3,7 @@
  * is refused, with the probable intended one; `undefined` counts as absent. Valid options allocate nothing, because
  * this runs once per start and per step.
  */
+import { RESERVED_PREFIX } from "../model/batch.ts";
 import { type Duration, durationToMs, isTooLong } from "../model/duration.ts";
 import { idFault, nameFault, REASON_LENGTH_MAX, valueFault } from "../model/names.ts";
 import { nearestName } from "../model/nearest-name.ts";
@@ -171,6 +172,14 @@ export function requireName(name: unknown, what: string): void {
   const fault = nameFault(name);
   if (fault === undefined) return;
   throw new HoldfastError("invalid_name", `The ${what} ${shownValue(name)} ${fault}.`, { data: { name: kept(name) } });
+}
+
+/** The same for a name that no part of Holdfast itself may have. */
+export function requireOwnName(name: unknown, what: string): void {
+  requireName(name, what);
+  if (!(name as string).startsWith(RESERVED_PREFIX)) return;
+  const message = `The ${what} ${shownValue(name)} begins with "${RESERVED_PREFIX}", which is reserved. Choose another one.`;
+  throw new HoldfastError("invalid_name", message, { data: { name } });
 }
 
 /** The same for an id that a caller chose for a run or a message. */

@@ -47,6 +47,28 @@ export const RUN_CODES = {
     advice:
       "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },
+  run_not_closed: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "The run has not ended, and only runs that have are purged. A batch skips it.",
+    advice: "Cancel or terminate it first, or wait for its end.",
+  },
+  run_still_needed: {
+    group: "concurrency",
+    caller: "retry_later",
+    kind: "BadRequest",
+    summary:
+      "The run has ended, but was not purged: it still has to tell another run of that, or another transaction has locked its row. A batch skips it.",
+    advice: "Purge again later.",
+  },
+  batch_id_taken: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "A batch with this id exists, and has another action or another filter. Nothing has happened.",
+    advice: "Give the batch an id of its own: an id stands for one batch.",
+  },
   run_failed: {
     group: "workflow_execution",
     caller: "inspect",

@@ -48,6 +48,8 @@ export interface EventMeta {
   readonly by?: string;
   /** Free text: why (what people do to a run from outside); what a child is told whose parent is canceled (`op_canceled`). */
   readonly reason?: string;
+  /** The run id of the batch that did it, unless a message says so by its id. */
+  readonly batch?: string;
   /** This ended the run, and its code was never called (`cancel_requested`, `deadline_reached`). */
   readonly neverCalled?: true;
   /** The search attributes that were set. */

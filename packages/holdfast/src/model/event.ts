@@ -55,7 +55,7 @@ export const EVENT_TABLE = [
     role: "row",
     op: null,
     payload: null,
-    meta: ["error", "by", "reason"],
+    meta: ["error", "by", "reason", "batch"],
     writtenBy: "the run row: `handle.terminate`, or a start that replaces the run",
   },
   {
@@ -200,7 +200,7 @@ export const EVENT_TABLE = [
     role: "note",
     op: null,
     payload: null,
-    meta: ["attempt", "error", "retryAt", "forgets", "by", "reason"],
+    meta: ["attempt", "error", "retryAt", "forgets", "by", "reason", "batch"],
     writtenBy: "the executor: `retry` of the workflow; or `handle.retry`, which has no attempt",
   },
   {

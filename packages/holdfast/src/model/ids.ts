@@ -166,6 +166,14 @@ export function givenMessageId(messageId: string): string {
   return messageId.startsWith("\t") ? messageId.slice(messageId.lastIndexOf("\t") + 1) : messageId;
 }
 
+/**
+ * The id of the message that a batch sends to a run. It names the run, because messages with the same id in one call are one. A
+ * history shows the run id of the batch. No caller can make such an id.
+ */
+export function batchMessageId(batchRunId: string, runId: string): string {
+  return `\tbatch\t${runId}\t${batchRunId}`;
+}
+
 /** The id of a message that an op of a run sends to another run. No caller can make such an id. */
 export function sentMessageId(runId: string, op: string): string {
   return `${runId}\t${op}`;

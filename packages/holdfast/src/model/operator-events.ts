@@ -16,7 +16,7 @@ export const OPERATOR_EVENTS = [
     role: "note",
     op: null,
     payload: null,
-    meta: ["error", "by", "reason"],
+    meta: ["error", "by", "reason", "batch"],
     writtenBy:
       "the store, in the transaction that parks the run: `handle.pause`, or nobody here can safely continue it (`error`)",
   },
@@ -26,7 +26,7 @@ export const OPERATOR_EVENTS = [
     role: "note",
     op: null,
     payload: null,
-    meta: ["messageId", "by", "reason"],
+    meta: ["messageId", "by", "reason", "batch"],
     writtenBy:
       "the store, in the transaction that makes the run due again: `handle.resume`, `handle.cancel` of a paused run, or a worker with other code; the executor, if the run was still pausing",
   },

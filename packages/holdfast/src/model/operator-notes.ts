@@ -12,16 +12,19 @@ import { EMPTY_PAYLOAD, type Payload } from "./payload.ts";
 export interface Who {
   readonly by?: string;
   readonly reason?: string;
+  /** The run id of the batch that did it: its first one, if it has continued as new. */
+  readonly batch?: string;
 }
 
 /** The code of a run that a person has paused. */
 export const PAUSED = "paused";
 
 /** Without the fields that are not known. */
-export function whoOf({ by, reason }: { readonly by?: unknown; readonly reason?: unknown }): Who {
+export function whoOf({ by, reason, batch }: { readonly [K in keyof Who]?: unknown }): Who {
   return {
     ...(typeof by === "string" ? { by } : {}),
     ...(typeof reason === "string" && reason !== "" ? { reason } : {}),
+    ...(typeof batch === "string" ? { batch } : {}),
   };
 }
 
@@ -52,7 +55,7 @@ export function parkNote({ name, message, kind, code, data }: ErrorRecord): Even
 }
 
 /** The event of every resume. */
-export function resumeNote(who: { readonly by?: unknown; readonly reason?: unknown }): EventDraft {
+export function resumeNote(who: { readonly [K in keyof Who]?: unknown }): EventDraft {
   const meta: EventMeta = whoOf(who);
   return Object.keys(meta).length === 0 ? { type: "run_resumed", op: null } : { type: "run_resumed", op: null, meta };
 }

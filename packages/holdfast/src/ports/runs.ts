@@ -134,7 +134,7 @@ export interface RunStore {
 
   /**
    * Deletes closed runs that ended before that time, with their events, inboxes, dead letters and the list of their children: the
-   * oldest first, at most `limit`. A run that owes something stays. The
+   * oldest first, at most `limit`; with `runIds` only those. A run that owes something stays. The
    * message ids of a chain stay as long as one of its runs does. For messages, a run whose continuation was purged is
    * `not_found`. Skips rows that another transaction has locked. Precondition: `limit` is at least 1. Atomic as a whole.
    * Idempotence: none is needed, a repeated call continues where the first one ended; but a start under a purged runId is a
@@ -361,6 +361,8 @@ export interface PurgeRunsParams {
   readonly endedBefore: number;
   /** Default: all of them. */
   readonly statuses?: readonly ClosedStatus[];
+  /** Only these runs. Default: all of them. */
+  readonly runIds?: readonly string[];
   readonly limit: number;
 }
 

@@ -21,6 +21,25 @@ const count = workflow("count", async (_ctx, n: number) => n);
 const dated = z.object({ at: z.string().transform((text) => new Date(text)) });
 const checked = workflow({ name: "checked", input: dated }, async (_ctx, { at }) => at);
 
+export async function batchesThatDoNotCompile(hf: Client): Promise<void> {
+  await hf.batch({ workflow: "order" }).signal(approve, { by: "ann" }, { perSecond: 10 });
+  await hf.batch({}).signal(ping);
+  // @ts-expect-error the filter is missing: {} stands for all runs
+  hf.batch();
+  // @ts-expect-error there is no such filter
+  hf.batch({ stats: "failed" });
+  // @ts-expect-error the payload is missing
+  await hf.batch({}).signal(approve);
+  // @ts-expect-error the payload has the wrong type
+  await hf.batch({}).signal(approve, { by: 1 });
+  // @ts-expect-error there is no such option
+  await hf.batch({}).cancel({ perMinute: 1 });
+  // @ts-expect-error progress has no such field
+  await hf.batch({}).retry({ onProgress: ({ total }) => total });
+  // @ts-expect-error neither has the result
+  (await hf.batchRun("b").result()).total;
+}
+
 export async function startsThatDoNotCompile(hf: Client): Promise<void> {
   // @ts-expect-error the input is missing
   await hf.start(order);

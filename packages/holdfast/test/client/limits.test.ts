@@ -301,7 +301,7 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("`reason` and `by` of a pause, resume, cancel, terminate or retry", async () => {
+  test("`reason` and `by` of a pause, resume, cancel, terminate, retry or batch", async () => {
     const { t, limited } = await withRun((ctx) => ctx.receive(note));
     const run = await t.client.start(limited, null);
     for (const reason of ["x".repeat(4_001), "a\u0000b", "\ud800"]) {
@@ -523,6 +523,23 @@ describe("docs/limits.md", () => {
     expect(cause.message).toMatch(/\[cut\]$/);
     expect(cause.stack?.length).toBeLessThanOrEqual(4 * 1024);
     await t.close();
+  });
+
+  test("runs that a batch names as skipped", async () => {
+    const { t, limited } = await withRun(async () => 1);
+    for (let i = 0; i < 3; i++)
+      await t.client.startMany(Array.from({ length: 340 }, () => ({ workflow: limited, input: undefined })));
+    const stopped = await t.client.batch({}).terminate();
+    expect(stopped.matched).toBe(1_020);
+    const { skipped, skippedCount } = await t.client.batch({}).terminate();
+    expect([skipped.length, skippedCount]).toEqual([1_000, 1_020]);
+    await t.close();
+  });
+
+  test("names of workflows and namespaces", async () => {
+    const reserved = { code: "invalid_name", message: expect.stringContaining("reserved") };
+    await expect(connect("memory:", { namespace: "holdfast.mine" })).rejects.toMatchObject(reserved);
+    expect(await failure((async () => workflow("holdfast.mine", async () => 1))())).toMatchObject(reserved);
   });
 
   test("limits themselves are checked", async () => {

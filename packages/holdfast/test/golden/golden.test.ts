@@ -77,7 +77,7 @@ async function historyOf({ row, events, inbox }: GoldenRun) {
   state.byId.set(`${row.namespace}\n${row.id}`, [row.runId]);
   state.events.set(row.runId, [...events]);
   state.inbox.set(row.runId, [...inbox]);
-  return fleet.clock.until(fleet.client().get(row.id).history());
+  return fleet.clock.until(fleet.client({ namespace: row.namespace }).get(row.id).history());
 }
 
 function typesOf({ row, events }: GoldenRun): EventType[] {

@@ -7,6 +7,7 @@ export const PURGE = callOf<PurgeRunsParams>("purge_runs", {
   p_namespace: ({ namespace }) => namespace,
   p_ended_before: ({ endedBefore }) => Math.ceil(endedBefore),
   p_statuses: ({ statuses = CLOSED_STATUSES }) => binary.textArray([...new Set(statuses)]),
+  p_runs: ({ runIds }) => (runIds ? binary.uuidArray([...new Set(runIds)]) : null),
   p_limit: ({ limit }) => limit,
 });
 

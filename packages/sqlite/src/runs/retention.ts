@@ -1,15 +1,21 @@
 import { CLOSED_STATUSES, type PurgeRunsParams, type PurgeRunsResult } from "holdfast/adapter";
 import type { Call } from "../database/call.ts";
 import { hasTie, statusCode, TIES } from "../database/codes.ts";
+import { sharedUuidBytes } from "../database/uuid.ts";
 import { selfAsChild } from "../debts/debt-state.ts";
 
+const COLUMNS = `
+  r.run_key as runKey, r.run_id as runId, r.ended_at as endedAt, coalesce(r.chain_key, r.run_key) as chainKey, r.status, r.ties,
+  r.delivered, s.namespace_key as namespaceKey, s.id`;
 const OLD = `
-  select r.run_key as runKey, r.run_id as runId, r.ended_at as endedAt, coalesce(r.chain_key, r.run_key) as chainKey, r.status, r.ties,
-    r.delivered,
-    s.namespace_key as namespaceKey, s.id
+  select ${COLUMNS}
   from holdfast_runs r indexed by holdfast_runs_ended join holdfast_run_starts s on s.run_key = r.run_key
   where r.namespace_key = ? and r.status = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0
   order by r.ended_at, r.run_id limit ?`;
+const OLD_NAMED = `
+  select ${COLUMNS}
+  from holdfast_runs r join holdfast_run_starts s on s.run_key = r.run_key
+  where r.run_id = ? and r.namespace_key = ? and r.ended_at < ? and coalesce(r.ties, 0) & ? = 0`;
 const DELETIONS = ["events", "segments", "attributes", "run_ends", "run_starts", "runs"].map(
   (table) => `delete from holdfast_${table} where run_key = ?`,
 );
@@ -42,13 +48,10 @@ interface OldRun {
 
 /** One walk along the index for each status, merged. */
 export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult {
-  const { namespace, endedBefore, statuses = CLOSED_STATUSES, limit } = params;
+  const { namespace, limit } = params;
   const namespaceKey = call.catalog.findNameKey(namespace);
   if (namespaceKey === undefined) return { purged: 0, more: false };
-  const old = [...new Set(statuses)].flatMap((status) =>
-    // One more than the limit, to know whether more are left.
-    call.sql.all<OldRun>(OLD, namespaceKey, statusCode(status), endedBefore, TIES.owes, limit + 1),
-  );
+  const old = oldRuns(call, params, namespaceKey);
   old.sort((a, b) => a.endedAt - b.endedAt || Buffer.compare(a.runId, b.runId));
   const purged = old.slice(0, limit);
   const asChildren = new Map(
@@ -73,6 +76,17 @@ export function purgeRuns(call: Call, params: PurgeRunsParams): PurgeRunsResult 
     if (hasTie(run.ties, TIES.watched)) call.sql.run(DELETE_WATCHES, run.chainKey);
   }
   return { purged: purged.length, more: old.length > purged.length };
+}
+
+function oldRuns({ sql }: Call, params: PurgeRunsParams, namespaceKey: number): OldRun[] {
+  const { endedBefore, statuses = CLOSED_STATUSES, runIds, limit } = params;
+  const codes = [...new Set(statuses)].map(statusCode);
+  if (runIds)
+    return [...new Set(runIds)]
+      .flatMap((runId) => sql.all<OldRun>(OLD_NAMED, sharedUuidBytes(runId), namespaceKey, endedBefore, TIES.owes))
+      .filter(({ status }) => codes.includes(status));
+  // One more than the limit, to know whether more are left.
+  return codes.flatMap((code) => sql.all<OldRun>(OLD, namespaceKey, code, endedBefore, TIES.owes, limit + 1));
 }
 
 /** Whether a run of the chain is left, so that its message ids are still needed. */

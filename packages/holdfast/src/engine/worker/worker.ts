@@ -28,6 +28,8 @@ export interface WorkerParams extends WorkerPartsParams {
   readonly siblings?: () => readonly Worker[];
   /** It has drained on a signal, and the process must end. */
   readonly onSignaled?: () => void;
+  /** It is running; what it returns is called when it stops. */
+  readonly onRunning?: () => () => void;
 }
 
 /** Runs workflows in this process. Made by `hf.worker`. */
@@ -160,6 +162,7 @@ export class Worker {
     if (options.handleSignals) this.#cleanups.push(drainOnSignals(this, ports));
     if (this.#isDraining()) return this.#shutDown();
     this.#state = "running";
+    if (this.#params.onRunning) this.#cleanups.push(this.#params.onRunning());
     this.#parts.sweeper.start();
     // Once this resolves, the fixed code has taken up the runs that it can.
     const claiming = this.#parts.claimer.start();

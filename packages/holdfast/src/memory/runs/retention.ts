@@ -5,7 +5,8 @@ import { deleteTask, tasksOfRun } from "../tasks/task-state.ts";
 
 export function purgeRuns(state: MemoryState, params: PurgeRunsParams): PurgeRunsResult {
   const mayGo = (row: RunRecord): boolean => isOld(row, params) && !state.debtsOf.has(row.runId);
-  const old = [...state.runs.values()].filter(mayGo).sort(byEnd);
+  const named = params.runIds && [...new Set(params.runIds)].flatMap((runId) => state.runs.get(runId) ?? []);
+  const old = [...(named ?? state.runs.values())].filter(mayGo).sort(byEnd);
   const purged = old.slice(0, params.limit);
   for (const row of purged) purgeRun(state, row);
   return { purged: purged.length, more: old.length > purged.length };

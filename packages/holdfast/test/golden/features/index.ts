@@ -1,4 +1,5 @@
 import type { Feature } from "../feature.ts";
+import { batches } from "./batches.ts";
 import { children } from "./children.ts";
 import { conversations } from "./conversations.ts";
 import { deployments } from "./deployments.ts";
@@ -19,6 +20,7 @@ export const FEATURES: readonly Feature[] = [
   deployments,
   runEnds,
   operating,
+  batches,
   tasks,
   children,
   messages,

@@ -1,8 +1,8 @@
 export const RETENTION = String.raw`
--- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them. Those that owe
--- something stay.
+-- Deletes closed runs that ended before a given time, the oldest first, with everything that belongs to them: all, or some of
+-- those that are named. Those that owe something stay.
 create function purge_runs(
-  p_namespace text, p_ended_before bigint, p_statuses text[], p_limit int, out o_purged int, out o_more boolean)
+  p_namespace text, p_ended_before bigint, p_statuses text[], p_runs uuid[], p_limit int, out o_purged int, out o_more boolean)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 declare
@@ -14,14 +14,22 @@ begin
   -- Purges take turns: if two deleted the last two runs of a chain at once, each would leave the message ids to the other.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
   -- 1. The oldest of each lane and status, merged. One more than the limit, to know whether more are left.
-  v_ids := array(
-    select o.run_id
-      from lanes l cross join unnest(v_statuses) as s(status)
-     cross join lateral (select r.run_id, r.ended_at from runs r
-                          where r.lane_id = l.lane_id and r.status = s.status and r.ended_at < p_ended_before
-                            and r.owes is null
-                          order by r.ended_at, r.run_id limit p_limit + 1) o
-     where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1);
+  if p_runs is null then
+    v_ids := array(
+      select o.run_id
+        from lanes l cross join unnest(v_statuses) as s(status)
+       cross join lateral (select r.run_id, r.ended_at from runs r
+                            where r.lane_id = l.lane_id and r.status = s.status and r.ended_at < p_ended_before
+                              and r.owes is null
+                            order by r.ended_at, r.run_id limit p_limit + 1) o
+       where l.namespace = p_namespace order by o.ended_at, o.run_id limit p_limit + 1);
+  else
+    v_ids := array(
+      select r.run_id from runs r join lanes l using (lane_id)
+       where r.run_id = any (p_runs) and l.namespace = p_namespace and r.ended_at < p_ended_before
+         and r.status = any (v_statuses) and r.owes is null
+       order by r.ended_at, r.run_id limit p_limit + 1);
+  end if;
   o_more := cardinality(v_ids) > p_limit;
   -- 2. Lock them, and judge the newest version of each: one may have been reopened.
   select coalesce(array_agg(k.run_id), '{}'), array_agg(k.run_no) into v_ids, v_no

@@ -1,0 +1,17 @@
+// A caller of a batch in its own process. It prints how far the batch is: the test kills it in the midst of it.
+import { writeSync } from "node:fs";
+import process from "node:process";
+import { connect } from "holdfast";
+import { shipped } from "./parcel-workflow.ts";
+
+const [url = ""] = process.argv.slice(2);
+const hf = await connect(url);
+await hf.batch({ workflow: "parcel" }).signal(
+  shipped,
+  { carrier: "rail" },
+  {
+    id: "ship-all",
+    perSecond: 100,
+    onProgress: ({ done }) => void writeSync(1, `${done}\n`),
+  },
+);
