@@ -1,11 +1,13 @@
-/** What people do to runs from outside: pause and resume. What is recorded of it is in model/operator-notes.ts. */
+/** What people do to runs from outside: pause, resume and retry. What is recorded of it is in model/operator-notes.ts. */
 import { pausedError, startTimeOf } from "../calls/paused-error.ts";
 import { runClosed, runNotFound } from "../calls/refused-message.ts";
+import { retryEvent } from "../calls/retry-event.ts";
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { checkOptions, type OptionChecks, requireReason } from "../errors/option-checks.ts";
 import type { ErrorRecord } from "../model/error-record.ts";
+import type { HistoryEvent } from "../model/event.ts";
 import { messageFrom, PAUSED, resumeNote, type Who, whoOf } from "../model/operator-notes.ts";
-import { isClosed, type Run } from "../model/run.ts";
+import { isClosed, type Run, type RunStatus } from "../model/run.ts";
 import type { RunRef } from "../ports/store.ts";
 import type { ClientCore } from "./client-core.ts";
 
@@ -23,7 +25,7 @@ export interface OperatorOptions {
   readonly reason?: string;
 }
 
-const OPERATOR_OPTIONS: OptionChecks<OperatorOptions> = {
+export const OPERATOR_OPTIONS: OptionChecks<OperatorOptions> = {
   by: (value, where) => requireReason(value, where, "by"),
   reason: (value, where) => requireReason(value, where),
 };
@@ -129,6 +131,32 @@ async function send(
   if (outcome === "not_found") throw runNotFound(run.id, core.namespace);
   if (outcome === "closed") throw runClosed(run.id, status);
   return outcome !== "parked";
+}
+
+/** `events`: its history. */
+export async function retryRun(core: ClientCore, run: Run, events: readonly HistoryEvent[], who: Who): Promise<void> {
+  // An open run that has more events than were read counts as reopened by an earlier send of this call.
+  if (run.status !== "failed") throw notFailed(run, run.status);
+  const params = { run: refOf(run), eventCount: run.eventCount, event: retryEvent(run, events, who) };
+  let sends = 0;
+  const { outcome, status } = await core.untilNotBusy((store) => {
+    sends += 1;
+    return store.runs.reopenIfFailed(params);
+  });
+  // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
+  if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
+  throw outcome === "superseded" ? superseded(run, status) : notFailed(run, status);
+}
+
+function notFailed({ id }: Run, status: RunStatus | null): HoldfastError {
+  const advice = status === "parked" ? " Use resume()." : "";
+  const message = `Run "${id}" cannot be retried: it is ${status}, not failed.${advice}`;
+  return new HoldfastError("run_not_failed", message, { data: { id, status } });
+}
+
+function superseded({ id }: Run, status: RunStatus | null): HoldfastError {
+  const message = `Run "${id}" cannot be retried: a newer run has its id.`;
+  return new HoldfastError("run_closed", message, { data: { id, status } });
 }
 
 function refOf({ namespace, runId }: Run): RunRef {

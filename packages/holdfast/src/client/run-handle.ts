@@ -1,5 +1,4 @@
 import { inboxFull, runClosed, runNotFound } from "../calls/refused-message.ts";
-import { retryEvent } from "../calls/retry-event.ts";
 import { requireKind } from "../define/conversations.ts";
 import { fromErrorRecord, toErrorRecord } from "../errors/error-record.ts";
 import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
@@ -21,7 +20,9 @@ import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
+import { checkedInputOf } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
+import { checkForkOptions, type ForkOptions, forkRun } from "./fork.ts";
 import {
   type EventWindow,
   HISTORY_OPTIONS,
@@ -30,7 +31,7 @@ import {
   readWindow,
   viewWindow,
 } from "./history-window.ts";
-import { type OperatorOptions, pauseRun, readWho, resumeRun, withWho } from "./operations.ts";
+import { type OperatorOptions, pauseRun, readWho, resumeRun, retryRun, withWho } from "./operations.ts";
 import { lastOfChain, queryRun } from "./queries.ts";
 import { RESULT_OPTIONS, type ResultOptions } from "./result-options.ts";
 import { endOf, type RunFate } from "./result-waiter.ts";
@@ -303,30 +304,24 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
     this.#core.requireNoTransaction("retry");
     const who = readWho(why, "retry");
     const { run, events } = await this.#readHistory();
-    // An open run that has more events than were read counts as reopened by an earlier send of this call.
-    if (run.status !== "failed") throw this.#notFailed(run.status);
-    const event = retryEvent(run, events, who);
-    const { namespace, runId } = run;
-    const params = { run: { namespace, runId }, eventCount: run.eventCount, event };
-    let sends = 0;
-    const { outcome, status } = await this.#core.untilNotBusy((store) => {
-      sends += 1;
-      return store.runs.reopenIfFailed(params);
-    });
-    // The run was failed when it was read. If a repeated send finds it open, an earlier send reopened it.
-    if (outcome === "reopened" || (outcome === "not_failed" && sends > 1)) return;
-    throw outcome === "superseded" ? this.#superseded(status) : this.#notFailed(status);
+    await retryRun(this.#core, run, events, who);
   }
 
-  #notFailed(status: RunStatus | null): HoldfastError {
-    const advice = status === "parked" ? " Use resume()." : "";
-    const message = `Run "${this.id}" cannot be retried: it is ${status}, not failed.${advice}`;
-    return new HoldfastError("run_not_failed", message, { data: { id: this.id, status } });
+  /**
+   * Starts a new run that begins with the events of this one up to a cut, as they are; from there on, it is executed. This run is
+   * not changed. Rejects with `fork_refused` if that is not possible, and with `run_already_exists` if a run has the id.
+   */
+  async fork(options: ForkOptions): Promise<RunHandle<T, M>> {
+    this.#core.requireNoTransaction("fork");
+    checkForkOptions(options);
+    const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
+    const { id, runId, workflow } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
+    return this.another(this.#core, id, { runId, workflow, created: true }, this.#expected) as RunHandle<T, M>;
   }
 
-  #superseded(status: RunStatus | null): HoldfastError {
-    const message = `Run "${this.id}" cannot be retried: a newer run has its id.`;
-    return new HoldfastError("run_closed", message, { data: { id: this.id, status } });
+  /** The handle of another run. */
+  protected another(core: ClientCore, id: string, run: StartedRun, expected?: Offering): RunHandle {
+    return new RunHandle(core, id, run, expected);
   }
 
   async #deliver(

@@ -10,6 +10,7 @@ import type { QueryDefinition, UpdateDefinition } from "./context/conversations.
 import type { Scope } from "./context/scope.ts";
 import { Handlers, queryChanged, validateChanged } from "./handlers.ts";
 import type { Divergence } from "./history/divergence.ts";
+import type { Edits } from "./history/edits.ts";
 import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
 import type { Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
@@ -54,6 +55,7 @@ export abstract class DrivenMachine {
   cancelCause: CancelCause | undefined;
   compensating = false;
   pausing: EventMeta | undefined;
+  edits: Edits | undefined;
   started = false;
   inTurn = false;
   hasCalls = false;
@@ -61,6 +63,7 @@ export abstract class DrivenMachine {
   abstract currentScope: Scope;
   abstract release(op: Op): void;
   abstract noteRun(draft: EventDraft, now: number): void;
+  abstract violate(error: HoldfastError): void;
 
   #groups = { parallel: 0, race: 0 };
   /** Written or not; created when first needed. */
@@ -127,6 +130,20 @@ export abstract class DrivenMachine {
 
   pendingOps(): readonly Op[] {
     return this.ops.pending();
+  }
+
+  editedOutcomes(): readonly EventDraft[] {
+    if (this.edits === undefined) return NONE;
+    try {
+      return this.edits.outcomes(this.ops.pending());
+    } catch (error) {
+      this.violate(error as HoldfastError);
+      return NONE;
+    }
+  }
+
+  isEdited(op: string | null): boolean {
+    return op !== null && (this.edits?.has(op) ?? false);
   }
 
   firstPending(max: number): readonly Op[] {

@@ -42,7 +42,9 @@ import { queryChanged } from "./handlers.ts";
 import { Annotator } from "./history/annotator.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { Edits } from "./history/edits.ts";
 import { Failures } from "./history/failures.ts";
+import { applyFork } from "./history/forks.ts";
 import { passOver } from "./history/passed-over.ts";
 import { applyRetry, happenBeforeRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
@@ -65,6 +67,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   readonly abort = new AbortOnce();
   readonly context: Context;
   readonly retries: number;
+  readonly forks: readonly HistoryEvent[];
 
   // Assigned only in this file: the machine's parts see them through MachineInside, where they are read-only.
   turnIsRecorded = false;
@@ -81,6 +84,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #turnIsNew = false;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
+  /** From its next turn on, the run draws from this seed. */
+  #nextSeed: string | undefined;
   #failures: Failures | undefined;
 
   constructor(params: MachineParams, code: RunCode) {
@@ -88,7 +93,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.params = params;
     this.code = code;
     this.sideEffects = new SideEffects(this, params.record);
-    this.#cursor = new Cursor(params.history);
+    this.#cursor = new Cursor(params.history, (fork) => this.#passFork(fork));
+    this.forks = this.#cursor.forks;
     this.#annotator = new Annotator(params.worker);
     this.turnAt = startOf(params.run);
     this.retries = this.#cursor.retries();
@@ -117,6 +123,11 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     return this.#random;
   }
 
+  /** In a turn from before a fork, a new timer counts from the fork: the time of the turn may be long ago. */
+  get timersFrom(): number {
+    return Math.max(this.turnAt, this.forks.at(-1)?.at ?? 0);
+  }
+
   get failures(): Failures {
     this.#failures ??= new Failures((error) => this.code.retryRun?.(error, this.retries + 1) ?? false);
     return this.#failures;
@@ -127,8 +138,9 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   /** Calls the workflow function. */
   start(): void {
     const input = this.codec.decode(this.run.input);
+    if (this.forks.length > 0) this.edits = new Edits(this.params.history, this.codec);
     this.started = true;
-    this.turnIsRecorded = this.replaying || (this.params.begun ?? false);
+    this.turnIsRecorded = (this.replaying && !this.#isCut(0)) || (this.params.begun ?? false);
     this.#enter(this.root, this.turnAt);
     void callWorkflow(this, this.#cursor, input);
   }
@@ -342,10 +354,12 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.signals.newTurn();
     this.currentScope = scope;
     this.turnAt = at;
+    if (this.#nextSeed !== undefined) this.#random = new SeededRandom(this.#nextSeed, this.run.seed);
+    this.#nextSeed = undefined;
   }
 
   #deliver(event: HistoryEvent): boolean {
-    this.turnIsRecorded = event.seq <= this.#cursor.all().length;
+    this.turnIsRecorded = event.seq <= this.#cursor.all().length && !this.#isCut(event.seq);
     this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
     if (!isMessage(event)) return this.#complete(event);
     if (event.type === "update_accepted") return this.#accept(event);
@@ -387,8 +401,19 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   /** Applies what the engine has recorded about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
-    if (event.op === null) applyRetry(this.ops, event);
+    if (event.type === "run_forked") this.#passFork(event);
+    else if (event.op === null) applyRetry(this.ops, event);
     return event.op === null || op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
+  }
+
+  /** Whether the turn of that event was finished in another run only, and perhaps in another way. */
+  #isCut(seq: number): boolean {
+    return this.#cursor.cutTurn === seq && !this.params.begun;
+  }
+
+  #passFork(fork: HistoryEvent): void {
+    applyFork(this.ops, fork);
+    this.#nextSeed = fork.meta?.seed;
   }
 
   #diverge(event: HistoryEvent, fault: string): false {

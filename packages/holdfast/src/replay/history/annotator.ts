@@ -20,7 +20,7 @@ export class Annotator {
   annotate(draft: EventDraft, op: Op, seq: number): EventDraft {
     const { kind, askedSeq, scope } = op;
     const late = askedSeq !== seq - 1 && UNASKED.has(kind);
-    const worker = kind === "step" ? this.#worker : undefined;
+    const worker = kind === "step" && !draft.meta?.edited ? this.#worker : undefined;
     if (!late && worker === undefined && scope.branch === null) return draft;
     if (worker !== undefined) this.#worker = undefined;
     const meta: EventMeta = {
