@@ -187,16 +187,17 @@ class FilterQuery {
 
   #forksOf(origin: string): string {
     const { id, parent } = this.#filter;
-    const conditions = [this.#hasAttributes(), `s.forked_from = ${this.value(isUuid(origin) ? origin : null)}`];
+    const conditions = [this.#hasAttributes(), `s.origin_run_id = ${this.value(isUuid(origin) ? origin : null)}`];
     if (id !== undefined) {
       this.#shape.push("i");
       conditions.push(`s.id = ${this.value(id)}`);
     }
+    // No run has started a fork.
     if (parent !== undefined) {
       this.#shape.push("p");
-      conditions.push(`s.parent_run_id = ${this.value(isUuid(parent) ? parent : null)}`);
+      conditions.push("false");
     }
-    return this.#from("f", "run_starts s", "s", conditions);
+    return this.#from("f", "forks s", "s", conditions);
   }
 
   /** Walks one table that has the namespace and the creation time. */

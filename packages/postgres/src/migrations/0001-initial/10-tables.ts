@@ -103,7 +103,6 @@ create table run_starts (
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
 create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;
-create index run_starts_forks on run_starts (forked_from, created_at, run_id) where forked_from is not null;
 -- Ascending, and read backwards: new rows go to the end of the index, where inserting is cheapest.
 create index run_starts_lane on run_starts (lane_id, created_at, run_id);
 

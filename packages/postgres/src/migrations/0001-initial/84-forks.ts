@@ -41,6 +41,7 @@ begin
       started_at = r.started_at, status = case when r.started_at is null then 'pending' else 'running' end::run_status
    where x.run_id = p_run returning x.run_no, x.created_at into v_no, v_created;
   update run_starts s set forked_from = p_origin, forked_from_id = r.id where s.run_id = p_run;
+  insert into forks (origin_run_id, created_at, run_id, namespace, id) values (p_origin, v_created, p_run, p_namespace, p_id);
   insert into events (run_no, seq, type, op, at, payload, meta)
   select v_no, e.seq, e.type, e.op, e.at, e.payload, e.meta from events e
    where e.run_no = r.run_no and e.seq <= p_copied order by e.seq;
