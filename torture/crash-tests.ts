@@ -4,6 +4,7 @@ import { conversationCrashTests } from "./conversation-crash-tests.ts";
 import type { EffectLine } from "./effects-file.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Point } from "./named-points.ts";
+import { sagaCrashTests } from "./saga-crash-tests.ts";
 import type { Stage } from "./stage.ts";
 import { taskCrashTests } from "./task-crash-tests.ts";
 import { ENDS_WITHIN_MS, effectsFileOf, TEST_MS, Theater, untilDeclaredDead } from "./theater.ts";
@@ -95,6 +96,7 @@ export function crashTests(store: string, openStage: () => Promise<Stage>): void
 
   zombieTests(store, () => theater);
   poisonTests(store, () => theater);
+  sagaCrashTests(store, () => theater);
   taskCrashTests(store, () => theater);
   conversationCrashTests(store, () => theater);
   migrationTests(store, () => theater, openStage);

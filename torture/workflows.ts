@@ -92,6 +92,14 @@ const saga = workflow("torture-saga", async (ctx, n: number) => {
   throw new NonRetryableError("it is off, as planned");
 });
 
+export const SAGA_STEPS = 20;
+
+const longSaga = workflow("torture-long-saga", async (ctx, _n: number) => {
+  const trail = new Trail();
+  for (let i = 1; i <= SAGA_STEPS; i++) await trail.step(ctx, `leg-${i}`, { undoable: true });
+  throw new NonRetryableError("it is off, as planned");
+});
+
 const canceled = workflow("torture-canceled", async (ctx, _n: number) => {
   const trail = new Trail();
   await trail.step(ctx, "first", { undoable: true, dwellMs: 20 });
@@ -181,6 +189,11 @@ const RUN_WORKLOADS: readonly Workload[] = [
   {
     name: "saga",
     definition: saga,
+    end: () => ({ status: "failed", compensation: ["compensated"] }),
+  },
+  {
+    name: "long-saga",
+    definition: longSaga,
     end: () => ({ status: "failed", compensation: ["compensated"] }),
   },
   {

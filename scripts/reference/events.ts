@@ -21,7 +21,7 @@ Events about an op may also have these fields. They are for people: replay reads
 - \`after\`: the last event that the code had seen when it asked for the op (steps, children, messages to other runs). In the store it is
   left out where that is the event directly before.
 - \`worker\`: the name of the worker that the attempt ran on (steps). In the store it is written once, in the first such event after a worker
-  has taken up the run; a window of a history shows it from the first event on that names it.
+  has taken up the run, and again after every 500 events.
 - \`group\`, \`branch\`: the call of \`ctx.parallel\` or \`ctx.race\` that the op belongs to (\`parallel\`, \`parallel#2\`), and its branch there.
 
 | code | type | category | role | about | value | further fields | written by |

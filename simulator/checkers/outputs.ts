@@ -42,8 +42,18 @@ function notHandedOn(unread: readonly string[], inbox: readonly Message[]): stri
   return lost.length === 0 ? undefined : `its successor did not get ${lost.join(", ")}`;
 }
 
+/** What comes from outside: a run can have these before its code is called. */
+const MESSAGES: ReadonlySet<HistoryEvent["type"]> = new Set([
+  "signal_received",
+  "cancel_requested",
+  "deadline_reached",
+  "pause_requested",
+  "run_parked",
+  "run_resumed",
+]);
+
 function isMessage(event: HistoryEvent): boolean {
-  return ["signal_received", "cancel_requested", "deadline_reached"].includes(event.type);
+  return MESSAGES.has(event.type);
 }
 
 function compare(run: Run, conclusion: Conclusion, next: Run | undefined): string | undefined {

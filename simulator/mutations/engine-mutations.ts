@@ -10,7 +10,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "acts on results that are never written",
-    seed: 14,
     file: "engine/steps/step-board.ts",
     find: "return this.#run.mayUse(op) && this.#host.lease.active();",
     replace: "return this.#host.lease.active();",
@@ -18,7 +17,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "starts steps although its lease has run out",
-    seed: 10,
     file: "engine/steps/step-board.ts",
     find: "return this.#run.mayUse(op) && this.#host.lease.active();",
     replace: "return this.#run.mayUse(op);",
@@ -26,7 +24,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "repeats a step that must not be repeated after a crash",
-    seed: 10,
     file: "engine/steps/step-board.ts",
     find: 'if (!work.cutOff || (work.options.onCrash !== "fail" && !work.closing)) return false;',
     replace: "if (!work.cutOff || !work.closing) return false;",
@@ -34,7 +31,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "takes a step for begun whose start is recorded, although the run was given up before it",
-    seed: 41,
     file: "engine/steps/step-board.ts",
     find: "this.#fail(op, work.failedAttempts, reason, { neverBegan: this.#neverBegan(op) });",
     replace: "this.#fail(op, work.failedAttempts, reason);",
@@ -42,7 +38,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "keeps the runs that it held when it was declared dead",
-    seed: 10,
     file: "engine/worker/worker.ts",
     find: "    this.#parts.held.dropAll();\n    this.#parts.tasks.lose();\n",
     replace: "    this.#parts.tasks.lose();\n",
@@ -50,7 +45,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "goes on with a run that it was told is lost",
-    seed: 109,
     file: "engine/execute/run-executor.ts",
     find: 'if (outcome.outcome === "lost") return this.drop();',
     replace: "",
@@ -108,7 +102,6 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "never looks for workers that have died",
-    seed: 9,
     file: "engine/lease/sweeper.ts",
     find: "const result = await store.workers.sweep(this.#sweepParams());",
     replace: "const result = await store.workers.sweep({ ...this.#sweepParams(), limit: 0 });",

@@ -5,6 +5,4 @@ export interface Mutation extends Replacement {
   /** What the sabotaged engine does, as in "an engine that …". */
   readonly name: string;
   readonly caughtBy: string;
-  /** Where the search begins: a seed that was the first to find it once. */
-  readonly seed?: number;
 }

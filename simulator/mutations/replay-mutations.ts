@@ -67,7 +67,6 @@ export const REPLAY_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "takes new code for new in a turn that was finished before",
-    seed: 42,
     file: "replay/ops/patch.ts",
     find: "    if (this.#machine.turnIsRecorded && !this.#machine.repeating) return false;\n",
     replace: "",

@@ -3,7 +3,6 @@ import type { Mutation } from "./mutation.ts";
 export const STORE_MUTATIONS: readonly Mutation[] = [
   {
     name: "commits a transaction again that has committed before",
-    seed: 34,
     file: "memory/transactions/transact.ts",
     find: '  if (earlier) return { outcome: "recorded", message: earlier };\n',
     replace: "",
@@ -39,7 +38,6 @@ export const STORE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "leaves unread messages behind when a run continues as new",
-    seed: 75,
     file: "memory/inbox.ts",
     find: "    if (!isResult(message.kind)) appendMessage(state, to, message, now, replyAddress(state, from, message.messageId));\n",
     replace: "    void [message, to, now];\n",

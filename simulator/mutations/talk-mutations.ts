@@ -17,7 +17,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "tells a parent that a child has completed which was stopped",
-    seed: 9,
     file: "calls/debt-payment.ts",
     find: '  const completed = end.status === "completed";\n',
     replace: '  const completed = end.status !== "failed";\n',
@@ -25,7 +24,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "takes a child for the one that it replaces",
-    seed: 43,
     file: "model/ids.ts",
     find: "{generation}`).digest();",
     replace: "{1}`).digest();",
@@ -33,7 +31,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "starts children of a run that has ended",
-    seed: 11,
     file: "memory/runs/starts.ts",
     find: "  if (refused) return refused;\n",
     replace: "",
@@ -41,7 +38,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "starts a child before what its parent had seen is durable",
-    seed: 9,
     file: "engine/children/other-runs.ts",
     find: "if (active && this.#run.mayUse(op) && !this.#calling.has(op) && !this.#isEarly(op)) void this.#call(op);",
     replace: "if (active && !this.#calling.has(op) && !this.#isEarly(op)) void this.#call(op);",
@@ -49,7 +45,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "leaves the children of a run alone that continues as new",
-    seed: 11,
     file: "memory/debts/debt-state.ts",
     find: "  if (someToClose(state, row.runId)) owe",
     replace: '  if (row.status !== "continued" && someToClose(state, row.runId)) owe',
@@ -57,7 +52,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "leaves a child alone that its parent has given up",
-    seed: 9,
     file: "memory/runs/commits.ts",
     find: "  if (commit.closes) giveUpChildren(state, row, commit.closes, now);\n",
     replace: "",
@@ -65,7 +59,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "closes children that are to be left alone",
-    seed: 109,
     file: "memory/debts/debt-state.ts",
     find: 'return open && policy !== "abandon" && (parentClosed || givenUp);',
     replace: "return open && (parentClosed || givenUp);",
@@ -73,7 +66,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "takes every child for one of a run that nobody has started",
-    seed: 9,
     file: "engine/children/start-of-child.ts",
     find: "    root: lineage?.root ?? { runId, id },\n",
     replace: "    root: { runId, id },\n",
@@ -81,7 +73,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "forgets who waits for the result of another run",
-    seed: 49,
     file: "memory/debts/watches.ts",
     find: "  if (!known) addTo(state.watches, row.firstRunId, by);\n",
     replace: "",
@@ -89,7 +80,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "sends a message to another run under a new id each time",
-    seed: 11,
     file: "engine/children/send-message.ts",
     find: "    messageId: sentMessageId(run.runId, op.id),\n",
     replace: "    messageId: sentMessageId(run.runId, op.id) + Math.random(),\n",
@@ -119,7 +109,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "answers a query before what it tells is durable",
-    seed: 27,
     file: "engine/queries/live-queries.ts",
     find: "    if (rested && (executor.look()?.durableSeq ?? -1) >= seq) this.#settle(waiting, give);\n",
     replace: "    if (rested && seq >= 0) this.#settle(waiting, give);\n",
@@ -134,7 +123,6 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "goes on before a condition is true",
-    seed: 23,
     file: "replay/ops/until.ts",
     find: "      if (!call(predicate)) continue;\n",
     replace: "      call(predicate);\n",

@@ -25,7 +25,6 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "loses the result of a task with the run that waited for it here",
-    seed: 26,
     file: "engine/tasks/run-tasks.ts",
     find: "    for (const local of this.#results.values()) local.handBack();\n",
     replace: "",
@@ -63,7 +62,6 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "keeps the slot of a task that was taken from it",
-    seed: 8,
     file: "engine/tasks/task-runner.ts",
     find: "    held.attempt.discard(reason);\n    this.#leave(held);\n",
     replace: "    held.attempt.discard(reason);\n",
@@ -85,7 +83,6 @@ export const TASK_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "executes a task again that must not be repeated",
-    seed: 28,
     file: "model/decisions/task.ts",
     find: "crashed: failOnCrash || (died && aloneDeaths >= limits.parkAfter) };",
     replace: "crashed: died && aloneDeaths >= limits.parkAfter };",

@@ -105,15 +105,15 @@ test("a claim returns what is in the file, whatever the run has been through", a
   expect((await claim())[0]).toMatchObject({ epoch: 4, error: null });
 
   // Compensating, and suspended in the middle.
-  await commit(4, 2, { type: "hold", status: "compensating" });
-  await commit(4, 3, { type: "release" });
+  await commit(4, 2, { type: "hold", status: "compensating" }, 5);
+  await commit(4, 3, { type: "release" }, 6);
   expect((await claim())[0]).toMatchObject({ epoch: 5, status: "compensating" });
 
   // Failed, and reopened.
-  await commit(5, 4, { ...FAILED, compensation: "compensated" });
+  await commit(5, 4, { ...FAILED, compensation: "compensated" }, 7);
   const event = { type: "run_retried", op: null } as const;
-  await store.runs.reopenIfFailed({ run: { namespace: "default", runId: `${RUN}1` }, eventCount: 5, event });
-  expect((await claim())[0]).toMatchObject({ eventCount: 6, compensation: null, error: null, endedAt: null });
+  await store.runs.reopenIfFailed({ run: { namespace: "default", runId: `${RUN}1` }, eventCount: 7, event });
+  expect((await claim())[0]).toMatchObject({ eventCount: 8, compensation: null, error: null, endedAt: null });
 
   // Its worker died; then it is claimed alone.
   clock.ms += 60_001;
@@ -178,8 +178,9 @@ async function claim(workerId = WORKER, solo = false) {
   return runs;
 }
 
-async function commit(epoch: number, number: number, transition: Transition): Promise<void> {
-  const event = { seq: number + 1, type: "step_completed", op: "s", at: clock.now() } as const;
+/** `seq`: where its event stands; notes of others may stand between the events of commits. */
+async function commit(epoch: number, number: number, transition: Transition, seq = number + 1): Promise<void> {
+  const event = { seq, type: "step_completed", op: "s", at: clock.now() } as const;
   const nothing = { consumed: number === 0 ? 0 : 1, attributes: null, clearDeadline: false };
   const one: RunCommit = {
     namespace: "default",

@@ -261,7 +261,7 @@ describe("inTransaction", () => {
     const inside = inTransaction(client, app);
     const started = await inside.start(waiting, undefined, { id: "new" });
     for (const handle of [inside.get("w"), inside.get(waiting, "w"), inside.get("missing"), started])
-      for (const call of ["terminate", "retry", "resume"] as const)
+      for (const call of ["terminate", "retry", "pause", "resume"] as const)
         await expect(handle[call]()).rejects.toMatchObject({
           code: "not_supported",
           message: expect.stringMatching(new RegExp(`^inTransaction: ${call}\\(\\) .*after the commit.*hf\\.get`)),
@@ -280,7 +280,7 @@ describe("inTransaction", () => {
     app.exec("rollback");
     const joined = ["cancel", "signal"];
     const reads = ["describe", "history", "result", "runId", "status", "steps"];
-    const refused = ["query", "resume", "retry", "terminate", "update"];
+    const refused = ["pause", "query", "resume", "retry", "terminate", "update"];
     const inner = ["constructor", "during"];
     const calls = Object.getOwnPropertyNames(Object.getPrototypeOf(handle)).filter((name) => !inner.includes(name));
     expect(calls.sort()).toEqual([...joined, ...reads, ...refused].sort());

@@ -78,9 +78,9 @@ export const onCall: ClientSuite = {
       await client.worker({ workflows: [definition] }).start();
       const run = await client.start(definition, undefined, { id: "r" });
       const why = await whyUntil(client, "r", ({ status }) => status === "sleeping");
-      expect(why.causes).toEqual([CHARGE_BACKOFF]);
+      expect(why.causes).toEqual([{ ...CHARGE_BACKOFF, attempts: 5 }]);
       expect(why.reason).toMatch(
-        /^It waits for "charge", .* Step "charge" has failed once, with Error: card refused; its next attempt is due at \S+Z, in (1h|59m .*)\.$/,
+        /^It waits for "charge", .* Step "charge" has failed once of at most 5 times, with Error: card refused; its next attempt is due at \S+Z, in (1h|59m .*)\.$/,
       );
       expect(await run.steps()).toMatchObject([{ op: "charge", status: "retrying", attempts: 1, dueAt: why.dueAt }]);
     },

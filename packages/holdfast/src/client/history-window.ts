@@ -1,10 +1,12 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isBoolean, isId, listOf, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
 import { EVENT_TYPES, type EventType, type HistoryEvent, isFailed } from "../model/event.ts";
+import { WORKER_NAMED_EVERY } from "../model/event-meta.ts";
 import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ClientCore } from "./client-core.ts";
+import { lacksWorker, withOrigins } from "./op-times.ts";
 import { type EventView, rowEvents, viewEvents } from "./run-view.ts";
 
 const WINDOW_DEFAULT = 1_000;
@@ -64,28 +66,54 @@ export interface RawWindow {
   readonly next: number | null;
 }
 
-/** Reads no more events than asked for, unless there are filters. The start and the end come from the run row. */
+/**
+ * Reads no more events than asked for, unless there are filters, and what is needed to name the worker of the first. The start and
+ * the end come from the run row.
+ */
 export async function readWindow(core: ClientCore, run: Run, options: HistoryOptions): Promise<RawWindow> {
-  const { from = 0, limit = WINDOW_DEFAULT } = options;
   const wanted = filterOf(options);
+  const { read, next } = await readEvents(core, run, options, wanted);
+  const events = withOrigins(read, lacksWorker(read) ? await workerBefore(core, run, read[0]?.seq ?? 0) : undefined);
+  return { events: wanted ? events.filter(wanted) : events, next };
+}
+
+/** From the first event on, all that were looked at. */
+async function readEvents(
+  core: ClientCore,
+  run: Run,
+  { from = 0, limit = WINDOW_DEFAULT }: HistoryOptions,
+  wanted: ((event: HistoryEvent) => boolean) | undefined,
+): Promise<{ readonly read: readonly HistoryEvent[]; readonly next: number | null }> {
   const { start, end } = rowEvents(run);
-  const events: HistoryEvent[] = [];
+  const read: HistoryEvent[] = [];
+  let found = 0;
   let next = from;
   const pass = (event: HistoryEvent): void => {
     if (event.seq !== next) throw gap(run, next);
     next += 1;
-    if (wanted?.(event) ?? true) events.push(event);
+    read.push(event);
+    if (wanted?.(event) ?? true) found += 1;
   };
   if (next === 0) pass(start);
-  for (let pages = 0; next <= run.eventCount && events.length < limit; pages++) {
-    if (pages === FILTER_PAGES_MAX) return { events, next };
-    const most = Math.min(wanted ? FILTER_PAGE : limit - events.length, run.eventCount - next + 1);
+  for (let pages = 0; next <= run.eventCount && found < limit; pages++) {
+    if (pages === FILTER_PAGES_MAX) return { read, next };
+    const most = Math.min(wanted ? FILTER_PAGE : limit - found, run.eventCount - next + 1);
     const page = await readPage(core, run, next - 1, most);
     if (page.length === 0) throw gap(run, next);
-    for (const event of page) if (events.length < limit) pass(event);
+    for (const event of page) if (found < limit) pass(event);
   }
-  if (end && next === end.seq && events.length < limit) pass(end);
-  return { events, next: next <= (end?.seq ?? run.eventCount) ? next : null };
+  if (end && next === end.seq && found < limit) pass(end);
+  return { read, next: next <= (end?.seq ?? run.eventCount) ? next : null };
+}
+
+/** Who worked on the run before this event: the last one before it that names a worker says so, and is seldom far away. */
+async function workerBefore(core: ClientCore, run: Run, seq: number): Promise<string | undefined> {
+  for (let last = seq - 1; last > 0; last -= WORKER_NAMED_EVERY) {
+    const from = Math.max(last - WORKER_NAMED_EVERY, 0);
+    const named = (await readPage(core, run, from, last - from)).findLast(({ meta }) => meta?.worker !== undefined);
+    if (named) return named.meta?.worker;
+  }
+  return undefined;
 }
 
 /** The time of the last event besides the start and the end; null if there is none. Not read if the run has ended. */

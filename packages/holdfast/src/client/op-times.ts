@@ -68,9 +68,12 @@ export class Origins {
   }
 }
 
-/** The same events, each attempt with its worker, and each op with what the code had seen when it asked for it. */
-export function withOrigins(events: readonly HistoryEvent[]): HistoryEvent[] {
-  let worker: string | undefined;
+/**
+ * The same events, each attempt with its worker, and each op with what the code had seen when it asked for it. `before` is the
+ * worker of the attempt before them.
+ */
+export function withOrigins(events: readonly HistoryEvent[], before?: string): HistoryEvent[] {
+  let worker = before;
   return events.map((event) => {
     worker = event.meta?.worker ?? worker;
     const after = askedAfter(event);
@@ -78,6 +81,12 @@ export function withOrigins(events: readonly HistoryEvent[]): HistoryEvent[] {
     const ran = isAttempt(event) && worker !== undefined ? { worker } : {};
     return { ...event, meta: { ...event.meta, after, ...ran } };
   });
+}
+
+/** Whether the worker of the first attempt among these events is named by an event before them. */
+export function lacksWorker(events: readonly HistoryEvent[]): boolean {
+  const first = events.find(isAttempt);
+  return first !== undefined && first.meta?.worker === undefined;
 }
 
 function hashOf(payload: Uint8Array = new Uint8Array()): string {

@@ -4,6 +4,9 @@ import type { RetryPolicy } from "./retry-policy.ts";
 import type { ClosedStatus, CompensationOutcome } from "./run-status.ts";
 import type { TaskFailure, TaskSpec } from "./task.ts";
 
+/** A hold names its worker again when this many events have followed: nobody has to look for it far back. */
+export const WORKER_NAMED_EVERY = 500;
+
 /** What an event carries besides its payload. Which event carries what is in the table (event.ts). */
 export interface EventMeta {
   /** Which attempt of the op this is about, counted from 1; absent means 1. */
@@ -18,7 +21,10 @@ export interface EventMeta {
    * `message_*`). Timers and tasks have an event where they were asked for.
    */
   readonly after?: number;
-  /** The name of the worker that the attempt ran on. Named once: it is that of all following attempts until another is named. */
+  /**
+   * The name of the worker that the attempt ran on. Named by the first attempt of a hold, and now and then (WORKER_NAMED_EVERY): it
+   * is that of all following attempts until another is named.
+   */
   readonly worker?: string;
   /** The call of `ctx.parallel` or `ctx.race` that the op belongs to, and its branch there; absent outside of one. */
   readonly group?: string;

@@ -55,6 +55,7 @@ export abstract class DrivenMachine {
   cancelCause: CancelCause | undefined;
   compensating = false;
   pausing: EventMeta | undefined;
+  resumedSeq = 0;
   edits: Edits | undefined;
   started = false;
   inTurn = false;
@@ -78,6 +79,11 @@ export abstract class DrivenMachine {
     this.recorded = history;
     this.ops = new OpTable(opsMax);
     this.unwritten = new Unwritten(history.length + 1, Math.max(startOf(run), history.at(-1)?.at ?? 0));
+  }
+
+  protected resumeAfter(seq: number): void {
+    this.pausing = undefined;
+    this.resumedSeq = seq;
   }
 
   nextGroup(name: "parallel" | "race"): string {

@@ -133,6 +133,8 @@ export interface Machine {
   readonly compensating: boolean;
   /** Who has asked for the run to be paused, and why; undefined unless that is still to be done. */
   readonly pausing: EventMeta | undefined;
+  /** The event that has ended a pause here: what that has held up may begin once it is durable. */
+  readonly resumedSeq: number;
 
   // Turns
 

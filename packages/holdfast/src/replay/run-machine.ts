@@ -187,9 +187,9 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   noteRun(draft: EventDraft, now: number): void {
-    this.#append(draft, now);
-    if (draft.type === "pause_requested") this.pausing = draft.meta ?? {};
-    else if (draft.type === "run_resumed") this.pausing = undefined;
+    const { type, meta, seq } = this.#append(draft, now);
+    if (type === "pause_requested") this.pausing = meta ?? {};
+    else if (type === "run_resumed") this.resumeAfter(seq);
   }
 
   close(): void {

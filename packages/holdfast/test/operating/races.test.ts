@@ -238,6 +238,42 @@ describe("a resume", () => {
     }
   });
 
+  test("lets what the pause held up begin once it is durable, and not before", async () => {
+    const cluster = openCluster();
+    const [short, long] = [deferred(), deferred()];
+    let followed = false;
+    const busy = workflow("busy", async (ctx) => {
+      await ctx.parallel({
+        long: () => ctx.step("long", () => long.promise),
+        short: async () => {
+          await ctx.step("short", () => short.promise);
+          await ctx.step("next", () => {
+            followed = true;
+          });
+        },
+      });
+    });
+    const valve = new Valve("runs.commit", "calls");
+    const worker = cluster.process("worker", valve.hook);
+    await worker.worker({ workflows: [busy] });
+    const run = await cluster.until(worker.client.start(busy, undefined, { id: "b" }));
+    await cluster.when(() => cluster.count("b", "long") + cluster.count("b", "short") === 2);
+    const operator = cluster.process("operator").client.get("b");
+    await cluster.until(operator.pause());
+    await cluster.when(() => typesOf(cluster, "b").includes("pause_requested"));
+    short.resolve();
+    await cluster.when(() => typesOf(cluster, "b").includes("step_completed"));
+    valve.shut();
+    await cluster.until(operator.resume());
+    await cluster.when(() => valve.waiting === 1);
+    await cluster.clock.advance("100ms");
+    expect(followed).toBe(false);
+    valve.open();
+    await cluster.when(() => followed);
+    long.resolve();
+    await cluster.until(run.result());
+  });
+
   test("also undoes a pause that the run could not read before it was parked for a bug", async () => {
     const cluster = openCluster();
     const gate = deferred<void>();

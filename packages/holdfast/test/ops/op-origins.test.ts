@@ -112,12 +112,31 @@ describe("the origin of an op", () => {
     const expected = ["one first", "two first", "three second", "four second"];
     expect(workers(await run.steps())).toEqual(expected);
     expect(workers(await run.history())).toEqual(expected);
-    expect(workers(await run.history({ from: 2 }))).toEqual(["two undefined", ...expected.slice(2)]);
+    expect(workers(await run.history({ from: 2 }))).toEqual(expected.slice(1));
     const [stored = []] = await fleet.store.histories.read({
       runs: [{ namespace: "default", runId: run.runId, afterSeq: 0 }],
       limitPerRun: 100,
     });
     expect(stored.flatMap(({ meta }) => meta?.worker ?? [])).toEqual(["first", "second"]);
+  });
+
+  test("names the worker of steps in the midst of a long hold, whatever is looked at", async () => {
+    const long = workflow("long", async (ctx) => {
+      for (let i = 0; i < 1_200; i++) await ctx.step("work", () => i);
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [long], name: "only" });
+    const run = await fleet.client().start(long);
+    await fleet.result(run);
+    const workers = (events: readonly { worker?: string }[]) => events.map(({ worker }) => worker);
+    for (const from of [2, 500, 501, 502, 999, 1_150])
+      expect(workers(await run.history({ from, limit: 2 })), `from ${from}`).toEqual(["only", "only"]);
+    expect(workers(await run.history({ from: 700, ops: ["work#1000"] }))).toEqual(["only"]);
+    const [stored = []] = await fleet.store.histories.read({
+      runs: [{ namespace: "default", runId: run.runId, afterSeq: 0 }],
+      limitPerRun: 2_000,
+    });
+    expect(stored.filter(({ meta }) => meta?.worker).map(({ seq }) => seq)).toEqual([1, 501, 1_001]);
   });
 
   test("says how failed attempts are repeated, when the error was, and which input a task had", async () => {

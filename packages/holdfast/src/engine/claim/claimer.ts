@@ -242,7 +242,8 @@ export class Claimer {
     if (!result.live) return this.#params.onDead();
     if (solo) this.#params.onSoloAnswered(result.runs[0]?.runId);
     const messagesOf = messagesByRun(result.messages);
-    for (const run of result.runs) this.#params.onClaimed(run, messagesOf(run.runId));
+    // A call whose answer was lost may have taken effect after its repetition: what is too many goes back when it is noticed.
+    for (const run of result.runs.slice(0, limit)) this.#params.onClaimed(run, messagesOf(run.runId));
     if (result.suspectDue) this.#params.onSuspectDue();
     if (this.#params.mayTakeSuspect()) this.#wanted = true;
     this.#timer?.cancel();

@@ -267,7 +267,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
 
   /** Whether everything that the code had seen when it asked for the op is durable. */
   mayUse(op: DrivenOp): boolean {
-    return op.gate <= this.#commits.durableSeq;
+    return Math.max(op.gate, this.#machine.resumedSeq) <= this.#commits.durableSeq;
   }
 
   hasConsumed(message: Message): boolean {

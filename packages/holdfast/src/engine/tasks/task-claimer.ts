@@ -185,7 +185,8 @@ export class TaskClaimer {
     const { clock, storeTime, fallbackMs } = this.#params;
     if (!result.live) return this.#params.onDead();
     if (solo) this.#params.onSoloAnswered(result.tasks[0]);
-    for (const task of result.tasks) this.#params.onClaimed(task);
+    // A call whose answer was lost may have taken effect after its repetition: what is too many goes back when it is noticed.
+    for (const task of result.tasks.slice(0, limit)) this.#params.onClaimed(task);
     if (result.suspectDue) this.#params.onSuspectDue();
     if (this.#params.mayTakeSuspect()) this.#wanted = true;
     this.#backlog = result.moreDue;

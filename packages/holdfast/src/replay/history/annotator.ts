@@ -1,4 +1,5 @@
 import type { EventDraft, EventMeta } from "../../model/event.ts";
+import { WORKER_NAMED_EVERY } from "../../model/event-meta.ts";
 import type { Op, OpKind } from "../op.ts";
 
 /** Ops of these kinds leave no event where the code asks for them. */
@@ -7,10 +8,12 @@ const UNASKED: ReadonlySet<OpKind> = new Set(["step", "child", "message"]);
 /**
  * What an event of an op says besides what has happened, for people: what the code had seen when it asked for the op, in which
  * branch that was, and which worker it ran on. Replay reads none of it. What goes without saying is not written: an op that was
- * asked for after the event directly before, and a worker that an earlier event of the same hold has named.
+ * asked for after the event directly before, and a worker that one of the last events of the same hold has named.
  */
 export class Annotator {
-  #worker: string | undefined;
+  readonly #worker: string | undefined;
+  /** The worker is named by the first step from this place on. */
+  #nameFrom = 0;
 
   constructor(worker: string | undefined) {
     this.#worker = worker;
@@ -20,9 +23,10 @@ export class Annotator {
   annotate(draft: EventDraft, op: Op, seq: number): EventDraft {
     const { kind, askedSeq, scope } = op;
     const late = askedSeq !== seq - 1 && UNASKED.has(kind);
-    const worker = kind === "step" && !draft.meta?.edited ? this.#worker : undefined;
+    const named = kind === "step" && !draft.meta?.edited && seq >= this.#nameFrom;
+    const worker = named ? this.#worker : undefined;
     if (!late && worker === undefined && scope.branch === null) return draft;
-    if (worker !== undefined) this.#worker = undefined;
+    if (worker !== undefined) this.#nameFrom = seq + WORKER_NAMED_EVERY;
     const meta: EventMeta = {
       ...draft.meta,
       ...(late ? { after: askedSeq } : {}),
