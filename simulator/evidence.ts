@@ -110,7 +110,10 @@ export interface Quiet {
 }
 
 export interface Evidence {
+  /** Without forks. */
   readonly runs: readonly RunEvidence[];
+  /** The same of forks, and what continues them. */
+  readonly forks?: Pick<Evidence, "runs" | "effects" | "commits">;
   /** Everything has healed, and had all the time it needs. */
   readonly settled?: boolean;
   readonly inboxes?: ReadonlyMap<string, readonly Message[]>;

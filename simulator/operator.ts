@@ -1,4 +1,7 @@
-/** Somebody who pauses, resumes and cancels runs at random, and remembers which calls were answered. */
+/**
+ * Somebody who pauses, resumes, cancels and forks runs at random, and remembers which calls were answered. Forks are ended by the
+ * same person: nobody sends them what they wait for.
+ */
 import type { Client } from "../packages/holdfast/src/client/client.ts";
 import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
@@ -22,6 +25,8 @@ interface Action {
   readonly endedAt: number;
 }
 
+const ROUNDS = 20;
+
 export class Operator {
   readonly faults: Found[] = [];
   readonly #params: OperatorParams;
@@ -43,14 +48,63 @@ export class Operator {
   }
 
   /** `cancelable`: runs that are canceled anyway. */
-  begin(everyMs: number, cancelable: ReadonlySet<string>, over: () => boolean): void {
+  begin(everyMs: number, cancelable: ReadonlySet<string>, forks: boolean, over: () => boolean): void {
     const { time, dice } = this.#params;
     const act = (): void => {
-      if (over()) return;
-      this.#act(cancelable);
+      if (over()) {
+        if (forks) this.#endForks(ROUNDS);
+        return;
+      }
+      if (forks && dice.chance(0.2)) this.#during("fork", this.#fork());
+      else this.#act(cancelable);
       time.at(dice.between(0.2, 2) * everyMs, act);
     };
     time.at(dice.between(0.2, 2) * everyMs, act);
+  }
+
+  #during(what: string, call: Promise<void>): void {
+    this.#open += 1;
+    const done = (): void => {
+      this.#open -= 1;
+    };
+    call.then(done, (error) => {
+      done();
+      this.#params.complain(`${what}: ${error}`);
+    });
+  }
+
+  /** Of any run, at any place; for some time it does what it likes. */
+  async #fork(): Promise<void> {
+    const { state, dice, time } = this.#params;
+    const runs = [...state.runs.values()].filter(({ forkedFrom, lineage }) => !forkedFrom && !lineage);
+    if (runs.length === 0) return;
+    const { runId, eventCount } = runs[dice.int(0, runs.length - 1)] as RunRecord;
+    const before = dice.int(1, eventCount + 1);
+    const forked = await insist(
+      this.#params,
+      (client) => client.get(runId).fork({ before, by: "operator", reason: "fork" }),
+      ["fork_refused", "run_not_found"],
+    );
+    if (forked)
+      this.#params.trace.add(time.elapsedMs, "operator", forked.value.runId, `fork of ${runId} before ${before}`);
+    await time.wait(dice.between(10, 3_000));
+    await this.#terminateForks();
+  }
+
+  async #terminateForks(): Promise<void> {
+    for (const { runId, forkedFrom, status } of [...this.#params.state.runs.values()])
+      if (forkedFrom && !isClosed(status))
+        await insist(this.#params, (client) => client.get(runId).terminate("a fork"), ["run_not_found"]);
+  }
+
+  /** Also those of calls whose answers were lost, and which may still be on their way. */
+  #endForks(rounds: number): void {
+    const { time } = this.#params;
+    this.#during(
+      "end of forks",
+      this.#terminateForks().then(() => time.wait(500)),
+    );
+    if (rounds > 1) time.at(500, () => this.#endForks(rounds - 1));
   }
 
   #act(cancelable: ReadonlySet<string>): void {

@@ -9,6 +9,7 @@ import { crewOf, knownTasks, type Skills } from "./crew.ts";
 import { Dice } from "./dice.ts";
 import { Driver } from "./driver.ts";
 import type { Evidence, Quiet } from "./evidence.ts";
+import { withoutForks } from "./forked-runs.ts";
 import { SimNotifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
 import { drawPlan, type Plan } from "./plan.ts";
@@ -106,7 +107,9 @@ export class Scenario {
     if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
     const { operatorMs } = this.#configuration.workload;
     const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
-    if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
+    // What a fork says to other runs, nobody expects of it.
+    const forks = !this.#configuration.workload.talks;
+    if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, forks, () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -308,20 +311,26 @@ export class Scenario {
 
   #outcome(settled: boolean, quiet: Quiet | undefined): Outcome {
     const { state } = this.#store.memory;
-    const runs = [...state.runs.values()].map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
+    const all = [...state.runs.values()].map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
     const { acks, letters, talkers, unfinished } = this.#driver;
+    const { runs, own, forks } = withoutForks(all);
     const evidence: Evidence = {
       runs,
+      forks: {
+        runs: forks,
+        effects: this.#world.effects.filter((one) => !own(one)),
+        commits: this.#store.recorder.commits.filter((one) => !own(one)),
+      },
       settled,
       inboxes: state.inbox,
-      effects: this.#world.effects,
-      ledger: this.#world.ledger,
-      commits: this.#store.recorder.commits,
-      executions: this.#taskWorld.executions,
-      taskChanges: this.#store.taskWatch.changes,
-      taskAccounts: this.#store.taskWatch.accounts,
+      effects: this.#world.effects.filter(own),
+      ledger: this.#world.ledger.filter(own),
+      commits: this.#store.recorder.commits.filter(own),
+      executions: this.#taskWorld.executions.filter(own),
+      taskChanges: this.#store.taskWatch.changes.filter(own),
+      taskAccounts: this.#store.taskWatch.accounts.filter(own),
       tokenAnswers: this.#clerk.answers,
-      births: this.#store.talkWatch.births,
+      births: this.#store.talkWatch.births.filter(own),
       debtFaults: this.#store.talkWatch.faults,
       earlyNotes: this.#store.talkWatch.earlyNotes,
       openDebts: quiet ? this.#store.talkWatch.open : [],

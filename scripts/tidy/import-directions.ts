@@ -116,7 +116,7 @@ function wrongPackageImport(file: string, packageName: string, imported: Importe
   const allowed = TEST_SUPPORT[packageName];
   if (allowed === undefined) return undefined;
   const more = file.startsWith(CLIENT_SUITES) ? ["holdfast", "holdfast/codecs"] : [];
-  return wrongImportInTestSupport(packageName, [...allowed, ...more], imported);
+  return wrongImportInTestSupport(packageName, [...allowed, ...more], imported, file);
 }
 
 function wrongImportInCore(file: string, imported: ImportedModule): string | undefined {
@@ -165,8 +165,9 @@ function wrongImportInTestSupport(
   packageName: string,
   allowed: readonly string[],
   { specifier }: ImportedModule,
+  file: string,
 ): string | undefined {
-  if (allowed.includes(specifier)) return undefined;
+  if (allowed.includes(specifier) || (isTestFile(file) && specifier.startsWith("node:"))) return undefined;
   return `${packageName} may import only ${allowed.join(", ")}, not "${specifier}"; every store's tests load it`;
 }
 

@@ -17,6 +17,7 @@ import { conditions } from "./conditions.ts";
 import { debts } from "./debts.ts";
 import { durableBeforeEffect } from "./durable-before-effect.ts";
 import { effectsInHistory } from "./effects-in-history.ts";
+import { forks } from "./forks.ts";
 import { heardOut } from "./heard-out.ts";
 import { historyUnbroken } from "./history-unbroken.ts";
 import { holderAppends } from "./holder-appends.ts";
@@ -53,6 +54,7 @@ export const CHECKERS: readonly Checker[] = [
   alone,
   attempts,
   operations,
+  forks,
   timers,
   transactions,
   tasksAccounted,

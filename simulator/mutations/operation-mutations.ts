@@ -29,4 +29,18 @@ export const OPERATION_MUTATIONS: readonly Mutation[] = [
     replace: "this.#run.yielding()",
     caughtBy: "operations",
   },
+  {
+    name: "copies an event too many into a fork",
+    file: "memory/runs/forks.ts",
+    find: ".slice(0, copied));",
+    replace: ".slice(0, copied + 1));",
+    caughtBy: "operations",
+  },
+  {
+    name: "forks a run behind an op that was undone",
+    file: "client/fork-plan.ts",
+    find: "  requireNothingUndone(origin, prefix.length);\n",
+    replace: "",
+    caughtBy: "operations",
+  },
 ];

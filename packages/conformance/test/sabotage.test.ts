@@ -116,7 +116,8 @@ describe("the differential test", () => {
     let printed: string | undefined;
     for (let seed = 1; seed <= 60 && printed === undefined; seed++) {
       const parting = await findParting(() => brokenMemory(sabotage?.breaks), seed, 300, "runs");
-      printed = parting && report("a broken store", seed, parting);
+      // A run can also come from a fork, which takes a call more.
+      printed = parting?.calls.length === 2 ? report("a broken store", seed, parting) : undefined;
     }
     expect(printed).toMatch(/^a broken store differs from the memory store \(seed \d+, shrunk to 2 calls\):$/m);
     expect(printed).toMatch(

@@ -68,7 +68,7 @@ export {
   type HistoryEvent,
   type RunIdentity,
 } from "./model/event.ts";
-export { outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
+export { COMPENSATE_PREFIX, outcomeMessageId, taskMessageId, updateMessageId, uuidV7 } from "./model/ids.ts";
 export { isOrder, isResult, isTaskResult, type Message, type MessageKind, type ReplyAddress } from "./model/message.ts";
 export { nearestName } from "./model/nearest-name.ts";
 export { parkNote, resumeNote, senderOf, type Who } from "./model/operator-notes.ts";
@@ -161,6 +161,8 @@ export type {
   FinishTask,
   FinishTasksParams,
   FinishTasksResult,
+  ForkOutcome,
+  ForkParams,
   HeartbeatParams,
   HeartbeatResult,
   HeldRun,

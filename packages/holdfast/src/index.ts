@@ -13,6 +13,7 @@ export type {
 } from "./client/client-options.ts";
 export { connect } from "./client/connect.ts";
 export type { ErrorView } from "./client/error-view.ts";
+export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
 export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";

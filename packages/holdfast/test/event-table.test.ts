@@ -529,6 +529,56 @@ describe("a run writes", () => {
   });
 });
 
+test("a fork writes where it comes from, and which outcomes whoever forked the run has decided", async () => {
+  const fleet = openFleet();
+  const work = task("work", () => 1);
+  const job = workflow("job", async (ctx) => {
+    ctx.sideEffect("flag", () => 1);
+    await ctx.sleep("nap", "1h");
+    await ctx.receive(go, { timeout: "1h" });
+    await ctx.step("done", () => 1);
+    await ctx.step("failed", () => 1).catch(() => {});
+    await ctx.task(work, undefined);
+    await ctx.task(work, undefined).catch(() => {});
+    await ctx.child(echo, 1);
+    await ctx.child(echo, 1).catch(() => {});
+    await ctx.resultOf("nobody");
+    await ctx.resultOf("nobody").catch(() => {});
+  });
+  await fleet.worker({ workflows: [job, echo], tasks: [work] });
+  const run = await fleet.client().start(job);
+  await fleet.clock.settle();
+  const [result, error] = [{ result: 2 }, { error: new Error("no") }];
+  const edit = {
+    ...{ flag: result, nap: result, "receive:go": result, done: result, failed: error, work: result, "work#2": error },
+    ...{ echo: result, "echo#2": error, "result:nobody": result, "result:nobody#2": error },
+  };
+  const fork = await run.fork({ before: 1, edit, by: "ana", reason: "what if" });
+  await fleet.result(fork);
+  const history = await fork.history();
+  keep(history);
+  expect(history.map(({ type, edited }) => `${type}${edited ? "!" : ""}`)).toEqual([
+    "run_started",
+    "run_forked",
+    "side_effect!",
+    "timer_created",
+    "timer_fired!",
+    "timer_created",
+    "signal_received!",
+    "step_completed!",
+    "step_failed!",
+    "task_scheduled",
+    "task_completed!",
+    "task_scheduled",
+    "task_failed!",
+    "child_completed!",
+    "child_failed!",
+    "message_sent!",
+    "message_failed!",
+    "run_completed",
+  ]);
+});
+
 test("a run writes the updates that it accepts and rejects, and its answers", async () => {
   const put = update<number, number>("put");
   const code: Code = async (ctx) => {
@@ -599,6 +649,7 @@ describe("the table of events", () => {
         "pause_requested",
         "run_parked",
         "run_resumed",
+        "run_forked",
       ]
     `);
     expect(new Set(written.keys())).toEqual(new Set(EVENT_TABLE.map(({ type }) => type)));

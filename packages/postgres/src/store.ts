@@ -12,6 +12,7 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
@@ -67,6 +68,7 @@ export class PostgresStore implements port.Store {
     resumeIfParked: this.#call(resumeRunIfParked),
     terminate: this.#call(terminateRuns),
     reopenIfFailed: this.#call(reopenRunIfFailed),
+    fork: this.#call(forkRun),
     watch: this.#call(watchRuns),
     read: this.#call(readRuns),
     list: this.#call(listRuns),

@@ -205,6 +205,22 @@ describe("another transaction that is open and has locked a run", () => {
     await other.query("rollback");
     expect(await store.runs.pauseIfIdle(params)).toEqual({ outcome: "parked" });
   });
+
+  test("is not waited for by a fork, which says that the run is busy; one that a commit takes is no obstacle", async () => {
+    const { store } = await database.open();
+    await start(store, [newRun(10)]);
+    const origin = { namespace: "default", runId: idOf(10) };
+    const event = { type: "run_forked", op: null } as const;
+    const params = { origin, copied: 0, judged: 0, numberedFrom: 0, run: { ...newRun(11), id: "fork" }, event };
+    await lock(10);
+    expect(await store.runs.fork(params)).toEqual({ outcome: "busy", run: null });
+    await other.query("rollback");
+    await other.query("begin");
+    const held = `select 1 from ${database.name("runs")} where run_id = $1 for no key update`;
+    await other.query(held, [idOf(10)]);
+    expect(await store.runs.fork(params)).toMatchObject({ outcome: "forked", run: { runId: idOf(11) } });
+    await other.query("rollback");
+  });
 });
 
 test("a message between the snapshot and the lock of a suspend keeps the run held", async () => {

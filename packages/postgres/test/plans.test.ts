@@ -169,6 +169,7 @@ const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [
   ["runs of a time", { createdAfter: 20_000, createdBefore: 20_100 }, 300],
   ["finished runs", { statuses: ["completed"] }, 300],
   ["the runs of an id", { id: "order 77" }, 90],
+  ["the forks of a run", { forkedFrom: idOf(77) }, 90],
   ["runs that wait for an op", { waitingFor: "charge" }, 300],
   ["runs that wait for a signal", { waitingFor: "receive:" }, 300],
   ["runs that are between two attempts", { retrying: true }, 800],

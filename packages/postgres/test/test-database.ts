@@ -37,6 +37,7 @@ const OTHER_TABLES = [
   "children",
   "debts",
   "watches",
+  "forks",
   "replies",
   "namespaces",
   "asks",

@@ -14,6 +14,7 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
@@ -72,6 +73,7 @@ export class SqliteStore implements port.Store {
     resumeIfParked: this.#write(resumeRunIfParked),
     terminate: this.#write(terminateRuns),
     reopenIfFailed: this.#write(reopenRunIfFailed),
+    fork: this.#write(forkRun),
     watch: this.#write(watchRuns),
     read: this.#read(readRuns),
     list: this.#read(listRuns),

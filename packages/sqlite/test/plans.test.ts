@@ -43,6 +43,7 @@ test("no statement of the store reads a whole table, however many runs there are
   expect(steps).toContain("holdfast_tasks_held (held_by=? AND canceled=?)");
   expect(steps).toContain("holdfast_inbox_message (chain_key=? AND message_id=?)");
   expect(steps).toContain("holdfast_lineages_parent (parent_key=? AND created_at<?)");
+  expect(steps).toContain("holdfast_forks_origin (origin_run_id=? AND created_at<?)");
   expect(steps).toContain("holdfast_children_run (parent_key=? AND run_id=?)");
   expect(steps).toContain("holdfast_children_to_close (parent_key=? AND to_close=?)");
   expect(steps).toContain("COVERING INDEX holdfast_children_to_close (parent_key=? AND to_close>?)");
@@ -161,6 +162,12 @@ async function useEverything(store: Store): Promise<void> {
     eventCount: 1,
     event: { type: "run_retried", op: null },
   });
+  const forked = await store.runs.fork({
+    ...{ origin: { namespace: "default", runId: `${RUN}3` }, copied: 1, judged: 1, numberedFrom: 0 },
+    run: { ...run(7), id: "fork" },
+    event: { type: "run_forked", op: null },
+  });
+  expect(forked.outcome).toBe("forked");
   await start(4, true);
   await store.workers.heartbeat({ namespace: "default", workerId: WORKER, leaseMs: 1, draining: false });
   await store.workers.readHeld({ namespace: "default", workerId: WORKER });
@@ -347,6 +354,9 @@ async function listInEveryWay(store: Store): Promise<void> {
     { error: "Timeout" },
     { endedAfter: 1, endedBefore: 2 },
     { endedBefore: 2, before: { createdAt: 9, runId: `${RUN}1` } },
+    { forkedFrom: `${RUN}3` },
+    { forkedFrom: `${RUN}3`, id: "fork", before: { createdAt: 9, runId: `${RUN}1` } },
+    { forkedFrom: `${RUN}3`, parent: `${RUN}3` },
   ];
   for (const some of statuses) {
     for (const part of parts) {

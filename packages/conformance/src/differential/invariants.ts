@@ -26,7 +26,8 @@ function brokenByRun(run: Run, contents: Contents): string[] {
   const rules: Readonly<Record<string, boolean>> = {
     "the history has eventCount events, numbered from 1": history.length === run.eventCount && isCounted(history),
     "events never go back in time": history.every(({ at }, i) => i === 0 || at >= (history[i - 1]?.at ?? 0)),
-    "a run starts when it was created, or later": run.startedAt === null || run.startedAt >= run.createdAt,
+    "a run starts when it was created, or later":
+      run.startedAt === null || run.startedAt >= run.createdAt || run.forkedFrom !== undefined,
     "its events and its end follow its start": areInOrder(run, history),
     "no more messages are consumed than were delivered": run.consumed <= run.delivered,
     "the inbox is in order, and only consumed results are missing":
@@ -44,6 +45,7 @@ function brokenByRun(run: Run, contents: Contents): string[] {
     "a pending or sleeping run has a due time": !["pending", "sleeping"].includes(run.status) || isDue(run),
     "a run that is behind is held, due, parked or closed":
       !behind || held || isDue(run) || closed || run.status === "parked",
+    "a fork has the events of its origin, and then that it was forked": isFork(run, history, contents),
     "only a continued run has a successor": (run.status === "continued") === (run.continuedAs !== null),
   };
   return Object.entries(rules)
@@ -52,7 +54,17 @@ function brokenByRun(run: Run, contents: Contents): string[] {
 }
 
 function isLastParked(history: readonly HistoryEvent[]): boolean {
-  return history.findLast(({ type }) => type === "run_parked" || type === "run_resumed")?.type === "run_parked";
+  const last = history.findLast(({ type }) => type === "run_parked" || type === "run_resumed" || type === "run_forked");
+  return last?.type === "run_parked";
+}
+
+/** The origin may have been purged. */
+function isFork({ forkedFrom }: Run, history: readonly HistoryEvent[], contents: Contents): boolean {
+  const cut = history.findLastIndex(({ type }) => type === "run_forked");
+  if (forkedFrom === undefined || cut < 0) return (forkedFrom === undefined) === cut < 0;
+  if (!contents.runs.some(({ runId }) => runId === forkedFrom.runId)) return true;
+  const copied = contents.histories[forkedFrom.runId]?.slice(0, cut);
+  return JSON.stringify(history.slice(0, cut)) === JSON.stringify(copied);
 }
 
 function brokenById(contents: Contents): string[] {
@@ -89,7 +101,7 @@ function areInOrder(run: Run, history: readonly HistoryEvent[]): boolean {
   const begun = run.startedAt ?? run.createdAt;
   const last = Math.max(begun, history.at(-1)?.at ?? begun);
   // A run can be paused before it begins.
-  const first = history.find(({ type }) => type !== "run_parked" && type !== "run_resumed");
+  const first = history.find(({ type }) => !["run_parked", "run_resumed", "run_forked"].includes(type));
   return (first?.at ?? begun) >= begun && (run.endedAt === null || run.endedAt >= last);
 }
 

@@ -12,6 +12,7 @@ import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } 
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
 import type { Dice } from "./dice.ts";
+import { forkCall } from "./fork-call.ts";
 import { stateFilter } from "./state-filter.ts";
 import {
   askCall,
@@ -61,6 +62,7 @@ const WEIGHTS = {
   pause: 4,
   takeUp: 3,
   reopen: 3,
+  fork: 4,
   purge: 3,
   version: 3,
   list: 4,
@@ -339,6 +341,8 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "runs.reopenIfFailed", params: { run: { namespace, runId: run.runId }, eventCount, event } };
   },
 
+  fork: forkCall,
+
   purge(world, dice) {
     const statuses = dice.some(CLOSED_STATUSES, 3);
     const params = {
@@ -371,6 +375,9 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
       ...(dice.chance(0.3) ? { attributes: { region: dice.of<AttributeValue>("eu", 1, null, true) } } : {}),
       ...(dice.chance(0.2) ? { createdAfter: world.now - dice.int(5_000) } : {}),
       ...(dice.chance(0.2) ? { createdBefore: world.now - dice.int(5_000) } : {}),
+      ...(dice.chance(0.15)
+        ? { forkedFrom: dice.pick(world.contents.runs)?.forkedFrom?.runId ?? world.strangeId() }
+        : {}),
       ...stateFilter(world, dice),
     };
     if (dice.chance(0.3)) return { method: "runs.count", params: { ...filter, atMost: dice.of(null, 2) } };

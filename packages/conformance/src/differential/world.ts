@@ -10,6 +10,8 @@ export const NAMESPACES = ["default", "other"];
 const UPDATES_MAX = 5;
 const PARENTS_MAX = 4;
 export const IDS = ["a", "b", "c", "d"];
+/** Ids that nobody starts: a fork needs one that no run has. */
+export const FORK_IDS = ["k", "l", "m", "n"];
 const MORE_IDS = [...IDS, "e", "f", "g"];
 
 const EMPTY: Contents = {
@@ -88,7 +90,8 @@ export class World {
   }
 
   get known(): KnownIds {
-    const ids = NAMESPACES.flatMap((namespace) => this.ids.map((id) => ({ namespace, id })));
+    const names = [...this.ids, ...FORK_IDS];
+    const ids = NAMESPACES.flatMap((namespace) => names.map((id) => ({ namespace, id })));
     return {
       namespaces: NAMESPACES,
       ids,

@@ -16,6 +16,7 @@ import { replies } from "./conversations/replies.ts";
 import { replyDebts } from "./conversations/reply-debts.ts";
 import { startMessages } from "./conversations/start-messages.ts";
 import { watches } from "./conversations/watches.ts";
+import { forks } from "./forks.ts";
 import { hints } from "./hints.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
@@ -65,6 +66,7 @@ export const SUITES: readonly Suite[] = [
   operators,
   parkedRuns,
   pauses,
+  forks,
   retention,
   segments,
   versions,

@@ -3,6 +3,7 @@ import { CHILDREN_OF_RUNS } from "./children-of-runs.ts";
 import { DEBTS_OF_RUNS } from "./debts-of-runs.ts";
 import { DUE_RUNS } from "./due-runs.ts";
 import { FOREIGN_RUNS } from "./foreign-runs.ts";
+import { FORKED_RUNS } from "./forked-runs.ts";
 import { HELD_RUNS } from "./held-runs.ts";
 import { MESSAGES_BETWEEN_RUNS } from "./messages-between-runs.ts";
 import { OLD_RUNS } from "./old-runs.ts";
@@ -26,6 +27,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...PACKED_RUNS,
   ...PARKED_RUNS,
   ...PAUSED_RUNS,
+  ...FORKED_RUNS,
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
   ...FOREIGN_RUNS,

@@ -28,3 +28,16 @@ export async function checkedPayload(name: string, schema: StandardSchemaV1, pay
   if (result.ok) return result.value;
   throw invalidValue("invalid_signal", `payload of signal "${name}"`, result.issues);
 }
+
+/** The input of a run whose workflow may be known, by its definition. */
+export async function checkedInputOf(workflow: unknown, input: unknown): Promise<unknown> {
+  const definition = workflow as AnyWorkflow | undefined;
+  return definition?.inputSchema ? checkInput(definition, input) : input;
+}
+
+/** Refuses bad input before anything is written, with the path of every fault. */
+export async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unknown> {
+  const result = await validateWith(definition.inputSchema as NonNullable<AnyWorkflow["inputSchema"]>, input);
+  if (result.ok) return result.value;
+  throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
+}

@@ -183,6 +183,11 @@ export interface ListFilter {
    * @defaultValue all
    */
   readonly parent?: string;
+  /**
+   * The run id of a run: its forks.
+   * @defaultValue all
+   */
+  readonly forkedFrom?: string;
 }
 
 /** Options of `hf.count`. */

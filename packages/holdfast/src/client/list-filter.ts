@@ -32,6 +32,10 @@ const isText: OptionCheck = (value, where, option) => {
   if (fault !== undefined) throw invalidOption(where, option, fault);
 };
 
+const isRunId: OptionCheck = (value, where, option) => {
+  if (!isUuid(value)) throw invalidOption(where, option, `is ${shownValue(value)}, not a run id`);
+};
+
 const isStatus = oneOf(...RUN_STATUSES);
 const areStatuses = listOf(isStatus);
 
@@ -58,9 +62,8 @@ export const LIST_FILTER: OptionChecks<ListFilter> = {
   retrying: isBoolean,
   waitingSince: isDate,
   error: isText,
-  parent: (value, where) => {
-    if (!isUuid(value)) throw invalidOption(where, "parent", `is ${shownValue(value)}, not a run id`);
-  },
+  parent: isRunId,
+  forkedFrom: isRunId,
 };
 
 export const COUNT_OPTIONS: OptionChecks<CountOptions> = { ...LIST_FILTER, atMost: wholeNumber(1) };
@@ -75,7 +78,7 @@ export const LIST_OPTIONS: OptionChecks<ListOptions> = {
 export function runFilter(given: string, filter: ListFilter): RunFilter {
   const namespace = filter.workflow === BATCH_WORKFLOW ? batchNamespace(given) : given;
   const { workflow, version, id, queue, attributes, status, createdAfter, createdBefore, parent } = filter;
-  const { endedAfter, endedBefore, waitingFor, retrying, waitingSince, error } = filter;
+  const { endedAfter, endedBefore, waitingFor, retrying, waitingSince, error, forkedFrom } = filter;
   return {
     namespace,
     ...(workflow === undefined ? {} : { workflow }),
@@ -93,6 +96,7 @@ export function runFilter(given: string, filter: ListFilter): RunFilter {
     ...(waitingSince === undefined ? {} : { waitingSince: waitingSince.getTime() }),
     ...(error === undefined ? {} : { error }),
     ...(parent === undefined ? {} : { parent }),
+    ...(forkedFrom === undefined ? {} : { forkedFrom }),
   };
 }
 

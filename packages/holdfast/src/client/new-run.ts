@@ -20,11 +20,11 @@ import {
   requireName,
   requireTimeout,
 } from "../errors/option-checks.ts";
-import { invalidValue, validateWith } from "../errors/standard-schema.ts";
 import { type Duration, formatDuration } from "../model/duration.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { NewRun } from "../model/run.ts";
 import type { StartOutcome } from "../ports/store.ts";
+import { checkInput } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
 import type { StartOptions } from "./client-options.ts";
 import type { StartedRun } from "./run-handle.ts";
@@ -147,13 +147,6 @@ export function requireStarted(core: ClientCore, { outcome, run }: StartOutcome,
       data: { id: run.id, runId: run.runId, status: run.status },
     });
   }
-}
-
-/** Refuses bad input before anything is written, with the path of every fault. */
-async function checkInput(definition: AnyWorkflow, input: unknown): Promise<unknown> {
-  const result = await validateWith(definition.inputSchema as NonNullable<AnyWorkflow["inputSchema"]>, input);
-  if (result.ok) return result.value;
-  throw invalidValue("invalid_input", `input of workflow "${definition.name}"`, result.issues);
 }
 
 export function isDueAtOnce({ startAt, startDelayMs }: NewRun): boolean {

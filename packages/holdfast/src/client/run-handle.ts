@@ -20,7 +20,9 @@ import type { DeliverMessage, DeliverOutcome, RunRef } from "../ports/store.ts";
 import type { SignalDefinition } from "../replay/context/context.ts";
 import type { Answer, QueryArguments, QueryDefinition, UpdateDefinition } from "../replay/context/conversations.ts";
 import { type Offering, type Offers, requireOffered } from "../replay/context/offers.ts";
+import { checkedInputOf } from "./call-checks.ts";
 import type { ClientCore } from "./client-core.ts";
+import { checkForkOptions, type ForkOptions, forkRun } from "./fork.ts";
 import {
   type EventWindow,
   HISTORY_OPTIONS,
@@ -301,6 +303,23 @@ export class RunHandle<T = unknown, M extends Offers = Offers> {
   async retry(why?: OperatorOptions | string): Promise<void> {
     this.#core.requireNoTransaction("retry");
     await retryRun(this.#core, () => this.#read(), readWho(why, "retry"));
+  }
+
+  /**
+   * Starts a new run that begins with the events of this one up to a cut, as they are; from there on, it is executed. This run is
+   * not changed. Rejects with `fork_refused` if that is not possible, and with `run_already_exists` if a run has the id.
+   */
+  async fork(options: ForkOptions): Promise<RunHandle<T, M>> {
+    this.#core.requireNoTransaction("fork");
+    checkForkOptions(options);
+    const checkInput = (input: unknown): Promise<unknown> => checkedInputOf(this.#expected, input);
+    const { id, runId, workflow } = await forkRun({ core: this.#core, options, read: () => this.#read(), checkInput });
+    return this.another(this.#core, id, { runId, workflow, created: true }, this.#expected) as RunHandle<T, M>;
+  }
+
+  /** The handle of another run. */
+  protected another(core: ClientCore, id: string, run: StartedRun, expected?: Offering): RunHandle {
+    return new RunHandle(core, id, run, expected);
   }
 
   async #deliver(

@@ -56,6 +56,8 @@ export interface RunSummary {
   readonly root: RunName;
   /** How many ancestors it has. */
   readonly depth: number;
+  /** The run that it is a fork of; null if it is none. */
+  readonly forkedFrom: RunName | null;
 }
 
 /** The run that started another one. */
@@ -121,6 +123,7 @@ export function summarizeRun(run: ListedRun, now: number): RunSummary {
     parent: lineage ? { id: lineage.parent.id, runId: lineage.parent.runId, op: lineage.op } : null,
     root: lineage?.root ?? { id: run.id, runId: run.runId },
     depth: lineage?.depth ?? 0,
+    forkedFrom: run.forkedFrom ?? null,
   };
 }
 

@@ -23,6 +23,8 @@ export interface StepView extends OpOrigin {
    */
   readonly status: "running" | "retrying" | "waiting" | "completed" | "failed" | "canceled";
   readonly attempts: number;
+  /** It was not executed: whoever forked the run has said how it ended. */
+  readonly edited?: true;
   readonly output?: unknown;
   readonly error?: ErrorView;
   /** From the start of its first attempt to the end of its last. */
@@ -61,6 +63,7 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   const origins = new Origins(run.startedAt ?? run.createdAt);
   for (const event of events) {
     const origin = origins.of(event);
+    if (event.type === "run_forked") for (const [op, step] of steps) steps.set(op, afterFork(step));
     if (event.op === null || shownStatus(event.type) === undefined) continue;
     const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
     if (event.type === "timer_created") receivers.asked(op);
@@ -97,6 +100,24 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
   const closed = isClosed(run.status);
   if (!closed && !pending?.complete) return rows;
   return rows.map((step) => (isOpen(step) && (closed || !wanted.has(step.op)) ? noLongerAwaited(step, closed) : step));
+}
+
+/** What was in flight at the cut is done again: what was known of it happened to another run. */
+function afterFork(step: StepView): StepView {
+  if (!isOpen(step) || (step.kind !== "step" && step.kind !== "child")) return step;
+  const { op, kind } = step;
+  return { op, kind, status: "waiting", attempts: 0 };
+}
+
+/** The op that each event is about, as `steps()` names it; null if it is about none. */
+export function shownOps(events: readonly HistoryEvent[]): readonly (string | null)[] {
+  const receivers = new Receivers(events);
+  return events.map((event) => {
+    if (event.op === null || shownStatus(event.type) === undefined) return null;
+    const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
+    if (event.type === "timer_created") receivers.asked(op);
+    return op;
+  });
 }
 
 /**
@@ -211,6 +232,7 @@ function foldStep(
     ...runOf(before, event),
     ...(meta?.runs === undefined ? {} : { runs: meta.runs }),
     attempts: meta?.attempt ?? Math.max(1, before?.attempts ?? 0),
+    ...(meta?.edited ? { edited: true as const } : {}),
     status,
     ...(payload === undefined || codec === null || isQuestion(type) ? {} : { output: codec.decode(payload) }),
     ...(meta?.error === undefined ? {} : { error: { ...meta.error, at: new Date(event.at) } }),

@@ -73,7 +73,7 @@ function pausedText({ by, reason, since }: Cause): string {
 
 /** A run that a worker holds is paused once nothing of it runs. */
 function pausingText({ run, events }: Findings): string {
-  const request = events.findLast(isOperatorNote);
+  const request = events.findLast((event) => isOperatorNote(event) || event.type === "run_forked");
   if (run.status === "parked" || request?.type !== "pause_requested") return "";
   const { by, reason } = request.meta ?? {};
   const who = by === undefined ? "" : ` by ${by}`;

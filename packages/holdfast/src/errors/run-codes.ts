@@ -47,6 +47,14 @@ export const RUN_CODES = {
     advice:
       "data.status has its status. Use resume() for a parked run; start a new run if it was canceled, terminated or timed out.",
   },
+  fork_refused: {
+    group: "concurrency",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary:
+      "The run passed to fork() cannot be forked in that way: there is no such op, something before the cut was undone by a compensation, or an edit is for an op that has ended or cannot end that way. A fork that finds an edit for an op of the wrong kind only when its code asks for it is parked.",
+    advice: "The message names the op and the place where the run can be forked.",
+  },
   run_not_closed: {
     group: "concurrency",
     caller: "conflict",

@@ -18,6 +18,7 @@ import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
 import { claimRuns, holdRunsIfParkedByOtherCode } from "./runs/claims.ts";
 import { commitRuns } from "./runs/commits.ts";
+import { forkRun } from "./runs/forks.ts";
 import { reopenRunIfFailed, terminateRuns } from "./runs/interventions.ts";
 import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
@@ -81,6 +82,7 @@ export class MemoryStore implements port.Store {
     resumeIfParked: this.#effect("runs.resumeIfParked", resumeRunIfParked),
     terminate: this.#effect("runs.terminate", terminateRuns),
     reopenIfFailed: this.#effect("runs.reopenIfFailed", reopenRunIfFailed),
+    fork: this.#effect("runs.fork", forkRun),
     watch: this.#effect("runs.watch", watchRuns),
     read: this.#effect("runs.read", readRuns),
     list: this.#effect("runs.list", listRuns),

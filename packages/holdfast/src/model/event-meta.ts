@@ -38,12 +38,16 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
-  /** The seed of the run's randomness (`run_started`). */
+  /** The seed of the run's randomness (`run_started`); of what it draws from then on (`run_forked`). */
   readonly seed?: string;
   /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
   readonly run?: RunIdentity;
   /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
+  /** The run whose events stand before this one (`run_forked`). */
+  readonly forkedFrom?: RunName;
+  /** Nothing of it happened: whoever forked the run said that the op was to end this way. */
+  readonly edited?: true;
   /** Who did it, as they say themselves (what people do to a run from outside). */
   readonly by?: string;
   /** Free text: why (what people do to a run from outside); what a child is told whose parent is canceled (`op_canceled`). */

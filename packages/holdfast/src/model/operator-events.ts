@@ -30,4 +30,14 @@ export const OPERATOR_EVENTS = [
     writtenBy:
       "the store, in the transaction that makes the run due again: `handle.resume`, `handle.cancel` of a paused run, or a worker with other code; the executor, if the run was still pausing",
   },
+  {
+    type: "run_forked",
+    category: "command",
+    role: "note",
+    op: null,
+    payload: "the edits, by op",
+    meta: ["forkedFrom", "seed", "by", "reason"],
+    writtenBy:
+      "the store, in the transaction that creates the run: `handle.fork`; all events before it are copies of those of the run that was forked",
+  },
 ] as const;

@@ -1,8 +1,10 @@
 /**
  * Who does what to a run from outside, and why: what messages and events carry of it.
  *
- * Invariant O1: one event for each action; the row of a run is parked exactly when the last of its `run_parked` and
- * `run_resumed` is a `run_parked`. The store appends both, in the transaction that changes the row.
+ * Invariants
+ *  O1. One event for each action; the row of a run is parked exactly when the last of its `run_parked`, `run_resumed` and
+ *      `run_forked` is a `run_parked`. The store appends them, in the transaction that changes the row.
+ *  O2. What stands before the `run_forked` of a fork is what its origin has there, and nothing of it was undone.
  */
 import type { ErrorRecord } from "./error-record.ts";
 import type { EventDraft, EventMeta, EventType } from "./event.ts";

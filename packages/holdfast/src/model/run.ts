@@ -1,4 +1,4 @@
-import type { Lineage } from "./child.ts";
+import type { Lineage, RunName } from "./child.ts";
 import type { ErrorRecord } from "./error-record.ts";
 import type { Attributes, HistoryEvent } from "./event.ts";
 import { type Who, whoOf } from "./operator-notes.ts";
@@ -106,6 +106,8 @@ export interface RunRow {
   readonly continuedAs: string | null;
   /** Absent if no run has started it. */
   readonly lineage?: Lineage;
+  /** The run that it was forked from; absent if it is no fork. Its continuations are none. */
+  readonly forkedFrom?: RunName;
 }
 
 /**
@@ -149,8 +151,15 @@ export function runOf(row: RunRow, { input, output, error }: RunData): Run {
     output,
     error,
   };
-  return row.lineage ? { ...run, lineage: row.lineage } : run;
+  return row.lineage || row.forkedFrom ? { ...run, ...originOf(row) } : run;
 }
+
+/** Where a run comes from, if not from a plain start. */
+function originOf({ lineage, forkedFrom }: Origin): Origin {
+  return { ...(lineage ? { lineage } : {}), ...(forkedFrom ? { forkedFrom } : {}) };
+}
+
+type Origin = Pick<RunRow, "lineage" | "forkedFrom">;
 
 /**
  * When something happens to a run, by a clock that may have been set back: not before it started, nor before its last event.

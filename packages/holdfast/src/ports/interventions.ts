@@ -1,7 +1,7 @@
 /** What is done to runs from outside, whether or not they are held: by operators, and by workers that take up parked runs. */
 import type { ErrorRecord } from "../model/error-record.ts";
 import type { EventDraft } from "../model/event.ts";
-import type { RunStatus } from "../model/run.ts";
+import type { NewRun, RunRow, RunStatus } from "../model/run.ts";
 import type { RunRef } from "./run-ref.ts";
 
 export interface TakeUpParams {
@@ -61,6 +61,29 @@ export interface ReopenParams {
   readonly run: RunRef;
   readonly eventCount: number;
   readonly event: EventDraft;
+}
+
+/** A new run that begins as another one did. */
+export interface ForkParams {
+  /** Exactly this run. */
+  readonly origin: { readonly namespace: string; readonly runId: string };
+  /** How many of its events are copied, from the first on. */
+  readonly copied: number;
+  /** The caller knows its events up to this one, and that none of them forbids the fork. */
+  readonly judged: number;
+  /** Of the same namespace and workflow. Its start time is that of the origin. */
+  readonly run: NewRun;
+  /** The messages of the new run are numbered from here: the copied events may name those of the origin. */
+  readonly numberedFrom: number;
+  /** What follows the copied events: `run_forked`. */
+  readonly event: EventDraft;
+}
+
+export interface ForkOutcome {
+  /** `exists`: there is a run of that id. `compensated`: something may have been undone since the caller looked. */
+  readonly outcome: "forked" | "exists" | "compensated" | "not_found" | "busy";
+  /** The new run, or the one that has its id. */
+  readonly run: RunRow | null;
 }
 
 export interface ReopenOutcome {

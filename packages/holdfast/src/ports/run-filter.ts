@@ -29,6 +29,8 @@ export interface RunFilter extends NarrowingFilter {
    * inside its steps. Known for as long as that run exists.
    */
   readonly parent?: string;
+  /** Forks of the run with this run id. */
+  readonly forkedFrom?: string;
 }
 
 /** A run in a list. */

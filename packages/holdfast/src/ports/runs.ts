@@ -10,6 +10,8 @@ import type { ClosedStatus, CompensationOutcome, NewRun, Run, RunRow } from "../
 import type { NewTask } from "../model/task.ts";
 import type { DeliverOutcome, NewReply } from "./inbox.ts";
 import type {
+  ForkOutcome,
+  ForkParams,
   PauseOutcome,
   PauseParams,
   ReopenOutcome,
@@ -114,6 +116,17 @@ export interface RunStore {
    * Idempotence: (run, eventCount); a run that is open and has more events counts as reopened.
    */
   reopenIfFailed(params: ReopenParams): Promise<ReopenOutcome>;
+
+  /**
+   * Creates a run whose history begins with the first events of another one, as they are, followed by the event. It is due at
+   * once, `running` (`pending`, if the origin was never claimed), with an inbox that is empty: it has delivered and consumed
+   * `numberedFrom`. It remembers its origin (`forkedFrom`) and has no lineage, tasks or children. The origin is not changed, and may be open
+   * or closed. Precondition: the origin exists, it has at least `copied` events; it is not
+   * compensating, and none of its events behind `judged` is about a compensation (`COMPENSATE_PREFIX`), otherwise `compensated`; and no run has the
+   * id, open or closed, otherwise `exists`. Atomic. Idempotence key: `runId` of the
+   * new run. A runId that belongs to a run of another namespace is refused.
+   */
+  fork(params: ForkParams): Promise<ForkOutcome>;
 
   /**
    * Has ops of other runs told of the ends of runs. Of an id the newest run counts; a run that continued as new is followed.

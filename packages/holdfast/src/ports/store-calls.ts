@@ -36,6 +36,7 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     resumeIfParked: true,
     terminate: true,
     reopenIfFailed: true,
+    fork: true,
     watch: true,
     read: true,
     list: true,

@@ -9,9 +9,11 @@ import type { Logger } from "../ports/logger.ts";
 import type { QueryDefinition, UpdateDefinition } from "./context/conversations.ts";
 import type { Scope } from "./context/scope.ts";
 import { Handlers, queryChanged, validateChanged } from "./handlers.ts";
+import type { Cursor } from "./history/cursor.ts";
 import type { Divergence } from "./history/divergence.ts";
+import type { Edits } from "./history/edits.ts";
 import type { CancelCause, Driver, MachineParams, Outcome, UnreceivedSignal } from "./machine.ts";
-import type { Op } from "./op.ts";
+import type { DrivenOp, Op } from "./op.ts";
 import { OpTable } from "./op-table.ts";
 import { SignalBuffer } from "./ops/signal-buffer.ts";
 import type { TaskWork } from "./ops/task-work.ts";
@@ -55,27 +57,59 @@ export abstract class DrivenMachine {
   compensating = false;
   pausing: EventMeta | undefined;
   resumedSeq = 0;
+  edits: Edits | undefined;
   started = false;
   inTurn = false;
   hasCalls = false;
 
+  abstract turnAt: number;
   abstract currentScope: Scope;
+  protected abstract readonly cursor: Cursor;
   abstract release(op: Op): void;
   abstract noteRun(draft: EventDraft, now: number): void;
+  abstract violate(error: HoldfastError): void;
 
   #groups = { parallel: 0, race: 0 };
   /** Written or not; created when first needed. */
   #attributesSet: Attributes | undefined;
   readonly #driver: Driver | undefined;
+  readonly #begun: boolean;
 
-  constructor({ run, codec, log, history, opsMax, driver }: MachineParams) {
+  constructor({ run, codec, log, history, opsMax, driver, begun = false }: MachineParams) {
     this.#driver = driver;
+    this.#begun = begun;
     this.run = run;
     this.codec = codec;
     this.log = log;
     this.recorded = history;
     this.ops = new OpTable(opsMax);
     this.unwritten = new Unwritten(history.length + 1, Math.max(startOf(run), history.at(-1)?.at ?? 0));
+  }
+
+  get replaying(): boolean {
+    return this.cursor.replaying;
+  }
+
+  get repeating(): boolean {
+    return this.cursor.repeating;
+  }
+
+  get forks(): readonly HistoryEvent[] {
+    return this.cursor.forks;
+  }
+
+  /** In a turn from before a fork, a new timer counts from the fork: the time of the turn may be long ago. */
+  get timersFrom(): number {
+    return Math.max(this.turnAt, this.forks.at(-1)?.at ?? 0);
+  }
+
+  mayHaveBegun(op: DrivenOp): boolean {
+    return this.cursor.mayHaveBegun(op.id);
+  }
+
+  /** Whether the turn of that event was finished in another run only, and perhaps in another way. */
+  protected isCut(seq: number): boolean {
+    return this.cursor.cutTurn === seq && !this.#begun;
   }
 
   protected resumeAfter(seq: number): void {
@@ -133,6 +167,20 @@ export abstract class DrivenMachine {
 
   pendingOps(): readonly Op[] {
     return this.ops.pending();
+  }
+
+  editedOutcomes(): readonly EventDraft[] {
+    if (this.edits === undefined) return NONE;
+    try {
+      return this.edits.outcomes(this.ops.pending());
+    } catch (error) {
+      this.violate(error as HoldfastError);
+      return NONE;
+    }
+  }
+
+  isEdited(op: string | null): boolean {
+    return op !== null && (this.edits?.has(op) ?? false);
   }
 
   firstPending(max: number): readonly Op[] {

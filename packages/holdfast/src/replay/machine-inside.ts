@@ -9,6 +9,7 @@ import type { QueryDefinition, UpdateDefinition } from "./context/conversations.
 import type { Scope } from "./context/scope.ts";
 import type { SeededRandom } from "./context/seeded-random.ts";
 import type { Divergence } from "./history/divergence.ts";
+import type { Edits } from "./history/edits.ts";
 import type { Failures } from "./history/failures.ts";
 import type { Outcome } from "./machine.ts";
 import type { AskInit, Op, OpHost, OpModule } from "./op.ts";
@@ -47,6 +48,12 @@ export interface MachineInside extends OpHost {
   readonly repeating: boolean;
   /** Time of the event that opened this turn: what `ctx.now()` returns. */
   readonly turnAt: number;
+  /** What new timers count from. */
+  readonly timersFrom: number;
+  /** Where the histories of other runs end that this one began with. */
+  readonly forks: readonly HistoryEvent[];
+  /** Outcomes that whoever forked the run has decided. */
+  readonly edits: Edits | undefined;
   readonly seenSeq: number;
   /** The event that the code had seen last when it last asked for an op. */
   readonly askedSeq: number;

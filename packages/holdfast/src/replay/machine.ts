@@ -42,7 +42,7 @@ export interface MachineParams {
   readonly codec: Codec;
   readonly log: Logger;
   readonly history: readonly HistoryEvent[];
-  /** The first turn was finished before, even if history does not show it. */
+  /** The first turn, or that of the cut of a fork, was finished before, even if history does not show it. */
   readonly begun?: boolean;
   /** An error as history stores it. */
   readonly record?: (error: unknown) => ErrorRecord;
@@ -188,6 +188,13 @@ export interface Machine {
   op(id: string | null): DrivenOp | undefined;
   /** A copy, in the order of asking. */
   pendingOps(): readonly DrivenOp[];
+  /**
+   * How pending ops end of which whoever forked the run has said so, to be delivered before anything starts. It
+   * is a violation if one of them cannot end in that way.
+   */
+  editedOutcomes(): readonly EventDraft[];
+  /** Whether the op is to end in such a way. */
+  isEdited(op: string | null): boolean;
   /** The first of them that could wake the code, and whether any waits for something other than a time. */
   firstPending(max: number): readonly DrivenOp[];
   readonly waitsForOthers: boolean;

@@ -100,6 +100,11 @@ export class OpTable {
     return withdrawn;
   }
 
+  /** All that the code or the driver may still have to do with. */
+  wanted(): Op[] {
+    return [...this.pending(), ...this.#withdrawn];
+  }
+
   /** The code has stopped waiting, but the outcome of the step or task must still be recorded. */
   close(op: Op): void {
     op.step?.close();
@@ -150,6 +155,7 @@ export class OpTable {
   divergence(event: HistoryEvent, fault: string, history: readonly HistoryEvent[]): Divergence {
     const recorded = new Set(history.map((other) => other.op));
     const asked = this.pending().filter((op) => op.module.leavesRecord && !recorded.has(op.id));
+    const fork = history.find(({ type, seq }) => type === "run_forked" && seq >= event.seq);
     return {
       seq: event.seq,
       fault,
@@ -159,6 +165,7 @@ export class OpTable {
         kind: op.kind,
         ...(op.location ? { location: op.location } : {}),
       })),
+      ...(fork?.meta?.forkedFrom ? { forkedFrom: fork.meta.forkedFrom } : {}),
     };
   }
 

@@ -42,12 +42,14 @@ import { queryChanged } from "./handlers.ts";
 import { Annotator } from "./history/annotator.ts";
 import { Cursor } from "./history/cursor.ts";
 import { notAskedFault, noteNotAskedFault, otherCommandFault, otherKindFault } from "./history/divergence.ts";
+import { Edits } from "./history/edits.ts";
 import { Failures } from "./history/failures.ts";
+import { applyFork } from "./history/forks.ts";
 import { passOver } from "./history/passed-over.ts";
 import { applyRetry, happenBeforeRetry } from "./history/retries.ts";
 import type { Machine, MachineParams, Outcome } from "./machine.ts";
 import type { MachineInside } from "./machine-inside.ts";
-import { type AskInit, type DrivenOp, newOp, type Op, type OpModule, quiet } from "./op.ts";
+import { type AskInit, newOp, type Op, type OpModule, quiet } from "./op.ts";
 import { Compensations } from "./ops/compensation.ts";
 import { Patches } from "./ops/patch.ts";
 import { SideEffects } from "./ops/side-effect.ts";
@@ -73,7 +75,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   turnAt: number;
   currentScope: Scope = this.root;
 
-  readonly #cursor: Cursor;
+  protected readonly cursor: Cursor;
   readonly #annotator: Annotator;
   /** Where the compensations run; once this scope exists, nothing may be asked for outside it. */
   #undoScope: Scope | undefined;
@@ -81,6 +83,8 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #turnIsNew = false;
   readonly #refusals = new Refusals();
   #random: SeededRandom | undefined;
+  /** From its next turn on, the run draws from this seed. */
+  #nextSeed: string | undefined;
   #failures: Failures | undefined;
 
   constructor(params: MachineParams, code: RunCode) {
@@ -88,28 +92,16 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.params = params;
     this.code = code;
     this.sideEffects = new SideEffects(this, params.record);
-    this.#cursor = new Cursor(params.history);
+    this.cursor = new Cursor(params.history, (fork) => this.#passFork(fork));
     this.#annotator = new Annotator(params.worker);
     this.turnAt = startOf(params.run);
-    this.retries = this.#cursor.retries();
-    this.pausing = this.#cursor.pausing;
+    this.retries = this.cursor.retries();
+    this.pausing = this.cursor.pausing;
     this.context = createContext(this, this.root);
-  }
-
-  get replaying(): boolean {
-    return this.#cursor.replaying;
-  }
-
-  get repeating(): boolean {
-    return this.#cursor.repeating;
   }
 
   get cancellation(): Error | null {
     return this.root.canceled;
-  }
-
-  mayHaveBegun(op: DrivenOp): boolean {
-    return this.#cursor.mayHaveBegun(op.id);
   }
 
   get random(): SeededRandom {
@@ -127,10 +119,11 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   /** Calls the workflow function. */
   start(): void {
     const input = this.codec.decode(this.run.input);
+    if (this.forks.length > 0) this.edits = new Edits(this.params.history, this.codec);
     this.started = true;
-    this.turnIsRecorded = this.replaying || (this.params.begun ?? false);
+    this.turnIsRecorded = (this.replaying && !this.isCut(0)) || (this.params.begun ?? false);
     this.#enter(this.root, this.turnAt);
-    void callWorkflow(this, this.#cursor, input);
+    void callWorkflow(this, this.cursor, input);
   }
 
   endUnstarted(cause: EventDraft): void {
@@ -140,9 +133,9 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   replayNext(): boolean {
-    for (let event = this.#cursor.next(); event; event = this.#cursor.next()) {
+    for (let event = this.cursor.next(); event; event = this.cursor.next()) {
       this.seenSeq = event.seq;
-      if (passOver(event, this, this.#cursor)) continue;
+      if (passOver(event, this, this.cursor)) continue;
       const role = eventRole(event.type);
       if (role === "command") {
         return this.#diverge(event, notAskedFault(event));
@@ -157,7 +150,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   deliverLive(draft: EventDraft, now: number): boolean {
     const op = this.ops.get(draft.op);
     if (!isMessage(draft) && !op) {
-      const stray = this.#cursor.isStray(draft, (id) => this.ops.wasAsked(id));
+      const stray = this.cursor.isStray(draft, (id) => this.ops.wasAsked(id));
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
     const noted = op ? this.#annotator.annotate(draft, op, this.nextSeq) : draft;
@@ -230,20 +223,20 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   command(draft: EventDraft, binds = true, completed?: () => EventDraft): HistoryEvent | undefined {
-    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    const taken = this.cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) {
-      this.#cursor.leaveRest();
+      this.cursor.leaveRest();
       return this.divergence ? undefined : this.#append(completed?.() ?? draft, this.turnAt);
     }
     const loosely = this.#turnIsNew || !binds;
-    const event = taken ?? this.#cursor.takeAhead(draft, loosely, (op) => this.ops.isRetired(op));
+    const event = taken ?? this.cursor.takeAhead(draft, loosely, (op) => this.ops.isRetired(op));
     if (event) return event;
-    const anew = this.#cursor.anew && eventCategory(draft.type) !== "marker";
+    const anew = this.cursor.anew && eventCategory(draft.type) !== "marker";
     if (isLenient(draft.type) && !anew) return undefined;
     // It is recorded as soon as possible: at the end of the history so far.
     if (loosely || anew) return this.unwritten.append(completed?.() ?? draft, this.turnAt);
-    const next = this.#cursor.peek() as HistoryEvent;
+    const next = this.cursor.peek() as HistoryEvent;
     this.#diverge(next, otherCommandFault(draft, next));
     return undefined;
   }
@@ -256,17 +249,17 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
    */
   retire(op: Op): void {
     const draft: EventDraft = { type: "op_retired", op: op.id };
-    const taken = this.#cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
+    const taken = this.cursor.takeCommand(draft.type, draft.op, (other) => this.ops.isRetired(other.op));
     if (taken) this.seenSeq = taken.seq;
     else if (!this.repeating) this.command(draft);
-    else if (this.#cursor.goOnWithout(op.id)) this.unwritten.append(draft, this.turnAt);
+    else if (this.cursor.goOnWithout(op.id)) this.unwritten.append(draft, this.turnAt);
   }
 
   // For the kinds of op -----------------------------------------------------------------------------------------------
 
   createTimer(op: Op, fireAt: number, binds: boolean): void {
     const draft: EventDraft = { type: "timer_created", op: op.id, meta: { fireAt, ...op.scope.branch } };
-    const event = (binds ? undefined : this.#cursor.takeAside(op.id)) ?? this.command(draft, binds);
+    const event = (binds ? undefined : this.cursor.takeAside(op.id)) ?? this.command(draft, binds);
     // History keeps the promised time, whatever the code says now.
     op.fireAt = event?.meta?.fireAt ?? fireAt;
     this.ops.addTimer(op);
@@ -281,11 +274,11 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   hasBegun(id: string): boolean {
-    return this.#cursor.hasBegun(id);
+    return this.cursor.hasBegun(id);
   }
 
   isUndone(id: string): boolean {
-    return this.#cursor.isUndone(id);
+    return this.cursor.isUndone(id);
   }
 
   /** The decision is final, whatever the code does with what is thrown next. A part that was given up decides nothing. */
@@ -342,11 +335,13 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.signals.newTurn();
     this.currentScope = scope;
     this.turnAt = at;
+    if (this.#nextSeed !== undefined) this.#random = new SeededRandom(this.#nextSeed, this.run.seed);
+    this.#nextSeed = undefined;
   }
 
   #deliver(event: HistoryEvent): boolean {
-    this.turnIsRecorded = event.seq <= this.#cursor.all().length;
-    this.#turnIsNew = this.#cursor.looseSince(event) !== undefined;
+    this.turnIsRecorded = event.seq <= this.cursor.all().length && !this.isCut(event.seq);
+    this.#turnIsNew = this.cursor.looseSince(event) !== undefined;
     if (!isMessage(event)) return this.#complete(event);
     if (event.type === "update_accepted") return this.#accept(event);
     if (event.op !== null) return this.#receive(event, event.op);
@@ -359,7 +354,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   #receive(event: HistoryEvent, name: string): true {
     const op = this.signals.receive(event, this);
     this.#enter(op?.scope ?? this.root, event.at);
-    if (!op) this.#cursor.dropAside(name);
+    if (!op) this.cursor.dropAside(name);
     if (op) this.release(op);
     op?.resolve(this.signals.take(name, this.codec, op.scope));
     return true;
@@ -387,12 +382,18 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   /** Applies what the engine has recorded about an op, or about the run. */
   #applyNote(event: HistoryEvent): boolean {
     const op = this.ops.get(event.op);
-    if (event.op === null) applyRetry(this.ops, event);
+    if (event.type === "run_forked") this.#passFork(event);
+    else if (event.op === null) applyRetry(this.ops, event);
     return event.op === null || op?.module.note(op, event) || this.#diverge(event, noteNotAskedFault(event));
   }
 
+  #passFork(fork: HistoryEvent): void {
+    applyFork(this.ops, fork);
+    this.#nextSeed = fork.meta?.seed;
+  }
+
   #diverge(event: HistoryEvent, fault: string): false {
-    this.divergence ??= this.ops.divergence(event, fault, this.#cursor.all());
+    this.divergence ??= this.ops.divergence(event, fault, this.cursor.all());
     return false;
   }
 }

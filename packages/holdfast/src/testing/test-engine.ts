@@ -253,6 +253,10 @@ class TestRunHandle extends RunHandle {
     return this.#clock.until(waiting);
   }
 
+  protected override another(core: ClientCore, id: string, run: StartedRun, expected?: Offering): RunHandle {
+    return new TestRunHandle(core, id, run, expected, { clock: this.#clock, explain: this.#explain });
+  }
+
   /** Says what keeps the run from ending: in a test, that is nearly always the question. */
   async #neverEnds(cause: HoldfastError): Promise<HoldfastError> {
     const { status, waitingFor, error } = await this.describe();

@@ -301,13 +301,15 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
-  test("`reason` and `by` of a pause, resume, cancel, terminate, retry or batch", async () => {
+  test("`reason` and `by` of a pause, resume, cancel, terminate, retry, fork or batch", async () => {
     const { t, limited } = await withRun((ctx) => ctx.receive(note));
     const run = await t.client.start(limited, null);
     for (const reason of ["x".repeat(4_001), "a\u0000b", "\ud800"]) {
       for (const call of ["pause", "resume", "cancel", "terminate", "retry"] as const)
         for (const why of [reason, { reason }, { by: reason }])
           expect((await failure(run[call](why))).code).toBe("invalid_option");
+      for (const why of [{ reason }, { by: reason }])
+        expect((await failure(run.fork({ before: 1, ...why }))).code).toBe("invalid_option");
     }
     await run.terminate({ by: "y".repeat(4_000), reason: "x".repeat(4_000) });
     await t.close();

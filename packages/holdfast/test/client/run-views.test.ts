@@ -52,6 +52,7 @@ describe("a handle", () => {
       parent: null,
       root: { id: "o-1", runId: run.runId },
       depth: 0,
+      forkedFrom: null,
       input: { id: "o" },
       output: undefined,
       error: null,

@@ -20,6 +20,7 @@ import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { PARKING } from "./0001-initial/81-parking.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
 import { PAYLOADS } from "./0001-initial/83-payloads.ts";
+import { FORKS } from "./0001-initial/84-forks.ts";
 import { WORKERS } from "./0001-initial/85-workers.ts";
 import { TASKS_REPORTS } from "./0001-initial/86-tasks-reports.ts";
 import { LISTS } from "./0001-initial/88-lists.ts";
@@ -48,6 +49,7 @@ export const INITIAL = [
   PARKING,
   RETENTION,
   PAYLOADS,
+  FORKS,
   WORKERS,
   TASKS_REPORTS,
   LISTS,

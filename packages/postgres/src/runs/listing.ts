@@ -150,7 +150,8 @@ class FilterQuery {
 
   /** Matching run ids with their creation times, from the narrowest source. `limit`: how many are wanted. */
   candidates(limit: string | null): string {
-    const { statuses, id, attributes, parent } = this.#filter;
+    const { statuses, id, attributes, parent, forkedFrom } = this.#filter;
+    if (forkedFrom !== undefined) return this.#forksOf(forkedFrom);
     if (parent !== undefined) return this.#ofParent(parent, limit);
     if (id !== undefined)
       return this.#from("i", "run_starts s", "s", [`s.id = ${this.value(id)}`, this.#hasAttributes()]);
@@ -182,6 +183,21 @@ class FilterQuery {
       conditions.push(`s.id = ${this.value(id)}`);
     }
     return this.#from("p", `children_page(${places}, ${page}) s`, "s", conditions);
+  }
+
+  #forksOf(origin: string): string {
+    const { id, parent } = this.#filter;
+    const conditions = [this.#hasAttributes(), `s.origin_run_id = ${this.value(isUuid(origin) ? origin : null)}`];
+    if (id !== undefined) {
+      this.#shape.push("i");
+      conditions.push(`s.id = ${this.value(id)}`);
+    }
+    // No run has started a fork.
+    if (parent !== undefined) {
+      this.#shape.push("p");
+      conditions.push("false");
+    }
+    return this.#from("f", "forks s", "s", conditions);
   }
 
   /** Walks one table that has the namespace and the creation time. */

@@ -53,7 +53,13 @@ export function runRowOf(row: Row): RunRow {
     continuedFrom: row.continued_from as string | null,
     continuedAs: row.continued_as as string | null,
   };
-  return row.lineage === null ? run : { ...run, lineage: row.lineage as Lineage };
+  return row.lineage === null ? run : withOrigin(run, row.lineage);
+}
+
+/** With where it comes from: it is the child or the fork of another run. */
+export function withOrigin<R extends RunRow>(run: R, stored: unknown): R {
+  const origin = stored as Lineage | Required<Pick<RunRow, "forkedFrom">>;
+  return "forkedFrom" in origin ? { ...run, ...origin } : { ...run, lineage: origin };
 }
 
 export function listedRunOf(row: Row): ListedRun {

@@ -99,6 +99,8 @@ export const TIES = {
   owes: 8,
   /** Ops of other runs have sent it updates: holdfast_updates. */
   asked: 16,
+  /** It is a fork of another run: holdfast_forks. */
+  forked: 32,
 } as const;
 
 export function hasTie(ties: number | null, tie: number): boolean {

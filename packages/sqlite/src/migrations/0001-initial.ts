@@ -166,6 +166,15 @@ create table holdfast_lineages (
 ) strict;
 create index holdfast_lineages_parent on holdfast_lineages (parent_key, created_at);
 
+-- Which runs are forks, and of which other ones.
+create table holdfast_forks (
+  run_key       integer primary key,
+  created_at    integer not null,
+  origin_run_id blob not null,
+  origin_id     text not null
+) strict;
+create index holdfast_forks_origin on holdfast_forks (origin_run_id, created_at);
+
 -- The children of a run, by the first run of their chain, and starts that it does not want any more.
 create table holdfast_children (
   child_key  integer primary key,

@@ -75,7 +75,8 @@ function walksOf(call: Call, given: RunFilter & Pick<ListRunsParams, "before">, 
   const namespaceKey = call.catalog.findNameKey(filter.namespace);
   const workflowKey = filter.workflow === undefined ? undefined : call.catalog.findNameKey(filter.workflow);
   if (namespaceKey === undefined || (filter.workflow !== undefined && workflowKey === undefined)) return [];
-  if (filter.parent !== undefined) return childWalks(call, filter, filter.parent, namespaceKey, workflowKey);
+  const relation = relationOf(call, filter);
+  if (relation) return relatedWalks(filter, relation, namespaceKey, workflowKey);
   const common = conditionsOf(filter, namespaceKey, workflowKey);
   const { statuses } = filter;
   if (!statuses) return [walk(indexWithoutStatus(filter), common)];
@@ -89,24 +90,36 @@ function walksOf(call: Call, given: RunFilter & Pick<ListRunsParams, "before">, 
 const KEY_OF_PARENT = "select run_key from holdfast_runs where run_id = ?";
 const CHILDREN =
   "holdfast_lineages l indexed by holdfast_lineages_parent cross join holdfast_runs r on r.run_key = l.run_key";
+const FORKS = "holdfast_forks l indexed by holdfast_forks_origin cross join holdfast_runs r on r.run_key = l.run_key";
+const HAS_PARENT = "exists (select 1 from holdfast_lineages p where p.run_key = r.run_key and p.parent_key = ?)";
 
-/** A parent has fewer children than there are runs of whatever else: its index it is. */
-function childWalks(
-  call: Call,
+/** Where runs are found that come from another one: it has fewer of them than there are runs of whatever else. */
+interface Relation {
+  readonly source: string;
+  readonly conditions: readonly Condition[];
+}
+
+function relationOf(call: Call, { parent, forkedFrom }: RunFilter): Relation | undefined {
+  if (parent === undefined && forkedFrom === undefined) return undefined;
+  const [parentKey = null] =
+    parent === undefined ? [] : (call.sql.columns(KEY_OF_PARENT, sharedUuidBytes(parent)) ?? []);
+  if (forkedFrom === undefined) return { source: CHILDREN, conditions: [["l.parent_key = ?", parentKey]] };
+  const forked: Condition = ["l.origin_run_id = ?", uuidBytes(forkedFrom)];
+  return { source: FORKS, conditions: parent === undefined ? [forked] : [forked, [HAS_PARENT, parentKey]] };
+}
+
+function relatedWalks(
   filter: RunFilter & Pick<ListRunsParams, "before">,
-  parent: string,
+  { source, conditions: related }: Relation,
   namespaceKey: number,
   workflowKey: number | undefined,
 ): Walk[] {
-  const [parentKey] = call.sql.columns(KEY_OF_PARENT, sharedUuidBytes(parent)) ?? [];
-  if (parentKey === undefined) return [];
   const { id, statuses, ...rest } = filter;
-  const conditions = conditionsOf(rest, namespaceKey, workflowKey, "l.created_at");
-  conditions.push(["l.parent_key = ?", parentKey]);
+  const conditions = [...conditionsOf(rest, namespaceKey, workflowKey, "l.created_at"), ...related];
   if (id !== undefined)
     conditions.push(["exists (select 1 from holdfast_run_starts s where s.run_key = r.run_key and s.id = ?)", id]);
   if (statuses) conditions.push(amongStatuses(statuses));
-  return [walkOf(CHILDREN, conditions, "l.created_at")];
+  return [walkOf(source, conditions, "l.created_at")];
 }
 
 function amongStatuses(statuses: readonly RunStatus[]): Condition {

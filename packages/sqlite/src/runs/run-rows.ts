@@ -194,7 +194,18 @@ export function readHeldRun(call: Call, runKey: number, holder: { heldBy: string
     output: null,
     error: null,
   };
-  return hasTie(ties, TIES.lineage) ? { ...run, lineage: readLineage(call, runKey) } : run;
+  return ties === null ? run : withOrigin(call, run, ties, runKey);
+}
+
+const SELECT_FORK = "select origin_run_id as runId, origin_id as id from holdfast_forks where run_key = ?";
+
+/** With where it comes from. */
+function withOrigin<R extends RunRow>(call: Call, run: R, ties: number, runKey: number): R {
+  if (hasTie(ties, TIES.lineage)) return { ...run, lineage: readLineage(call, runKey) };
+  if (!hasTie(ties, TIES.forked)) return run;
+  type Stored = { readonly runId: Uint8Array; readonly id: string };
+  const { runId, id } = call.sql.get<Stored>(SELECT_FORK, runKey) as Stored;
+  return { ...run, forkedFrom: { runId: uuidText(runId), id } };
 }
 
 function toRow(call: Call, stored: StoredRow): RunRow {
@@ -235,7 +246,7 @@ function toRow(call: Call, stored: StoredRow): RunRow {
     continuedFrom: uuidTextOrNull(stored.continuedFrom),
     continuedAs: uuidTextOrNull(stored.continuedAs),
   };
-  return hasTie(stored.ties, TIES.lineage) ? { ...row, lineage: readLineage(call, stored.runKey) } : row;
+  return stored.ties === null ? row : withOrigin(call, row, stored.ties, stored.runKey);
 }
 
 const NO_ATTRIBUTES: Attributes = Object.freeze({});

@@ -350,7 +350,7 @@ export class OtherRuns implements NearParent {
     if (this.#noted.has(op) || !(begun || this.#run.mayUse(op))) return;
     this.#noted.add(op);
     const { machine } = this.#run;
-    const since = machine.recorded.findLastIndex(({ type }) => type === "run_retried");
+    const since = machine.recorded.findLastIndex(({ type }) => type === "run_retried" || type === "run_forked");
     if (machine.recorded.some((event, i) => i > since && event.type === "op_canceled" && event.op === op.id)) return;
     const meta: EventMeta = begun ? { withdrawn: true } : { child: identity, withdrawn: true };
     machine.noteRun({ type: "op_canceled", op: op.id, meta }, this.#host.storeTime.now());

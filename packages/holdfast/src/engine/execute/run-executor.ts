@@ -246,9 +246,9 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     // Code that learns of its abort may do something for which the run is parked.
     if (this.#queue.length > 0 || this.#phase.parkedWith) return;
     if (!machine.outcome) {
-      this.#outside.attend(this.#commits);
       for (const event of dueEvents(machine, this.#run, this.#host.storeTime)) this.push(event);
-      if (this.#queue.length > 0) return;
+      if (this.#queue.length > 0 || this.#phase.parkedWith) return;
+      this.#outside.attend(this.#commits);
       if (!machine.waiting) return this.#parking.explain(foreignAwait);
       this.#steps.startDue();
     } else if (machine.outcome.type === "retried") this.#steps.startPrepared();

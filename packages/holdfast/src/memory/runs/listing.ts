@@ -56,6 +56,7 @@ function matches(state: MemoryState, row: RunRecord, filter: RunFilter): boolean
   if (filter.queue !== undefined && row.queue !== filter.queue) return false;
   if (filter.statuses && !filter.statuses.includes(row.status)) return false;
   if (filter.parent !== undefined && !state.children.get(filter.parent)?.has(row.firstRunId)) return false;
+  if (filter.forkedFrom !== undefined && row.forkedFrom?.runId !== filter.forkedFrom) return false;
   if (filter.createdAfter !== undefined && row.createdAt <= filter.createdAfter) return false;
   if (filter.createdBefore !== undefined && row.createdAt >= filter.createdBefore) return false;
   if (!matchesState(state, row, filter)) return false;

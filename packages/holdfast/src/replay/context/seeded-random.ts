@@ -6,14 +6,15 @@ import { formatUuid } from "../../model/ids.ts";
  * same numbers without any write.
  */
 export class SeededRandom {
-  readonly #seed: string;
+  /** Of what is the same throughout the run. */
+  readonly #runSeed: string;
   #a: number;
   #b: number;
   #c: number;
   #d = 1;
 
-  constructor(seed: string) {
-    this.#seed = seed;
+  constructor(seed: string, runSeed = seed) {
+    this.#runSeed = runSeed;
     const hash = createHash("sha256").update(seed).digest();
     this.#a = hash.readUInt32LE(0);
     this.#b = hash.readUInt32LE(4);
@@ -46,7 +47,7 @@ export class SeededRandom {
   /** The same for the same name, wherever in the run it is asked for. */
   uuidOf(name: string): string {
     return formatUuid(
-      Uint8Array.from(createHash("sha256").update(`${this.#seed}\n${name}`).digest().subarray(0, 16)),
+      Uint8Array.from(createHash("sha256").update(`${this.#runSeed}\n${name}`).digest().subarray(0, 16)),
       8,
     );
   }

@@ -23,7 +23,8 @@ export class Annotator {
   annotate(draft: EventDraft, op: Op, seq: number): EventDraft {
     const { kind, askedSeq, scope } = op;
     const late = askedSeq !== seq - 1 && UNASKED.has(kind);
-    const worker = kind === "step" && seq >= this.#nameFrom ? this.#worker : undefined;
+    const named = kind === "step" && !draft.meta?.edited && seq >= this.#nameFrom;
+    const worker = named ? this.#worker : undefined;
     if (!late && worker === undefined && scope.branch === null) return draft;
     if (worker !== undefined) this.#nameFrom = seq + WORKER_NAMED_EVERY;
     const meta: EventMeta = {

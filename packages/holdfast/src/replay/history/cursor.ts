@@ -9,6 +9,7 @@ import {
 } from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX } from "../../model/ids.ts";
 import { isOperatorNote } from "../../model/operator-notes.ts";
+import { appended, NONE } from "../../model/short-list.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -31,16 +32,30 @@ export class Cursor {
   readonly #bindingEnd: number;
   /** The request for a pause that nothing has answered yet. */
   readonly pausing: EventMeta | undefined;
+  /** Where the history of another run ends that this one began with: it may have several, if that run was a fork as well. */
+  readonly forks: readonly HistoryEvent[] = NONE;
+  readonly #onFork: (fork: HistoryEvent) => void;
 
-  constructor(events: readonly HistoryEvent[]) {
+  /** The last turn of the copied history, 0 for the first of all, if nothing follows the fork: the cut may fall into it. */
+  readonly cutTurn: number | undefined;
+
+  /** `onFork`: called when the cursor passes a fork while the code gives a command. Others are returned by `next`. */
+  constructor(events: readonly HistoryEvent[], onFork: (fork: HistoryEvent) => void) {
     this.#events = events;
+    this.#onFork = onFork;
     this.#end = events.findLastIndex((event) => !isOperatorNote(event)) + 1;
-    this.#bindingEnd = events.findLastIndex((event) => !isReceiveTimer(event) && !isOperatorNote(event)) + 1;
+    this.#bindingEnd = events.findLastIndex(binds) + 1;
     for (const event of events) {
       if (event.type === "run_retried") this.#forget(event);
       else if (event.type === "pause_requested") this.pausing = event.meta ?? {};
       else if (event.type === "run_parked" || event.type === "run_resumed") this.pausing = undefined;
+      else if (event.type === "run_forked") {
+        this.pausing = undefined;
+        this.forks = appended(this.forks, event);
+      }
     }
+    if (events[this.#end - 1]?.type === "run_forked")
+      this.cutTurn = events.findLast(({ type }) => eventRole(type) === "delivered")?.seq ?? 0;
   }
 
   /** This failure was taken back: the op is still to be done. */
@@ -97,8 +112,9 @@ export class Cursor {
   /** Whether some recorded attempt of the op may have begun. A start counts, unless its end says that it never began. */
   mayHaveBegun(op: string): boolean {
     let started = false;
+    const since = this.forks.at(-1)?.seq ?? 0;
     for (const event of this.#events) {
-      if (event.op !== op) continue;
+      if (event.op !== op || event.seq < since) continue;
       if (event.type === "step_started") started = true;
       else if (event.type === "step_failed" && event.meta?.neverBegan) started = false;
       else if (event.type.startsWith("step_")) return true;
@@ -157,9 +173,9 @@ export class Cursor {
   takeCommand(type: EventType, op: string | null, skip: (event: HistoryEvent) => boolean): HistoryEvent | undefined {
     for (let i = this.#position; i < this.#events.length; i++) {
       const event = this.#events[i] as HistoryEvent;
-      if (this.isTaken(event) || isOperatorNote(event)) continue;
+      if (this.isTaken(event) || isOperatorNote(event) || event.type === "run_forked") continue;
       if (event.type === type && event.op === op) {
-        for (let j = this.#position; j < i; j++) this.setAside(this.#events[j] as HistoryEvent);
+        for (let j = this.#position; j < i; j++) this.#leave(this.#events[j] as HistoryEvent);
         this.#position = i + 1;
         return event;
       }
@@ -222,7 +238,12 @@ export class Cursor {
   /** The code does something new, behind what binds it. */
   leaveRest(): void {
     for (; this.#position < this.#events.length; this.#position++)
-      this.setAside(this.#events[this.#position] as HistoryEvent);
+      this.#leave(this.#events[this.#position] as HistoryEvent);
+  }
+
+  #leave(event: HistoryEvent): void {
+    if (event.type === "run_forked") this.#onFork(event);
+    else this.setAside(event);
   }
 
   /** The timer of the receive that the code asks for only now. */
@@ -245,6 +266,11 @@ export class Cursor {
 /** A child that has begun is in flight. */
 function isEnd(type: EventType): boolean {
   return eventRole(type) === "delivered" && type !== "child_started";
+}
+
+/** What the code did before a fork binds it, and the fork itself does not: a cut may fall among the commands of a turn. */
+function binds(event: HistoryEvent): boolean {
+  return !isReceiveTimer(event) && !isOperatorNote(event) && event.type !== "run_forked";
 }
 
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {

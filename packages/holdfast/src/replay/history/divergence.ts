@@ -1,3 +1,4 @@
+import type { RunName } from "../../model/child.ts";
 import type { EventDraft, HistoryEvent } from "../../model/event.ts";
 import type { Op } from "../op.ts";
 
@@ -10,6 +11,8 @@ export interface Divergence {
   readonly recordedNotAsked: readonly { readonly op: string; readonly type: string; readonly seq: number }[];
   /** Ops that the code asked for but of which history knows nothing, with the place that asked. */
   readonly askedNotRecorded: readonly { readonly op: string; readonly kind: string; readonly location?: string }[];
+  /** It is in what was copied from that run, and the input of this one may be another. */
+  readonly forkedFrom?: RunName;
 }
 
 export function describeDivergence(divergence: Divergence): string {
@@ -23,8 +26,13 @@ export function describeDivergence(divergence: Divergence): string {
     `The workflow code does not match its history at event ${divergence.seq}: ${divergence.fault}`,
     ...recorded,
     ...asked,
+    ...(divergence.forkedFrom ? [forkAdvice(divergence.forkedFrom)] : []),
     "Nothing was executed. Deploy code that matches (keep the old order, use ctx.patched for new code, ctx.retired for a step that is gone, or a new version): a worker that starts with it takes the run up by itself.",
   ].join("\n");
+}
+
+function forkAdvice({ id }: RunName): string {
+  return `The events up to there were copied from run "${id}", which this run is a fork of: an input that was changed must lead to the same ops before the cut. Otherwise fork before the first op that differs.`;
 }
 
 /** Distinct ops in what remains of a history for which `wasAsked` is false. */

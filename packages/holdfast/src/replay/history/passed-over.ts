@@ -18,10 +18,10 @@ export function passOver(event: HistoryEvent, machine: BeforeRetry, cursor: Curs
   // What was recorded for this try may also have ended it: the rest was recorded without it.
   if (outcome && looseSince !== undefined) return true;
   if (cursor.setAside(event)) return true;
-  if (outcome) return isMessage(event) || event.type === "run_retried" || ops.isRetired(event.op);
+  if (outcome) return isMessage(event) || isAboutRun(event) || ops.isRetired(event.op);
   if (eventRole(event.type) === "command")
     return isLenient(event.type) || looseSince !== undefined || ops.isRetired(event.op);
-  if (looseSince === undefined || isMessage(event) || event.type === "run_retried") return false;
+  if (looseSince === undefined || isMessage(event) || isAboutRun(event)) return false;
   return (ops.get(event.op)?.askedSeq ?? looseSince) >= looseSince;
 }
 
@@ -37,4 +37,9 @@ function passCanceled(event: HistoryEvent, ops: BeforeRetry["ops"], cursor: Curs
   op.task?.lose();
   op.child?.lose(event.meta?.withdrawn);
   return true;
+}
+
+/** The run was tried again, or forked. */
+function isAboutRun({ type }: HistoryEvent): boolean {
+  return type === "run_retried" || type === "run_forked";
 }

@@ -2,6 +2,7 @@ import { COMPENSATE_PREFIX, idempotencyKey, opId } from "../../model/ids.ts";
 import type { CompensationOutcome } from "../../model/run.ts";
 import { givenUp, withdraw } from "../context/cancellation.ts";
 import type { Scope } from "../context/scope.ts";
+import { runIdAt } from "../history/forks.ts";
 import type { MachineInside, Undoing } from "../machine-inside.ts";
 import { isClosing, type Op, type OpModule } from "../op.ts";
 import { STEP } from "./step.ts";
@@ -11,11 +12,14 @@ import { StepWork } from "./step-work.ts";
 interface Entry {
   readonly name: string;
   readonly undo: Compensation<unknown>;
-  readonly idempotencyKey: string;
+  /** What its key names besides the run. */
+  readonly keyOf: string;
   /** The step it undoes; none for `ctx.compensate`. */
   readonly op: Op | undefined;
   /** What the code had seen when it was added. */
   readonly seenSeq: number;
+  /** The event that tells of what it undoes; 0 if none does. */
+  settledSeq: number;
   outcome: CompensationInfo["outcome"] | undefined;
   /** Its start is recorded, but the step never began. */
   neverBegan?: true;
@@ -53,9 +57,10 @@ export class Compensations implements Undoing {
     const entry: Entry = {
       name,
       undo,
-      idempotencyKey: idempotencyKey(this.#machine.run.runId, op.id),
+      keyOf: op.id,
       op,
       seenSeq: this.#machine.seenSeq,
+      settledSeq: 0,
       outcome: undefined,
       result: undefined,
       onSettled: undefined,
@@ -76,9 +81,10 @@ export class Compensations implements Undoing {
     this.#entries.push({
       name,
       undo,
-      idempotencyKey: idempotencyKey(this.#machine.run.runId, opId(name, occurrence)),
+      keyOf: opId(name, occurrence),
       op: undefined,
       seenSeq: this.#machine.seenSeq,
+      settledSeq: this.#machine.seenSeq,
       outcome: "completed",
       result: undefined,
       onSettled: undefined,
@@ -93,6 +99,7 @@ export class Compensations implements Undoing {
     else {
       entry.outcome = outcome;
       entry.result = result;
+      entry.settledSeq = this.#machine.seenSeq;
     }
     entry.onSettled?.();
   }
@@ -129,8 +136,13 @@ export class Compensations implements Undoing {
   }
 
   #undo(entry: Entry, outcome: CompensationInfo["outcome"], shield: Scope): Promise<unknown> {
-    const { undo, result, idempotencyKey } = entry;
-    const fn = ({ signal, attempt }: StepInfo): unknown => undo(result, { outcome, idempotencyKey, signal, attempt });
+    const { undo, result, keyOf, settledSeq } = entry;
+    const { run, forks } = this.#machine;
+    // As the step had it: what was done before a fork was done under the id of its origin.
+    const runId = settledSeq === 0 ? run.runId : runIdAt(settledSeq, forks, run.runId);
+    const key = idempotencyKey(runId, keyOf);
+    const fn = ({ signal, attempt }: StepInfo): unknown =>
+      undo(result, { outcome, idempotencyKey: key, signal, attempt });
     return this.#machine.ask(COMPENSATION, entry.name, shield, { step: new StepWork(fn, UNDO_OPTIONS) });
   }
 }

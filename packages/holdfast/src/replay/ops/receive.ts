@@ -58,7 +58,7 @@ export function askReceive(
     const receiver = machine.ownerOf(scope);
     if (receiver.cancellation() === null) return taken(machine, name, receiver);
   }
-  const fireAt = timeout === undefined ? undefined : machine.turnAt + timeout;
+  const fireAt = timeout === undefined ? undefined : machine.timersFrom + timeout;
   return machine.ask(RECEIVE, name, scope, { signalName: name, fireAt });
 }
 

@@ -3,6 +3,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { EventDraft } from "../../model/event.ts";
 import { unreadable } from "../code/unreadable.ts";
 import { thrownInSideEffect } from "../code/workflow-bug.ts";
+import type { Edits } from "../history/edits.ts";
 import type { MachineParams } from "../machine.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import type { OpEvents } from "../op.ts";
@@ -28,7 +29,8 @@ export class SideEffects {
     const call = `ctx.sideEffect(${JSON.stringify(name)})`;
     machine.assertInTurn(call);
     const op = machine.ops.nextId(name);
-    const computed = (): EventDraft => this.#compute(op, name, () => this.#call(call, fn));
+    const computed = (): EventDraft =>
+      edited(op, machine.edits?.take(op)) ?? this.#compute(op, name, () => this.#call(call, fn));
     const event = machine.command({ type: "side_effect", op }, true, computed);
     if (event?.meta?.error) throw thrownInSideEffect(fromErrorRecord(event.meta.error));
     try {
@@ -67,6 +69,14 @@ export class SideEffects {
     const message = `${call}: the function is asynchronous. Use ctx.step for work that takes time.`;
     throw new HoldfastError("invalid_option", message);
   }
+}
+
+/** Whoever forked the run has said what comes of it. */
+function edited(op: string, edit: ReturnType<Edits["take"]>): EventDraft | undefined {
+  if (!edit) return undefined;
+  const { payload, error } = edit;
+  const draft: EventDraft = { type: "side_effect", op, meta: error ? { error, edited: true } : { edited: true } };
+  return payload === undefined ? draft : { ...draft, payload };
 }
 
 function insideSideEffectError(call: string, within: string): HoldfastError {

@@ -20,7 +20,7 @@ export const SLEEP: OpModule = {
 export function askSleep(machine: MachineInside, scope: Scope, name: string, duration: Duration): Promise<unknown> {
   machine.assertInTurn("ctx.sleep", name);
   const ms = requireDuration(duration, `sleep "${name}"`, "the duration");
-  return machine.ask(SLEEP, name, scope, { fireAt: machine.turnAt + ms });
+  return machine.ask(SLEEP, name, scope, { fireAt: machine.timersFrom + ms });
 }
 
 export function askSleepUntil(machine: MachineInside, scope: Scope, name: string, date: Date): Promise<unknown> {

@@ -65,6 +65,12 @@ export class StepWork {
     this.everStarted = false;
   }
 
+  /** What is known of its attempts happened to the run that this one was forked from. */
+  forgetOrigin(): void {
+    this.forgetAttempts(undefined);
+    this.forgetStart();
+  }
+
   /** It began in an earlier run attempt, whose result is no longer awaited. */
   countAsCutOff(): void {
     this.noteStarted(this.failedAttempts + 1, 0);

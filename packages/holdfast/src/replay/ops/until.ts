@@ -48,7 +48,7 @@ export function askUntil(
   isFunction(predicate, "ctx.until", "the first argument");
   if (options !== undefined) checkOptions(options, UNTIL_OPTIONS, "ctx.until");
   const timeout = options?.timeout === undefined ? undefined : requireDuration(options.timeout, "ctx.until", "timeout");
-  const fireAt = timeout === undefined ? undefined : machine.turnAt + timeout;
+  const fireAt = timeout === undefined ? undefined : machine.timersFrom + timeout;
   return machine.ask(CONDITION, NAME, scope, { predicate, fireAt });
 }
 

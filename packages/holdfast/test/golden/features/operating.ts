@@ -1,4 +1,4 @@
-import { workflow } from "holdfast";
+import { signal, workflow } from "holdfast";
 import { ended, type Feature, taking } from "../feature.ts";
 
 let work: () => Promise<void> = () => Promise.resolve();
@@ -8,9 +8,19 @@ const worked = workflow("operating-worked", async (ctx) => {
   return "done";
 });
 
+const approve = signal<string>("approve");
+const parted = workflow("operating-parted", async (ctx, amount: number) => {
+  const charged = await ctx.step("charge", () => amount, { compensate: () => {} });
+  const id = ctx.uuid();
+  ctx.set({ charged });
+  const answer = await ctx.receive(approve, { timeout: "1h" });
+  const shipped = await ctx.step("ship", () => charged + 1).catch((error: Error) => error.message);
+  return [id, ctx.uuid(), answer, shipped];
+});
+
 export const operating: Feature = {
   name: "operating",
-  workflows: [worked],
+  workflows: [worked, parted],
   async happen(fleet) {
     const client = fleet.client();
     work = () => taking(fleet, 5_000);
@@ -24,5 +34,16 @@ export const operating: Feature = {
     await asleep.pause("wait");
     await asleep.cancel({ by: "ana", reason: "not needed" });
     await ended(fleet, busy, asleep);
+    const origin = await client.start(parted, 5);
+    await fleet.clock.advance("1m");
+    const inFlight = await origin.fork({ before: 4, by: "ana", reason: "what if" });
+    await ended(fleet, origin, inFlight);
+    const edited = await origin.fork({
+      before: "receive:approve",
+      edit: { "receive:approve": { result: "yes" }, ship: { error: new Error("no parcel") } },
+    });
+    await ended(fleet, edited);
+    const twice = await edited.fork({ before: "charge", input: 6, edit: { charge: { result: 7 } } });
+    await ended(fleet, twice);
   },
 };

@@ -1,7 +1,9 @@
-/** Where a run comes from, as JSON; null if no other run has started it. "s" is its row of run_starts. */
+/** Where a run comes from, as JSON; null if no other run has started it, and it is no fork. "s" is its row of run_starts. */
 export const LINEAGE = `case when s.depth is not null then json_build_object(
          'parent', json_build_object('namespace', s.parent_namespace, 'runId', s.parent_run_id, 'id', s.parent_id), 'op', s.parent_op,
-         'root', json_build_object('runId', s.root_run_id, 'id', s.root_id), 'depth', s.depth) end`;
+         'root', json_build_object('runId', s.root_run_id, 'id', s.root_id), 'depth', s.depth)
+         when s.forked_from is not null then json_build_object(
+         'forkedFrom', json_build_object('runId', s.forked_from, 'id', s.forked_from_id)) end`;
 
 export const TABLES = String.raw`
 -- The tables. docs/store-on-postgresql.md explains their shape. Five rules to keep:
@@ -94,7 +96,10 @@ create table run_starts (
   parent_op      text collate "C",
   root_run_id    uuid,
   root_id        text collate "C",
-  depth          smallint
+  depth          smallint,
+  -- The run that it is a fork of.
+  forked_from    uuid,
+  forked_from_id text collate "C"
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index run_starts_id on run_starts (namespace, id, created_at);
 create index run_starts_chain on run_starts (chain_id, created_at) where continued_from is not null;

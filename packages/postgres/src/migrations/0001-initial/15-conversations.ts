@@ -21,6 +21,16 @@ create table children (
 create index children_list on children (parent_run_id, created_at, run_id) where created_at is not null;
 create index children_open on children (parent_run_id, run_id) where not closed;
 
+-- The forks of runs. An index of run_starts would be looked at by every start, and by the planner.
+create table forks (
+  origin_run_id uuid not null,
+  created_at    bigint not null,
+  run_id        uuid not null,
+  namespace     text collate "C" not null,
+  id            text collate "C" not null,
+  primary key (origin_run_id, created_at, run_id)
+) with (vacuum_truncate = false);
+
 -- What runs owe to others, at most one of each kind: written with what caused it, and deleted when it is paid.
 create table debts (
   run_id  uuid not null,

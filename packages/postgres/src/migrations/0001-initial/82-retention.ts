@@ -10,6 +10,7 @@ declare
   v_ids uuid[]; v_no bigint[]; v_chains uuid[]; v_kept uuid[];
   v_namespace text[]; v_id text[]; v_chain uuid[];   -- of runs that may share a chain with other runs
   v_child uuid[]; v_parent uuid[]; v_first uuid[];   -- of runs that another run has started
+  v_fork uuid[]; v_origin uuid[]; v_forked_at bigint[];
 begin
   -- Purges take turns: if two deleted the last two runs of a chain at once, each would leave the message ids to the other.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.purge_runs', 0));
@@ -44,12 +45,15 @@ begin
     delete from runs r where r.run_id = any (v_ids) returning r.run_id, r.continued_as
   ), begun as (
     delete from run_starts s using gone g where s.run_id = g.run_id
-    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked, s.run_id, s.parent_run_id)
+    returning s.namespace, s.id, s.chain_id, s.chain_id <> s.run_id or g.continued_as is not null as linked, s.run_id, s.parent_run_id,
+              s.forked_from, s.created_at)
   select array_agg(b.chain_id), array_agg(b.namespace) filter (where b.linked), array_agg(b.id) filter (where b.linked),
          array_agg(b.chain_id) filter (where b.linked), array_agg(b.run_id) filter (where b.parent_run_id is not null),
          array_agg(b.parent_run_id) filter (where b.parent_run_id is not null),
-         array_agg(b.chain_id) filter (where b.parent_run_id is not null)
-    into v_chains, v_namespace, v_id, v_chain, v_child, v_parent, v_first from begun b;
+         array_agg(b.chain_id) filter (where b.parent_run_id is not null),
+         array_agg(b.run_id) filter (where b.forked_from is not null), array_agg(b.forked_from) filter (where b.forked_from is not null),
+         array_agg(b.created_at) filter (where b.forked_from is not null)
+    into v_chains, v_namespace, v_id, v_chain, v_child, v_parent, v_first, v_fork, v_origin, v_forked_at from begun b;
   delete from run_attributes a where a.run_id = any (v_ids);
   delete from events e where e.run_no = any (v_no);
   delete from segments s where s.run_no = any (v_no);
@@ -72,6 +76,10 @@ begin
   -- 5. What they have to do with others.
   delete from children c where c.parent_run_id = any (v_ids);
   delete from watches w where w.chain_id = any (v_chains);
+  if v_fork is not null then
+    delete from forks f using unnest(v_origin, v_forked_at, v_fork) as k(origin_run_id, created_at, run_id)
+     where f.origin_run_id = k.origin_run_id and f.created_at = k.created_at and f.run_id = k.run_id;
+  end if;
   if v_child is not null then
     -- The first run of a chain that goes on stays known to its parent.
     update children c set created_at = null from unnest(v_child, v_parent, v_first) as k(run_id, parent_run_id, chain_id)

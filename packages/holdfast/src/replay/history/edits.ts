@@ -1,0 +1,97 @@
+/** Outcomes that whoever forked a run has decided: each is delivered when the code asks for its op, which is not executed. */
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
+import type { EventDraft, EventMeta, EventType, HistoryEvent } from "../../model/event.ts";
+import { opId, RECEIVE_PREFIX } from "../../model/ids.ts";
+import type { Payload } from "../../model/payload.ts";
+import type { Codec } from "../../ports/codec.ts";
+import type { DrivenOp, OpKind } from "../op.ts";
+
+/** As the payload of `run_forked` has them, by op. */
+export type RecordedEdits = Readonly<Record<string, RecordedEdit>>;
+export type RecordedEdit = { readonly result?: unknown } | { readonly error: ErrorRecord };
+
+/** How an op of that kind ends, with a result and with an error; null: it cannot. */
+const ENDS: Readonly<Record<OpKind, readonly [completed: EventType | null, failed: EventType | null]>> = {
+  step: ["step_completed", "step_failed"],
+  task: ["task_completed", "task_failed"],
+  child: ["child_completed", "child_failed"],
+  message: ["message_sent", "message_failed"],
+  sleep: ["timer_fired", null],
+  receive: ["signal_received", null],
+  condition: [null, null],
+  retired: [null, null],
+};
+
+interface Edit {
+  readonly payload?: Payload;
+  readonly error?: ErrorRecord;
+}
+
+export class Edits {
+  readonly #edits = new Map<string, Edit>();
+
+  /** Those of its forks that were not delivered yet. Throws if they cannot be read. */
+  constructor(history: readonly HistoryEvent[], codec: Codec) {
+    for (const event of history) {
+      if (event.type === "run_forked") this.#add(event, codec);
+      else if (event.meta?.edited) this.#edits.delete(this.#opOf(event));
+    }
+  }
+
+  #add({ payload }: HistoryEvent, codec: Codec): void {
+    const edits = payload === undefined ? {} : (codec.decode(payload) as RecordedEdits);
+    for (const [op, edit] of Object.entries(edits)) this.#edits.set(op, encoded(op, edit, codec));
+  }
+
+  /** A signal says for which signal it is, not for which receive: they come in order. */
+  #opOf({ type, op }: HistoryEvent): string {
+    const name = op as string;
+    if (type !== "signal_received") return name;
+    for (let n = 1; ; n++) {
+      const receive = opId(RECEIVE_PREFIX + name, n);
+      if (n > this.#edits.size || this.#edits.has(receive)) return receive;
+    }
+  }
+
+  has(op: string): boolean {
+    return this.#edits.has(op);
+  }
+
+  /** The value or the error of something that is recorded at once. */
+  take(op: string): Edit | undefined {
+    const edit = this.#edits.get(op);
+    this.#edits.delete(op);
+    return edit;
+  }
+
+  /** What is to be delivered now. Throws if an op cannot end in the way that was asked for. */
+  outcomes(pending: readonly DrivenOp[]): readonly EventDraft[] {
+    if (this.#edits.size === 0) return [];
+    return pending.flatMap((op) => {
+      const edit = this.#edits.get(op.id);
+      return edit ? [outcome(op, edit)] : [];
+    });
+  }
+}
+
+function encoded(op: string, edit: RecordedEdit, codec: Codec): Edit {
+  if ("error" in edit) return { error: edit.error };
+  return edit.result === undefined ? {} : { payload: codec.encode(edit.result, `edited result of "${op}"`) };
+}
+
+function outcome({ id, kind, signalName }: DrivenOp, { payload, error }: Edit): EventDraft {
+  const [completed, failed] = ENDS[kind];
+  const type = error ? failed : completed;
+  if (type === null) throw cannotEnd(id, kind, error !== undefined);
+  const op = kind === "receive" ? (signalName as string) : id;
+  const status = kind === "child" ? ({ status: "failed" } as const) : {};
+  const meta: EventMeta = error ? { error, ...status, edited: true } : { edited: true };
+  return payload === undefined || kind === "sleep" ? { type, op, meta } : { type, op, payload, meta };
+}
+
+function cannotEnd(op: string, kind: OpKind, fails: boolean): HoldfastError {
+  const words = kind === "condition" ? "a condition" : `a ${kind}`;
+  const message = `The fork gives op "${op}" ${fails ? "an error" : "a result"}, but that is ${words}, which cannot end in that way. Fork again with another edit.`;
+  return new HoldfastError("fork_refused", message, { data: { op, kind } });
+}
