@@ -18,6 +18,8 @@ export const quiet: Checker = {
       // When a limit passes of a task that has ended since.
       "tasks.expired": workers * 3,
       "runs.claim": workers * ((ms / Math.min(fallbackMs, 10_000)) * 1.5 + 3),
+      // A look for batches, once a minute.
+      "runs.count": workers * (ms / 60_000 + 1),
     };
     return Object.entries(calls).flatMap(([name, count]): Found[] =>
       count <= (most[name] ?? 0) ? [] : [{ text: `${count} calls of ${name} in ${ms} ms with nothing to do` }],
