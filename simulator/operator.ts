@@ -11,6 +11,8 @@ import type { Trace } from "./trace.ts";
 
 export interface OperatorParams extends Caller {
   readonly state: MemoryState;
+  /** See OperationWatch. */
+  readonly latePauses: ReadonlySet<string>;
   readonly trace: Trace;
   readonly complain: (text: string) => void;
 }
@@ -150,6 +152,8 @@ export class Operator {
     const pause = by === undefined ? undefined : this.#actions.find((one) => one.kind === "pause" && one.by === by);
     if (!pause) return;
     const resume = this.#actions.find((one) => one.kind === "resume" && one.id === id && one.beganAt > pause.endedAt);
-    if (resume) this.faults.push({ runId, text: `it is paused by ${by}, although ${resume.by} has resumed it since` });
+    const request = this.#params.state.events.get(runId)?.findLast(({ type }) => type === "pause_requested");
+    if (resume && !this.#params.latePauses.has(request?.meta?.messageId ?? ""))
+      this.faults.push({ runId, text: `it is paused by ${by}, although ${resume.by} has resumed it since` });
   }
 }

@@ -78,7 +78,8 @@ export class Scenario {
     };
     const { state } = this.#store.memory;
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
-    this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
+    const { latePauses } = this.#store.operationWatch;
+    this.#operator = new Operator({ ...outside, state, latePauses, dice: new Dice(`operations ${seed}`) });
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });

@@ -114,9 +114,9 @@ export class Connection {
         });
       case "timeout":
         later(out + back, () => call.settle(() => call.reject(outcomeUnknown())));
-        return later(out + back + dice.between(0, 3_000), () => this.#arrive(call, () => {}));
+        return later(out + back + dice.between(0, 3_000), () => this.#arriveLate(call));
       case "duplicate":
-        later(out + dice.between(0, 3_000), () => this.#arrive(call, () => {}));
+        later(out + dice.between(0, 3_000), () => this.#arriveLate(call));
         break;
       case "hang": {
         const ms = dice.between(2_000, 15_000);
@@ -134,6 +134,12 @@ export class Connection {
       (value) => onward(() => call.settle(() => call.resolve(value))),
       (error) => onward(() => call.settle(() => call.reject(error))),
     );
+  }
+
+  /** After the caller was answered, or has repeated the call. */
+  #arriveLate(call: Call): void {
+    this.#store.operationWatch.noteLate(call.method, call.params);
+    this.#arrive(call, () => {});
   }
 
   #pass(then: () => void): void {
