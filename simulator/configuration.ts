@@ -117,6 +117,8 @@ export interface WorkloadSettings {
   readonly talks: boolean;
   /** The mean time between two actions of an operator who pauses and resumes runs; 0: there is none. */
   readonly operatorMs: number;
+  /** The same for one who forks runs. */
+  readonly forksMs: number;
 }
 
 export function drawConfiguration(seed: number, kinds: readonly string[]): Configuration {
@@ -145,6 +147,7 @@ export function drawConfiguration(seed: number, kinds: readonly string[]): Confi
     workload: {
       ...withTalk(drawWorkload(dice, kinds, new Dice(`tasks ${seed}`)), new Dice(`talk ${seed}`)),
       operatorMs: new Dice(`operator ${seed}`).pick([0, 0, 0, 0, 100, 400, 1_500]),
+      forksMs: new Dice(`forking ${seed}`).pick([0, 0, 0, 0, 500, 2_000]),
     },
     safetyMs: dice.int(15, 40) * 1_000,
   };
@@ -222,6 +225,7 @@ function drawWorkload(dice: Dice, kinds: readonly string[], taskDice: Dice): Wor
     killers: share(0, 0.1),
     talks: false,
     operatorMs: 0,
+    forksMs: 0,
   };
 }
 

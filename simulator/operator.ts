@@ -5,6 +5,7 @@
 import type { Client } from "../packages/holdfast/src/client/client.ts";
 import type { MemoryState, RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import { isClosed } from "../packages/holdfast/src/model/run.ts";
+import type { Dice } from "./dice.ts";
 import type { Found } from "./evidence.ts";
 import { type Caller, insist } from "./insist.ts";
 import type { Trace } from "./trace.ts";
@@ -50,15 +51,22 @@ export class Operator {
   }
 
   /** `cancelable`: runs that are canceled anyway. */
-  begin(everyMs: number, cancelable: ReadonlySet<string>, forks: boolean, over: () => boolean): void {
+  begin(everyMs: number, cancelable: ReadonlySet<string>, over: () => boolean): void {
     const { time, dice } = this.#params;
     const act = (): void => {
-      if (over()) {
-        if (forks) this.#endForks(ROUNDS);
-        return;
-      }
-      if (forks && dice.chance(0.2)) this.#during("fork", this.#fork());
-      else this.#act(cancelable);
+      if (over()) return;
+      this.#act(cancelable);
+      time.at(dice.between(0.2, 2) * everyMs, act);
+    };
+    time.at(dice.between(0.2, 2) * everyMs, act);
+  }
+
+  /** The same for forks, with other dice. */
+  beginForks(everyMs: number, dice: Dice, over: () => boolean): void {
+    const { time } = this.#params;
+    const act = (): void => {
+      if (over()) return this.#endForks(ROUNDS);
+      this.#during("fork", this.#fork(dice));
       time.at(dice.between(0.2, 2) * everyMs, act);
     };
     time.at(dice.between(0.2, 2) * everyMs, act);
@@ -76,27 +84,29 @@ export class Operator {
   }
 
   /** Of any run, at any place; for some time it does what it likes. */
-  async #fork(): Promise<void> {
-    const { state, dice, time } = this.#params;
+  async #fork(dice: Dice): Promise<void> {
+    const { state, time } = this.#params;
     const runs = [...state.runs.values()].filter(({ forkedFrom, lineage }) => !forkedFrom && !lineage);
     if (runs.length === 0) return;
-    const { runId, eventCount } = runs[dice.int(0, runs.length - 1)] as RunRecord;
+    const { id, eventCount } = runs[dice.int(0, runs.length - 1)] as RunRecord;
     const before = dice.int(1, eventCount + 1);
     const forked = await insist(
       this.#params,
-      (client) => client.get(runId).fork({ before, by: "operator", reason: "fork" }),
+      (client) => client.get(id).fork({ before, by: "operator", reason: "fork" }),
       ["fork_refused", "run_not_found"],
     );
     if (forked)
-      this.#params.trace.add(time.elapsedMs, "operator", forked.value.runId, `fork of ${runId} before ${before}`);
+      this.#params.trace.add(time.elapsedMs, "operator", forked.value.runId, `fork of ${id} before ${before}`);
     await time.wait(dice.between(10, 3_000));
     await this.#terminateForks();
   }
 
   async #terminateForks(): Promise<void> {
-    for (const { runId, forkedFrom, status } of [...this.#params.state.runs.values()])
-      if (forkedFrom && !isClosed(status))
-        await insist(this.#params, (client) => client.get(runId).terminate("a fork"), ["run_not_found"]);
+    // They keep their id when they continue as new.
+    const forks = new Set([...this.#params.state.runs.values()].flatMap((run) => (run.forkedFrom ? [run.id] : [])));
+    for (const { id, status } of [...this.#params.state.runs.values()])
+      if (forks.has(id) && !isClosed(status))
+        await insist(this.#params, (client) => client.get(id).terminate("a fork"), ["run_not_found"]);
   }
 
   /** Also those of calls whose answers were lost, and which may still be on their way. */
@@ -111,7 +121,7 @@ export class Operator {
 
   #act(cancelable: ReadonlySet<string>): void {
     const { state, dice, complain } = this.#params;
-    const open = [...state.runs.values()].filter(({ status }) => !isClosed(status));
+    const open = [...state.runs.values()].filter(({ status, forkedFrom }) => !isClosed(status) && !forkedFrom);
     if (open.length === 0) return;
     // Usually about the same few runs, so that one call meets another.
     const { id } = open[Math.min(open.length - 1, dice.int(0, 3))] as RunRecord;

@@ -108,9 +108,11 @@ export class Scenario {
     if (this.#configuration.workload.talks) this.#driver.talkers.mingle(() => this.#healed);
     const { operatorMs } = this.#configuration.workload;
     const cancelable = new Set(this.#plan.runs.flatMap(({ id, cancelAtMs }) => (cancelAtMs === undefined ? [] : [id])));
+    if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
+    const { forksMs, talks } = this.#configuration.workload;
     // What a fork says to other runs, nobody expects of it.
-    const forks = !this.#configuration.workload.talks;
-    if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, forks, () => this.#healed);
+    if (forksMs > 0 && operatorMs === 0 && !talks)
+      this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();

@@ -34,7 +34,7 @@ export const OPERATION_MUTATIONS: readonly Mutation[] = [
     file: "memory/runs/forks.ts",
     find: ".slice(0, copied));",
     replace: ".slice(0, copied + 1));",
-    caughtBy: "operations",
+    caughtBy: "forks",
   },
   {
     name: "forks a run behind an op that was undone",

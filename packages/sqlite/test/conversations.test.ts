@@ -13,7 +13,7 @@ const EMPTY = new Uint8Array(0);
 const END: Transition = {
   ...{ type: "end", status: "completed", output: EMPTY, error: null, unlessBehind: false, compensation: null },
 };
-const TABLES = ["updates", "lineages", "children", "watches", "debts", "namespaces", "asks", "forks"];
+const TABLES = ["updates", "lineages", "children", "watches", "debts", "namespaces", "asks"];
 
 let folder: ReturnType<typeof temporaryFolder>;
 let parts: Awaited<ReturnType<typeof openParts>>;
