@@ -127,8 +127,9 @@ test("a window of a long history reads no more events than it shows", async () =
   for (const after of [0, 50_000, events - 200]) {
     const { inSequence, byIndex, entries } = await window(after, 200);
     expect(inSequence).toBe(0);
-    expect(byIndex).toBeLessThan(200 + 5);
-    expect(entries).toBeLessThan(200 + 5);
+    // Planning looks at the ends of indexes, past rows that are not yet visible to everybody.
+    expect(byIndex).toBeLessThan(200 + 100);
+    expect(entries).toBeLessThan(200 + 100);
   }
 });
 

@@ -266,6 +266,7 @@ describe("inTransaction", () => {
           code: "not_supported",
           message: expect.stringMatching(new RegExp(`^inTransaction: ${call}\\(\\) .*after the commit.*hf\\.get`)),
         });
+    await expect(started.fork({ before: 1 })).rejects.toMatchObject({ code: "not_supported" });
     expect(await inside.get("w").status()).toBe("pending");
     await inside.get("w").cancel();
     app.exec("rollback");
@@ -280,8 +281,8 @@ describe("inTransaction", () => {
     app.exec("rollback");
     const joined = ["cancel", "signal"];
     const reads = ["describe", "history", "result", "runId", "status", "steps"];
-    const refused = ["pause", "query", "resume", "retry", "terminate", "update"];
-    const inner = ["constructor", "during"];
+    const refused = ["fork", "pause", "query", "resume", "retry", "terminate", "update"];
+    const inner = ["another", "constructor", "during"];
     const calls = Object.getOwnPropertyNames(Object.getPrototypeOf(handle)).filter((name) => !inner.includes(name));
     expect(calls.sort()).toEqual([...joined, ...reads, ...refused].sort());
   });

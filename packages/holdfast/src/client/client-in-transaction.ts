@@ -93,7 +93,7 @@ export class ClientInTransaction {
 
   /**
    * `signal` and `cancel` of the handle are part of the transaction; everything it reads is what is committed.
-   * `update`, `query`, `terminate`, `retry`, `pause` and `resume` are refused with `not_supported`: call them on the client, after the
+   * `update`, `query`, `terminate`, `retry`, `fork`, `pause` and `resume` are refused with `not_supported`: call them on the client, after the
    * commit.
    */
   get(id: string): RunHandle;
