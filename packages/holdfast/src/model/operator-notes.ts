@@ -59,6 +59,12 @@ export function resumeNote(who: { readonly by?: unknown; readonly reason?: unkno
 
 const NOTES: ReadonlySet<EventType> = new Set(["pause_requested", "run_parked", "run_resumed"]);
 
+/** Whether a pause that was asked for before is over: it was done, undone, or somebody has since wanted the run to go on. */
+export function endsPause({ type, meta }: { readonly type: EventType; readonly meta?: EventMeta }): boolean {
+  // A retry by the workflow itself counts its attempts; that of a person does not.
+  return type === "run_parked" || type === "run_resumed" || (type === "run_retried" && meta?.attempt === undefined);
+}
+
 /** Whether it is about the run as seen from outside: the code never sees it, and it may stand anywhere between turns. */
 export function isOperatorNote({ type }: { readonly type: EventType }): boolean {
   return NOTES.has(type);

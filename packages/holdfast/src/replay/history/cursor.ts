@@ -8,7 +8,7 @@ import {
   isLenient,
 } from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX } from "../../model/ids.ts";
-import { isOperatorNote } from "../../model/operator-notes.ts";
+import { endsPause, isOperatorNote } from "../../model/operator-notes.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
 export class Cursor {
@@ -38,8 +38,8 @@ export class Cursor {
     this.#bindingEnd = events.findLastIndex((event) => !isReceiveTimer(event) && !isOperatorNote(event)) + 1;
     for (const event of events) {
       if (event.type === "run_retried") this.#forget(event);
-      else if (event.type === "pause_requested") this.pausing = event.meta ?? {};
-      else if (event.type === "run_parked" || event.type === "run_resumed") this.pausing = undefined;
+      if (event.type === "pause_requested") this.pausing = event.meta ?? {};
+      else if (endsPause(event)) this.pausing = undefined;
     }
   }
 
