@@ -2,6 +2,7 @@
 import { NonRetryableError } from "../packages/holdfast/src/errors/step-errors.ts";
 import type { RunRecord } from "../packages/holdfast/src/memory/state.ts";
 import type { HistoryEvent } from "../packages/holdfast/src/model/event.ts";
+import { endsPause } from "../packages/holdfast/src/model/operator-notes.ts";
 import { askTransaction } from "../packages/holdfast/src/replay/context/run-context.ts";
 import type { Dice } from "./dice.ts";
 import type { Effect } from "./evidence.ts";
@@ -179,8 +180,8 @@ function countFailed(events: readonly HistoryEvent[], op: string): number {
 
 /** What history says of a pause. An attempt whose start was recorded before it must follow. */
 function pausedState(events: readonly HistoryEvent[], op: string, attempt: number): string | undefined {
-  const last = events.findLast(({ type }) => OPERATIONS.includes(type));
-  if (!last || last.type === "run_resumed") return undefined;
+  const last = events.findLast((event) => event.type === "pause_requested" || endsPause(event));
+  if (!last || !["pause_requested", "run_parked"].includes(last.type)) return undefined;
   const prepared = events.some(
     (event) =>
       event.type === "step_started" &&
@@ -190,5 +191,3 @@ function pausedState(events: readonly HistoryEvent[], op: string, attempt: numbe
   );
   return prepared ? undefined : last.type === "run_parked" ? "parked" : "pausing";
 }
-
-const OPERATIONS: readonly string[] = ["pause_requested", "run_parked", "run_resumed"];

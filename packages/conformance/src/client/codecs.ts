@@ -141,6 +141,34 @@ export const codecs: ClientSuite = {
       expect(executed).toEqual(["first"]);
     },
 
+    "keeps an update that it cannot read for a worker that has the key": async (t) => {
+      const main = workflow("main", async (ctx) => {
+        const heard: string[] = [];
+        ctx.on(add, (word) => {
+          heard.push(word);
+          return `${heard.length}: ${word}`;
+        });
+        await ctx.receive(go);
+        return heard;
+      });
+      const [both, old] = [await connectBoth(t), await connectOld(t)];
+      const blind = old.worker({ workflows: [main] });
+      await blind.start();
+      const run = await old.start(main);
+      await statusOf(old, run.id, "waiting");
+      const asked = both.get(main, run.id);
+      await expect(asked.update(add, "first", { id: "u1" })).rejects.toMatchObject(needsNew);
+      // The same worker, once more: the update is still there.
+      await asked.resume("try again");
+      await expect(asked.update(add, "first", { id: "u1" })).rejects.toMatchObject(needsNew);
+      await blind.stop();
+      await both.worker({ workflows: [main] }).start();
+      expect(await asked.update(add, "first", { id: "u1" })).toBe("1: first");
+      expect(await asked.update(add, "second", { id: "u2" })).toBe("2: second");
+      await asked.signal(go, "end");
+      expect(await asked.result()).toEqual(["first", "second"]);
+    },
+
     "parks a run whose code asks for something that it cannot read, and drops what the code did then": async (t) => {
       const executed: string[] = [];
       const main = workflow("main", async (ctx) => {

@@ -65,8 +65,10 @@ export const SYSTEM_CODES = {
     group: "codec",
     caller: "inspect",
     kind: "Unknown",
-    summary: "Stored bytes cannot be read: another codec or a newer version wrote them, or they are damaged.",
-    advice: "Connect with the codec that wrote them; update Holdfast if a newer version wrote them.",
+    summary:
+      "Stored bytes cannot be read: another codec or a newer version wrote them, or they are damaged. Or a codec of your own has thrown, or encode() has returned something other than a Uint8Array.",
+    advice:
+      "Connect with the codec that wrote them; update Holdfast if a newer version wrote them. The message says what a codec of your own did.",
   },
   codec_key_missing: {
     group: "codec",

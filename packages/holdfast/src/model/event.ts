@@ -20,7 +20,7 @@ export const EVENT_TABLE = [
     op: null,
     payload: "the input",
     meta: ["seed", "run", "begun"],
-    writtenBy: "the run row: `hf.start`",
+    writtenBy: "the run row: `hf.start`; once its code has begun, `at` is the time of that",
   },
   {
     type: "run_completed",

@@ -64,6 +64,13 @@ export function resumeNote(who: { readonly [K in keyof Who]?: unknown }): EventD
 
 const NOTES: ReadonlySet<EventType> = new Set(["pause_requested", "run_parked", "run_resumed"]);
 
+/** Whether a pause that was asked for before is over: it was done, undone, or somebody has since wanted the run to go on. */
+export function endsPause({ type, meta }: { readonly type: EventType; readonly meta?: EventMeta }): boolean {
+  // A retry by the workflow itself counts its attempts; that of a person does not.
+  if (type === "run_retried") return meta?.attempt === undefined;
+  return type === "run_parked" || type === "run_resumed" || type === "run_forked";
+}
+
 /** Whether it is about the run as seen from outside: the code never sees it, and it may stand anywhere between turns. */
 export function isOperatorNote({ type }: { readonly type: EventType }): boolean {
   return NOTES.has(type);

@@ -1,4 +1,4 @@
-import { signal, update, workflow } from "holdfast";
+import { NonRetryableError, signal, update, workflow } from "holdfast";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
 import { openEngine, openFleet } from "../lab/fleet.ts";
@@ -304,6 +304,33 @@ describe("pause", () => {
     expect(tries).toBe(1);
     await run.resume();
     expect(await fleet.result(run)).toBe(2);
+  });
+
+  test("of a run that fails in the meantime is over: a retry goes on with the run", async () => {
+    const fleet = openFleet();
+    const failing = deferred();
+    let repaired = false;
+    const fragile = workflow("fragile", (ctx) =>
+      ctx.step("charge", async () => {
+        if (repaired) return "charged";
+        await failing.promise;
+        throw new NonRetryableError("no card");
+      }),
+    );
+    await fleet.worker({ workflows: [fragile] });
+    const run = await fleet.client().start(fragile);
+    await fleet.clock.settle();
+    await run.pause({ by: "ana" });
+    await fleet.clock.settle();
+    failing.resolve();
+    await fleet.clock.settle();
+    expect(await run.status()).toBe("failed");
+    repaired = true;
+    await run.retry({ by: "ben", reason: "repaired" });
+    expect(await fleet.result(run)).toBe("charged");
+    const types = (await run.history()).map(({ type }) => type);
+    expect(types).toContain("pause_requested");
+    expect(types).not.toContain("run_parked");
   });
 
   test("of a run that is parked for a bug keeps fixed code from taking it up", async () => {

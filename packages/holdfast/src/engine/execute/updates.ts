@@ -1,5 +1,5 @@
 import type { ErrorRecordOptions } from "../../errors/error-record.ts";
-import { isHoldfastError } from "../../errors/holdfast-error.ts";
+import { type HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
 import type { EventDraft } from "../../model/event.ts";
 import type { NewReply } from "../../ports/store.ts";
@@ -14,26 +14,33 @@ export interface RefusedUpdate extends NewReply {
 
 interface Deciding {
   readonly machine: Machine;
-  readonly queue: { refuse(update: RefusedUpdate): void };
+  readonly queue: { refuse(update: RefusedUpdate): void; unconsume(consumed: number): void };
   readonly record: (error: unknown, about?: ErrorRecordOptions) => ErrorRecord;
 }
 
-/** An update has left the inbox: the event that it becomes, or undefined if it was refused. */
+/** An update has left the inbox: the event that it becomes, or undefined if it was refused. One that cannot be judged here goes back. */
 export function decideUpdate(
   { machine, queue, record }: Deciding,
   draft: QueuedDraft,
   now: number,
 ): EventDraft | undefined {
-  const judged = machine.judgeUpdate({
-    type: draft.type,
-    op: draft.op,
-    ...(draft.payload ? { payload: draft.payload } : {}),
-    ...(draft.meta ? { meta: draft.meta } : {}),
-  });
+  const number = draft.number as number;
+  let judged: EventDraft | HoldfastError;
+  try {
+    judged = machine.judgeUpdate({
+      type: draft.type,
+      op: draft.op,
+      ...(draft.payload ? { payload: draft.payload } : {}),
+      ...(draft.meta ? { meta: draft.meta } : {}),
+    });
+  } catch (error) {
+    queue.unconsume(number - 1);
+    throw error;
+  }
   if (!isHoldfastError(judged)) return judged;
   const error = record(judged);
   const messageId = draft.meta?.messageId ?? "";
-  queue.refuse({ number: draft.number as number, messageId, error });
+  queue.refuse({ number, messageId, error });
   if (judged.code === "update_rejected") machine.noteRejected(draft.op as string, { messageId, error }, now);
   return undefined;
 }

@@ -8,7 +8,7 @@ import {
   isLenient,
 } from "../../model/event.ts";
 import { COMPENSATE_PREFIX, RECEIVE_PREFIX, UNTIL_PREFIX } from "../../model/ids.ts";
-import { isOperatorNote } from "../../model/operator-notes.ts";
+import { endsPause, isOperatorNote } from "../../model/operator-notes.ts";
 import { appended, NONE } from "../../model/short-list.ts";
 
 /** A position in a recorded history. Events before it have been delivered, consumed or noted. */
@@ -47,12 +47,9 @@ export class Cursor {
     this.#bindingEnd = events.findLastIndex(binds) + 1;
     for (const event of events) {
       if (event.type === "run_retried") this.#forget(event);
-      else if (event.type === "pause_requested") this.pausing = event.meta ?? {};
-      else if (event.type === "run_parked" || event.type === "run_resumed") this.pausing = undefined;
-      else if (event.type === "run_forked") {
-        this.pausing = undefined;
-        this.forks = appended(this.forks, event);
-      }
+      if (event.type === "run_forked") this.forks = appended(this.forks, event);
+      if (event.type === "pause_requested") this.pausing = event.meta ?? {};
+      else if (endsPause(event)) this.pausing = undefined;
     }
     if (events[this.#end - 1]?.type === "run_forked")
       this.cutTurn = events.findLast(({ type }) => eventRole(type) === "delivered")?.seq ?? 0;
