@@ -36,7 +36,7 @@ export function planFork(origin: Origin, before: string | number): ForkPlan {
 function cutAt({ run, events }: Origin, before: string | number): number {
   if (typeof before === "number") {
     if (before <= events.length + 1) return before;
-    throw refused(run, `it has ${events.length + 1} events, and before is ${before}`, { before });
+    throw refused(run, `before is ${before}, and may be 1 to ${events.length + 1}`, { before });
   }
   const ops = shownOps(events);
   const index = ops.indexOf(before);

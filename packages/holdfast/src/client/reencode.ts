@@ -63,7 +63,7 @@ export interface ReencodeOptions {
    * Called after each batch of runs. The next one waits for it; if it throws, the call ends with that error.
    * @defaultValue none
    */
-  readonly onProgress?: (progress: ReencodeProgress) => void | Promise<void>;
+  readonly onProgress?: (progress: ReencodeProgress) => unknown;
 }
 
 /** How far `hf.reencode` is, or what it has done. */

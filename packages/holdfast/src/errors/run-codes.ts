@@ -74,7 +74,7 @@ export const RUN_CODES = {
     group: "concurrency",
     caller: "conflict",
     kind: "BadRequest",
-    summary: "A batch with this id exists, and has another action or another filter. Nothing has happened.",
+    summary: "A batch with this id exists, and has another action, payload or filter. Nothing has happened.",
     advice: "Give the batch an id of its own: an id stands for one batch.",
   },
   run_failed: {

@@ -148,10 +148,13 @@ test("progress is told as the batch goes on, and what the function throws does n
 test("a call with the id of a batch gets its result, and nothing is done twice", async () => {
   const t = await engineWith(["a"]);
   const first = await t.client.batch({ workflow: "wait" }).signal(go, "once", { id: "nightly" });
-  expect(await t.client.batch({ workflow: "wait" }).signal(go, "twice", { id: "nightly" })).toEqual(first);
+  expect(await t.client.batch({ workflow: "wait" }).signal(go, "once", { id: "nightly" })).toEqual(first);
   await t.client.get("a").signal(go, "end");
   expect(await t.client.get("a").result()).toEqual(["once"]);
   const refused = { code: "batch_id_taken", data: { id: "nightly", action: "signal" } };
+  await expect(t.client.batch({ workflow: "wait" }).signal(go, "twice", { id: "nightly" })).rejects.toMatchObject(
+    refused,
+  );
   await expect(t.client.batch({ workflow: "wait" }).cancel({ id: "nightly" })).rejects.toMatchObject(refused);
   await expect(t.client.batch({ status: "waiting" }).signal(go, "x", { id: "nightly" })).rejects.toMatchObject(refused);
 });

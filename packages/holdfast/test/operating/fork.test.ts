@@ -1,4 +1,4 @@
-import { type RunHandle, type StepInfo, signal, task, update, workflow } from "holdfast";
+import { type HoldfastError, type RunHandle, type StepInfo, signal, task, update, workflow } from "holdfast";
 import { replay } from "holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../lab/deferred.ts";
@@ -547,7 +547,7 @@ describe("an edited outcome", () => {
       const other = await handle.result();
       const done = await ctx.task(work, undefined);
       const sent = await ctx.resultOf("nobody");
-      const failed = await ctx.task(work, undefined).catch((error: Error) => error.message);
+      const failed = await ctx.task(work, undefined).catch((error: HoldfastError) => `${error.code} ${error.message}`);
       const lost = await ctx.child(small).catch((error: Error) => error.name);
       return [flag, answer, child, other, done, sent, failed, lost];
     });
@@ -572,11 +572,28 @@ describe("an edited outcome", () => {
       },
     });
     const output = await fleet.result(fork);
-    expect(output).toEqual([2, "ana", "a", "b", "c", "d", "e", "RunFailedError"]);
+    expect(output).toEqual([2, "ana", "a", "b", "c", "d", "task_failed e", "RunFailedError"]);
     expect(fleet.clock.now()).toBe(begin);
     expect(executed).toEqual([]);
     expect((await fleet.client().tasks.list({ runId: fork.runId })).tasks).toEqual([]);
     expect(await replay(order, await fork.history())).toEqual({ output });
+  });
+
+  test("is not handed on to a fork of the fork, which executes the op", async () => {
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("charge", () => 1);
+      return ctx.step("ship", () => "executed");
+    });
+    const fleet = openFleet();
+    await fleet.worker({ workflows: [order] });
+    const run = await fleet.client().start(order);
+    await fleet.result(run);
+    const fork = await run.fork({ before: "ship", edit: { ship: { result: "by hand" } } });
+    expect(await fleet.result(fork)).toBe("by hand");
+    const again = await fork.fork({ before: "ship" });
+    expect(await fleet.result(again)).toBe("executed");
+    const whole = await fork.fork({ before: (await fork.describe()).historyLength - 1 });
+    expect(await fleet.result(whole)).toBe("by hand");
   });
 
   test("may be that of an op that was in flight at the cut", async () => {
@@ -674,7 +691,7 @@ describe("a fork is refused", () => {
   test.each([
     [{ before: "shop" }, 'its history has nothing of op "shop": did you mean "ship"?'],
     [{ before: "receive:other" }, "steps() shows its ops; to fork where its history ends, pass before: 3"],
-    [{ before: 9 }, "it has 3 events, and before is 9"],
+    [{ before: 9 }, "before is 9, and may be 1 to 3"],
     [{ before: "ship", edit: { charge: { result: 1 } } }, 'op "charge" has ended before that (event 1)'],
     [{ before: 1, edit: { "until:condition": { result: 1 } } }, "none whose outcome can be replaced"],
     [{ before: 1, edit: { "receive:x": { error: new Error() } } }, "cannot fail"],

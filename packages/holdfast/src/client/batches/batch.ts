@@ -38,7 +38,7 @@ export interface BatchOptions extends OperatorOptions {
    * Called with how far the batch is: at most twice a second, and at the end. What it throws is logged and changes nothing.
    * @defaultValue none
    */
-  readonly onProgress?: (progress: BatchResult) => void | Promise<void>;
+  readonly onProgress?: (progress: BatchResult) => unknown;
   /**
    * Counts the runs that match, and does nothing.
    * @defaultValue `false`

@@ -5,6 +5,7 @@
  * The worker for batches is apart from those of the application: it stands in the namespace of batches, and exists only while there
  * is something for it to do. So the claims of other workers are what they would be without batches.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { pause } from "../../calls/store-retry.ts";
 import type { Worker } from "../../engine/worker/worker.ts";
@@ -13,6 +14,7 @@ import { HoldfastError } from "../../errors/holdfast-error.ts";
 import { batchNamespace } from "../../model/batch.ts";
 import { OPEN_STATUSES } from "../../model/run-status.ts";
 import type { Timer } from "../../ports/clock.ts";
+import type { Codec } from "../../ports/codec.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { ClientCore } from "../client-core.ts";
 import type { StartOptions } from "../client-options.ts";
@@ -86,7 +88,7 @@ export class Batches {
       const { client, workflow, worker } = this.#open();
       await worker.start();
       const run = await client.start(workflow, input, { id });
-      if (!run.created) await requireSame(run, input);
+      if (!run.created) await requireSame(run, input, this.#core.ports.codec);
       return await this.#awaited(run, options.onProgress);
     } finally {
       this.#callers -= 1;
@@ -222,10 +224,13 @@ class Progress {
 }
 
 /** An id stands for one batch: a call that means another one must not take its result for its own. */
-async function requireSame(run: RunHandle<BatchResult>, { filter, action }: BatchInput): Promise<void> {
+async function requireSame(run: RunHandle<BatchResult>, input: BatchInput, codec: Codec): Promise<void> {
   const known = (await run.describe()).input as BatchInput;
-  if (aim(known.filter, known.action) === aim(filter, action)) return;
-  const message = `Batch "${run.id}" exists, and is another one: its action or its filter differs. Choose another id.`;
+  // As it would be read back.
+  const { filter, action } = codec.decode(codec.encode(input, `batch "${run.id}"`)) as BatchInput;
+  const same = isDeepStrictEqual(known.action.signal?.payload, action.signal?.payload);
+  if (same && aim(known.filter, known.action) === aim(filter, action)) return;
+  const message = `Batch "${run.id}" exists, and is another one: its action, its payload or its filter differs. Choose another id.`;
   throw new HoldfastError("batch_id_taken", message, { data: { id: run.id, action: known.action.name } });
 }
 

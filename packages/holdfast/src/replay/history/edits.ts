@@ -31,7 +31,7 @@ interface Edit {
 export class Edits {
   readonly #edits = new Map<string, Edit>();
 
-  /** Those of its forks that were not delivered yet. Throws if they cannot be read. */
+  /** Those of the last fork that were not delivered yet. Throws if they cannot be read. */
   constructor(history: readonly HistoryEvent[], codec: Codec) {
     for (const event of history) {
       if (event.type === "run_forked") this.#add(event, codec);
@@ -39,7 +39,9 @@ export class Edits {
     }
   }
 
+  /** Those of an earlier fork were for that one. */
   #add({ payload }: HistoryEvent, codec: Codec): void {
+    this.#edits.clear();
     const edits = payload === undefined ? {} : (codec.decode(payload) as RecordedEdits);
     for (const [op, edit] of Object.entries(edits)) this.#edits.set(op, encoded(op, edit, codec));
   }
@@ -80,13 +82,14 @@ function encoded(op: string, edit: RecordedEdit, codec: Codec): Edit {
   return edit.result === undefined ? {} : { payload: codec.encode(edit.result, `edited result of "${op}"`) };
 }
 
-function outcome({ id, kind, signalName }: DrivenOp, { payload, error }: Edit): EventDraft {
+function outcome({ id, kind, signalName, task }: DrivenOp, { payload, error }: Edit): EventDraft {
   const [completed, failed] = ENDS[kind];
   const type = error ? failed : completed;
   if (type === null) throw cannotEnd(id, kind, error !== undefined);
   const op = kind === "receive" ? (signalName as string) : id;
   const status = kind === "child" ? ({ status: "failed" } as const) : {};
-  const meta: EventMeta = error ? { error, ...status, edited: true } : { edited: true };
+  const named = error && task ? { ...error, task: task.spec.name } : error;
+  const meta: EventMeta = named ? { error: named, ...status, edited: true } : { edited: true };
   return payload === undefined || kind === "sleep" ? { type, op, meta } : { type, op, payload, meta };
 }
 

@@ -1,5 +1,6 @@
 import { fromErrorRecord, toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
 import type { EventDraft } from "../../model/event.ts";
 import { unreadable } from "../code/unreadable.ts";
 import { thrownInSideEffect } from "../code/workflow-bug.ts";
@@ -74,8 +75,11 @@ export class SideEffects {
 /** Whoever forked the run has said what comes of it. */
 function edited(op: string, edit: ReturnType<Edits["take"]>): EventDraft | undefined {
   if (!edit) return undefined;
-  const { payload, error } = edit;
-  const draft: EventDraft = { type: "side_effect", op, meta: error ? { error, edited: true } : { edited: true } };
+  const { payload } = edit;
+  // An error that a side effect throws is that of the function, and not of an op.
+  const { op: _op, ...error } = edit.error ?? {};
+  const meta = edit.error ? { error: error as ErrorRecord, edited: true as const } : { edited: true as const };
+  const draft: EventDraft = { type: "side_effect", op, meta };
   return payload === undefined ? draft : { ...draft, payload };
 }
 
