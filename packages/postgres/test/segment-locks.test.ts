@@ -35,10 +35,10 @@ function add(store: Store): Promise<{ readonly added: boolean }> {
   return store.segments.addIfCurrent({ ...RUN, edition: 0, segments: [SEGMENT] });
 }
 
-/** Until a session of this schema waits for a lock. */
+/** Until a session of this schema waits for a lock. A transaction that has looked once would see the same activity until its end. */
 async function untilWaiting(): Promise<void> {
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1";
-  while ((await other.query(waiting, ["%add_segments_if_current%"])).rowCount === 0);
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and strpos(query, $1) > 0";
+  while ((await database.sql(waiting, [database.name("add_segments_if_current")])).length === 0);
 }
 
 test("segments that are added while others are dropped wait for that, and are refused", async () => {
