@@ -28,7 +28,9 @@ export const batching: ClientSuite = {
       const result = await batch.signal(go, "on", { id: "b", onProgress: (at) => void told.push(at) });
       expect(result).toEqual({ id: "b", matched: 250, done: 250, skipped: [], skippedCount: 0 });
       expect(told.at(-1)).toEqual(result);
-      expect(await client.batch({ workflow: "wait" }).signal(go, "again", { id: "b" })).toEqual(result);
+      expect(await client.batch({ workflow: "wait" }).signal(go, "on", { id: "b" })).toEqual(result);
+      const other = client.batch({ workflow: "wait" }).signal(go, "off", { id: "b" });
+      await expect(other).rejects.toMatchObject({ code: "batch_id_taken" });
       await client.worker({ workflows: [wait] }).start();
       const results = await Promise.all(someOf(250).map(({ options }) => client.get(wait, options.id).result()));
       expect(new Set(results)).toEqual(new Set(["on"]));
