@@ -71,8 +71,10 @@ async function reads(text: string, values: readonly unknown[]): Promise<Reads> {
 
 async function expectFew(text: string, values: readonly unknown[], most: number): Promise<void> {
   const { inSequence, byIndex } = await reads(text, values);
+  // To plan a statement, the server looks at the ends of the indexes of the tables that it joins.
+  const planning = await reads(`explain ${text}`, values);
   expect(inSequence).toBe(0);
-  expect(byIndex).toBeLessThan(most);
+  expect(byIndex - planning.byIndex).toBeLessThan(most);
 }
 
 /** Called twice: to plan its statements, the server looks at the ends of indexes once in a session, and that counts, too. */
@@ -124,12 +126,13 @@ test("a window of a long history reads no more events than it shows", async () =
       ...[binary.textArray(["default"]), binary.uuidArray([idOf(1_008)]), binary.int4Array([after])],
       limit,
     ]);
+  // Twice: the first time, planning looks at the ends of indexes, past rows that are not yet known to be visible.
+  for (const after of [0, 50_000, events - 200]) await window(after, 200);
   for (const after of [0, 50_000, events - 200]) {
     const { inSequence, byIndex, entries } = await window(after, 200);
     expect(inSequence).toBe(0);
-    // Planning looks at the ends of indexes, past rows that are not yet visible to everybody.
-    expect(byIndex).toBeLessThan(200 + 100);
-    expect(entries).toBeLessThan(200 + 100);
+    expect(byIndex).toBeLessThan(200 + 5);
+    expect(entries).toBeLessThan(200 + 5);
   }
 });
 
@@ -156,21 +159,20 @@ test("a purge reads what it deletes, once for each lane and status", async () =>
   await expectFew(call("purge_runs", 5), purge(CLOSED_STATUSES, 10, [idOf(61_000), idOf(62_000)]), 150);
 });
 
-/** Planning alone looks up about 70 rows, at the ends of the indexes of the tables that it joins. */
 const LISTS: readonly (readonly [string, Partial<ListRunsParams>, number])[] = [
   ["everything", {}, 200],
   ["the second page", { before: { createdAt: 50_000, runId: idOf(51_000) } }, 200],
   ["waiting runs, which are the oldest", { statuses: ["waiting"] }, 300],
   ["sleeping and waiting runs", { statuses: ["waiting", "sleeping"] }, 300],
   ["failed runs", { statuses: ["failed"] }, 300],
-  ["parked runs, of which there are none", { statuses: ["parked", "canceled"] }, 90],
+  ["parked runs, of which there are none", { statuses: ["parked", "canceled"] }, 50],
   ["runs of a workflow", { workflow: "order" }, 300],
   ["runs of a rare workflow", { workflow: "rare" }, 300],
   ["failed runs of a workflow", { workflow: "order", statuses: ["failed"] }, 400],
   ["runs of a time", { createdAfter: 20_000, createdBefore: 20_100 }, 300],
   ["finished runs", { statuses: ["completed"] }, 300],
-  ["the runs of an id", { id: "order 77" }, 90],
-  ["the forks of a run", { forkedFrom: idOf(77) }, 90],
+  ["the runs of an id", { id: "order 77" }, 60],
+  ["the forks of a run", { forkedFrom: idOf(77) }, 60],
   ["runs that wait for an op", { waitingFor: "charge" }, 300],
   ["runs that wait for a signal", { waitingFor: "receive:" }, 300],
   ["runs that are between two attempts", { retrying: true }, 800],
