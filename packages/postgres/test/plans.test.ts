@@ -253,5 +253,5 @@ test("taking up parked runs reads what it takes, however many this code has park
   await database.sql(`update ${runs} set status = 'parked', parked_by = case when created_at <= 5 then '${other}' else '${own}' end
     where status = 'waiting' and created_at <= 2000`);
   await database.sql(`analyze ${runs}`);
-  await expectFew(call("hold_parked", 10), values, 120);
+  await expectFew(call("hold_parked", 10), values, 60);
 });
