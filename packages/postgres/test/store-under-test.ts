@@ -7,7 +7,7 @@ export async function postgresUnderTest(database: TestDatabase): Promise<StoreUn
   const first = await database.open();
   const texts = database.name("application_texts");
   await database.sql(`create table if not exists ${texts} (text text not null)`);
-  await database.sql(`truncate ${texts}`);
+  await database.sql(`delete from ${texts}`);
   return {
     ...first,
     application: {
