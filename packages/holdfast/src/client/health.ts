@@ -67,7 +67,13 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   );
   const workers = recent.map((row) => workerHealth(row, now));
   if (workers.length === 0)
-    return { status: "degraded", reasons: [noWorkers(rows, now)], store: { status: "healthy" }, workers, ...scheduling };
+    return {
+      status: "degraded",
+      reasons: [noWorkers(rows, now)],
+      store: { status: "healthy" },
+      workers,
+      ...scheduling,
+    };
   const { status, reasons } = judge(workers);
   const failing = scheduling.schedules.filter(({ failures }) => failures >= FAILURES_IN_A_ROW).map(failingText);
   return {
@@ -85,7 +91,9 @@ async function checkSchedules(
   now: number,
 ): Promise<Pick<Health, "schedules" | "leader">> {
   const { namespace } = core;
-  const failing = await core.callOnce((store) => store.schedules.list({ namespace, limit: FAILING_MAX, failing: true }));
+  const failing = await core.callOnce((store) =>
+    store.schedules.list({ namespace, limit: FAILING_MAX, failing: true }),
+  );
   const leader = await core.callOnce((store) => store.workers.readLeader({}));
   // Of a leader of another namespace nothing more is known here.
   const own = rows.find(({ workerId }) => workerId === leader?.workerId);

@@ -56,7 +56,13 @@ export function dueSchedules(state: MemoryState, { limit }: DueSchedulesParams, 
   const waiting = all.filter((one) => !due.includes(one) && mustLook(one.state, openRunOf(state, one))).sort(byId);
   const found = [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(state, one));
-  return { schedules, now, more: found.length > limit, ...outlookOf(all.filter((one) => !due.includes(one))), waiting: isWaiting(all) };
+  return {
+    schedules,
+    now,
+    more: found.length > limit,
+    ...outlookOf(all.filter((one) => !due.includes(one))),
+    waiting: isWaiting(all),
+  };
 }
 
 function byTime(a: ScheduleRecord, b: ScheduleRecord): number {

@@ -92,13 +92,7 @@ describe("a time that comes while a run is open", () => {
     await t.clock.advance("3h");
     expect(await open()).toEqual([id(13)]);
     expect(await t.client.get(id(11)).status()).toBe("terminated");
-    expect(decided(await s.describe())).toEqual([
-      "11 fired",
-      "12 buffered",
-      "12 fired",
-      "13 buffered",
-      "13 fired",
-    ]);
+    expect(decided(await s.describe())).toEqual(["11 fired", "12 buffered", "12 fired", "13 buffered", "13 fired"]);
     await t.close();
   });
 

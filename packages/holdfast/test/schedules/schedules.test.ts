@@ -177,13 +177,21 @@ describe("pause, trigger, update, delete", () => {
   test("a trigger starts a run at once, also while the schedule is paused", async () => {
     const { fired, report } = reports();
     const t = await testEngine({ workflows: [report], now: NOW });
-    const s = await t.client.schedules.create({ id: "s", workflow: report, input: { to: "x" }, every: "1h", paused: true });
+    const s = await t.client.schedules.create({
+      id: "s",
+      workflow: report,
+      input: { to: "x" },
+      every: "1h",
+      paused: true,
+    });
     const run = await s.trigger();
     expect(run.id).toMatch(/^s![0-9a-f-]{36}$/);
     expect(await run.result()).toBe("s to x");
     expect(fired).toEqual([NOW.toISOString()]);
     expect((await s.runs()).runs.map(({ runId }) => runId)).toEqual([run.runId]);
-    expect((await s.describe()).decisions).toMatchObject([{ what: "fired", reason: "it was triggered", runId: run.runId }]);
+    expect((await s.describe()).decisions).toMatchObject([
+      { what: "fired", reason: "it was triggered", runId: run.runId },
+    ]);
     await t.close();
   });
 
@@ -202,7 +210,14 @@ describe("pause, trigger, update, delete", () => {
     const { fired, report } = reports();
     const t = await testEngine({ workflows: [report], now: NOW });
     const { schedules } = t.client;
-    const s = await schedules.create({ id: "s", workflow: report, input: { to: "x" }, every: "1h", note: "n", overlap: "allow" });
+    const s = await schedules.create({
+      id: "s",
+      workflow: report,
+      input: { to: "x" },
+      every: "1h",
+      note: "n",
+      overlap: "allow",
+    });
     await t.clock.advance("1h");
     await s.update({ every: undefined, cron: "30 * * * *", input: { to: "bob" }, note: undefined });
     await t.clock.advance("1h");

@@ -73,7 +73,9 @@ export function redefined(schedule: Schedule, { definition, input }: DefinedSche
   const sameTimes = JSON.stringify(before.spec) === JSON.stringify(definition.spec);
   const keeps = sameTimes && before.paused === definition.paused;
   const nextAt = definition.paused ? null : keeps ? state.nextAt : nextAfter(definition.spec, now);
-  const why = definition.paused ? "the schedule was paused before it was fired" : "the schedule was changed before it was fired";
+  const why = definition.paused
+    ? "the schedule was paused before it was fired"
+    : "the schedule was changed before it was fired";
   const decided: ScheduleDecision[] =
     keeps || state.nextAt === null ? [] : missedBetween(before.spec, state.nextAt, now, why);
   const waits = waitsOf(definition, state);

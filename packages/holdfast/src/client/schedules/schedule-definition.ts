@@ -8,7 +8,13 @@ import type { Payload } from "../../model/payload.ts";
 import { type Schedule, type ScheduleDefinition, scheduleAttributes } from "../../model/schedule.ts";
 import type { ClientCore } from "../client-core.ts";
 import { type KnownWorkflows, newRun } from "../new-run.ts";
-import { rulesOf, type ScheduleOptions, type ScheduleRules, type ScheduleUpdate, updatedSpec } from "./schedule-options.ts";
+import {
+  rulesOf,
+  type ScheduleOptions,
+  type ScheduleRules,
+  type ScheduleUpdate,
+  updatedSpec,
+} from "./schedule-options.ts";
 
 /** What a schedule is, without where it stands. */
 export interface DefinedSchedule {
@@ -73,13 +79,18 @@ export async function updated(
   const { queue, priority, attributes, timeoutMs } = before;
   const timeout = timeoutMs === null ? {} : { timeout: { milliseconds: timeoutMs } };
   const workflow = update.workflow ?? before.workflow;
-  const options = Object.hasOwn(update, "options") ? (update.options ?? {}) : { queue, priority, attributes, ...timeout };
+  const options = Object.hasOwn(update, "options")
+    ? (update.options ?? {})
+    : { queue, priority, attributes, ...timeout };
   const version = Object.hasOwn(update, "version") ? update.version : (before.version ?? undefined);
   // An input that stays was checked before, and may be of another encoding.
   const checked = Object.hasOwn(update, "input");
   const given = { workflow: checked ? workflow : nameOf(workflow), input: update.input, options };
   const found = checked ? known : () => undefined;
-  const { input: bytes, ...starts } = await startsOf(core, found, id, { ...given, ...(version === undefined ? {} : { version }) });
+  const { input: bytes, ...starts } = await startsOf(core, found, id, {
+    ...given,
+    ...(version === undefined ? {} : { version }),
+  });
   const definition = typeof workflow === "string" ? known(workflow, version) : workflow;
   const own = checked || !definition ? starts : { ...starts, ...defaultsOf(definition, options, version) };
   return { definition: { ...before, spec, ...own, ...rules }, input: checked ? bytes : input };

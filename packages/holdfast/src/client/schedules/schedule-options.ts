@@ -202,7 +202,11 @@ const STARTS: OptionChecks<ScheduledStartOptions> = {
 const isWindow: OptionCheck = (value, where, option) => {
   const ms = requireDuration(value as Duration, where, option);
   if (ms < CATCH_UP_WINDOW_MS_MIN)
-    throw invalidOption(where, option, `is ${formatDuration(ms)}; the minimum is ${formatDuration(CATCH_UP_WINDOW_MS_MIN)}`);
+    throw invalidOption(
+      where,
+      option,
+      `is ${formatDuration(ms)}; the minimum is ${formatDuration(CATCH_UP_WINDOW_MS_MIN)}`,
+    );
 };
 
 const CATCH_UP: OptionChecks<CatchUpOptions> = { max: wholeNumber(1, CATCH_UP_MAX), window: isWindow };
@@ -237,7 +241,9 @@ export function requireScheduleId(id: unknown): asserts id is string {
   requireId(id, "schedule id");
 }
 
-export const CREATE_OPTIONS: OptionChecks<ScheduleTimes & ScheduleRules & Record<"id" | "workflow" | "input", unknown>> = {
+export const CREATE_OPTIONS: OptionChecks<
+  ScheduleTimes & ScheduleRules & Record<"id" | "workflow" | "input", unknown>
+> = {
   ...TIMES_OPTIONS,
   ...RULES,
   id: isScheduleId,
@@ -295,7 +301,8 @@ export function rulesOf(
   return {
     overlap: overlap ?? "skip",
     catchUpMax: catchUp?.max ?? CATCH_UP_MAX_DEFAULT,
-    catchUpWindowMs: catchUp?.window === undefined ? null : requireDuration(catchUp.window, "schedule", "catchUp.window"),
+    catchUpWindowMs:
+      catchUp?.window === undefined ? null : requireDuration(catchUp.window, "schedule", "catchUp.window"),
     paused: paused ?? false,
     note: note ?? null,
   };

@@ -44,7 +44,8 @@ export class Schedules {
     core.life.assertOpen();
     requireOptions(options, CREATE_OPTIONS, "schedules.create");
     requireScheduleId(options.id);
-    if (options.workflow === undefined) throw invalidOption("schedules.create", "workflow", "is missing: say what to start");
+    if (options.workflow === undefined)
+      throw invalidOption("schedules.create", "workflow", "is missing: say what to start");
     const { id } = options;
     const { namespace } = core;
     const made = await defined(core, known, options);

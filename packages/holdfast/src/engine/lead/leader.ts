@@ -33,6 +33,8 @@ export class Leader {
   #passing = false;
   #again = false;
   #awaited: ReadonlySet<string> = new Set();
+  /** Runs that have ended during a pass: it may turn out that they are awaited. */
+  readonly #ended = new Set<string>();
 
   constructor(params: LeaderParams) {
     this.#params = params;
@@ -66,7 +68,11 @@ export class Leader {
     if (hint.type === "leaderless") {
       if (this.#params.coordinates && !this.#leading) this.#params.beat();
     } else if (!this.#leading) return;
-    else if (hint.type === "schedule" || (hint.type === "ended" && this.#awaited.has(hint.runId))) void this.#look();
+    else if (hint.type === "schedule") void this.#look();
+    else if (hint.type === "ended") {
+      if (this.#passing) this.#ended.add(hint.runId);
+      if (this.#awaited.has(hint.runId)) void this.#look();
+    }
   }
 
   #expect({ nextAt, waiting }: ScheduleOutlook): void {
@@ -90,6 +96,7 @@ export class Leader {
       }
     } finally {
       this.#passing = false;
+      this.#ended.clear();
     }
   }
 
@@ -98,7 +105,7 @@ export class Leader {
     try {
       const result = await passSchedules(this.#params);
       this.#awaited = new Set(result.awaited);
-      this.#again ||= result.more;
+      this.#again ||= result.more || result.awaited.some((runId) => this.#ended.has(runId));
       this.#expect(result);
     } catch (error) {
       if (!isTransient(error)) log.error({ error: String(error) }, "firing schedules failed; trying again");

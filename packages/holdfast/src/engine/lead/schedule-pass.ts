@@ -66,11 +66,24 @@ export async function passSchedules(params: SchedulePassParams): Promise<PassRes
   }
   const after = turns.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
   const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
-  await stopOthers(params, [...after, ...untouched]);
-  const awaited = [...after, ...untouched].flatMap(({ state, open }) => (state.waits !== "no" && open ? open.runId : []));
+  const terminated = await stopOthers(params, [...after, ...untouched]);
+  const awaited = [...turns.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
   const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
   const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
-  return { now: due.now, nextAt, waiting, awaited, written, more: written > 0 && (due.more || moved) };
+  return {
+    now: due.now,
+    nextAt,
+    waiting,
+    awaited,
+    written,
+    more: terminated > 0 || (written > 0 && (due.more || moved)),
+  };
+}
+
+/** The run for whose end the buffered times of the schedule wait from now on. */
+function awaitedAfter({ schedule, put }: Turn): string[] {
+  const runId = put.starts.at(-1)?.run.runId ?? schedule.open?.runId;
+  return put.state.waits === "no" || runId === undefined ? [] : [runId];
 }
 
 function earliest(times: readonly (number | null)[]): number | null {
@@ -144,8 +157,8 @@ function report(log: Logger, batch: readonly Turn[], outcomes: readonly PutSched
   });
 }
 
-/** Stops the runs that are in the way of a buffered time. */
-async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<void> {
+/** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
+async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<number> {
   const inTheWay = schedules.filter(({ definition, state, open }) => mustStop(definition.overlap, state, open));
   const { store, limits = DEFAULT_LIMITS, onOwing } = params;
   const canceled = inTheWay.filter(({ definition }) => definition.overlap === "cancel-other");
@@ -159,11 +172,17 @@ async function stopOthers(params: SchedulePassParams, schedules: readonly Schedu
     await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
   }
   const terminated = inTheWay.filter(({ definition }) => definition.overlap === "terminate-other");
+  let ended = 0;
   for (const { namespace, id, state } of terminated) {
     const reason = "the next time of the schedule has come";
-    const error = toErrorRecord(new HoldfastError("run_terminated", reason, { data: { reason, by: `schedule ${id}` } }));
+    const error = toErrorRecord(
+      new HoldfastError("run_terminated", reason, { data: { reason, by: `schedule ${id}` } }),
+    );
     const runs = [{ namespace, id: state.openId as string }];
-    for (const { runId, owes } of await store.runs.terminate({ runs, error }))
+    for (const { outcome, runId, owes } of await store.runs.terminate({ runs, error })) {
+      if (outcome === "terminated") ended += 1;
       if (owes && runId !== null) onOwing({ namespace, runId });
+    }
   }
+  return ended;
 }

@@ -1,8 +1,8 @@
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
-import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { Leader } from "../lead/leader.ts";
+import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { Lease } from "./lease.ts";
 import { registerWorker } from "./sign-on.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -37,7 +37,16 @@ export class Registration {
   async register(again: boolean, unwanted: () => boolean): Promise<void> {
     const { ports, namespace, options, storeTime, life, workflows, tasks, lease, sweeper, leader } = this.#params;
     const { queues, labels, leaseMs } = options;
-    const row = { namespace, name: this.#rowName, queues, workflows, tasks, labels, leaseMs, coordinates: options.coordinate };
+    const row = {
+      namespace,
+      name: this.#rowName,
+      queues,
+      workflows,
+      tasks,
+      labels,
+      leaseMs,
+      coordinates: options.coordinate,
+    };
     const registered = await registerWorker({ ...ports, life }, row, again, unwanted);
     if (!registered) return;
     if (registered.tries > 1) sweeper.noteOutage();
