@@ -10,7 +10,7 @@ export function describeSpec(spec: CalendarSpec): string {
     parts.push(`every ${formatDuration(everyMs)}${offsetMs === 0 ? "" : ` offset ${formatDuration(offsetMs)}`}`);
   }
   for (const at of spec.at.slice(0, AT_SHOWN_MAX)) parts.push(`at ${iso(at)}`);
-  if (spec.at.length > AT_SHOWN_MAX) parts.push(`and ${spec.at.length - AT_SHOWN_MAX} more times`);
+  if (spec.at.length > AT_SHOWN_MAX) parts.push(`and ${spec.at.length - AT_SHOWN_MAX} more`);
   if (spec.fromMs !== null) parts.push(`from ${iso(spec.fromMs)}`);
   if (spec.untilMs !== null) parts.push(`until ${iso(spec.untilMs)}`);
   if (spec.jitterMs > 0) parts.push(`delayed by up to ${formatDuration(spec.jitterMs)}`);
