@@ -1,0 +1,48 @@
+import type { Leader, ScheduleOutlook } from "holdfast/adapter";
+import type { Call } from "./database/call.ts";
+import { workerStatusCode } from "./database/codes.ts";
+import { uuidText } from "./database/uuid.ts";
+import { scheduleOutlook } from "./schedules.ts";
+
+const LEADER = `
+  select w.worker_key as workerKey, w.worker_id as workerId, w.namespace, w.status, w.lease_expires_at as leaseExpiresAt, l.since
+  from holdfast_leader l join holdfast_workers w on w.worker_key = l.worker_key`;
+const TAKE = `
+  insert into holdfast_leader (one, worker_key, since) values (1, ?, ?)
+  on conflict (one) do update set worker_key = excluded.worker_key, since = excluded.since`;
+
+interface StoredLeader {
+  readonly workerKey: number;
+  readonly workerId: Uint8Array;
+  readonly namespace: string;
+  readonly status: number;
+  readonly leaseExpiresAt: number;
+  readonly since: number;
+}
+
+/** A live worker has registered, or its heartbeat has come: it leads if it may and nobody else does. */
+export function lead(call: Call, workerKey: number, mayLead: boolean): { readonly leads?: ScheduleOutlook } {
+  if (!mayLead) {
+    stepDown(call, workerKey);
+    return {};
+  }
+  const leader = call.sql.get<StoredLeader>(LEADER);
+  if (leader?.workerKey !== workerKey) {
+    if (leader && isLeading(leader, call.now)) return {};
+    call.sql.run(TAKE, workerKey, call.now);
+  }
+  return { leads: scheduleOutlook(call) };
+}
+
+function isLeading({ status, leaseExpiresAt }: StoredLeader, now: number): boolean {
+  return status === workerStatusCode("online") && leaseExpiresAt > now;
+}
+
+export function stepDown({ sql, hints }: Call, workerKey: number): void {
+  if (sql.run("delete from holdfast_leader where worker_key = ?", workerKey) > 0) hints.push({ type: "leaderless" });
+}
+
+export function readLeader({ sql }: Call): Leader | null {
+  const leader = sql.get<StoredLeader>(LEADER);
+  return leader ? { workerId: uuidText(leader.workerId), namespace: leader.namespace, since: leader.since } : null;
+}
