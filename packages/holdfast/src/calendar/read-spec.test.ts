@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import type { CalendarSpec, ScheduleTimes } from "../model/calendar-spec.ts";
-import { describeSpec } from "./describe-spec.ts";
 import { jitterMs } from "./jitter.ts";
 import { readSpec } from "./read-spec.ts";
 
@@ -51,23 +50,6 @@ describe("a spec", () => {
   it("keeps the name of a time zone as it was written", () => {
     for (const timezone of ["Asia/Kathmandu", "Asia/Katmandu", "Etc/GMT+5", "UTC"])
       expect(readSpec({ every: "1h", timezone }).timezone).toBe(timezone);
-  });
-
-  it("in words is one line", () => {
-    const spec = readSpec({
-      cron: "0 2 * * *",
-      every: [{ every: "1h", offset: "5m" }, "10s"],
-      at: [1, 2, 3, 4].map((day) => new Date(Date.UTC(2027, 0, day))),
-      timezone: "Europe/Berlin",
-      jitter: "30s",
-      from: new Date(Date.UTC(2027, 0, 1)),
-      until: new Date(Date.UTC(2028, 0, 1)),
-    });
-    expect(describeSpec(spec)).toBe(
-      "cron 0 2 * * * (Europe/Berlin), every 1h offset 5m, every 10s, at 2027-01-01T00:00:00.000Z, " +
-        "at 2027-01-02T00:00:00.000Z, at 2027-01-03T00:00:00.000Z, and 1 more, from 2027-01-01T00:00:00.000Z, " +
-        "until 2028-01-01T00:00:00.000Z, delayed by up to 30s",
-    );
   });
 });
 

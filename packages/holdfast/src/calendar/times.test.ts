@@ -92,6 +92,21 @@ describe("cron", () => {
     }
   });
 
+  it("sees clocks that are put forward for a week only", () => {
+    const times = firstTimes("2000-10-07T16:00:00Z", 9, { cron: "0 12 * * *", timezone: "America/Recife" });
+    expect(times.map((time) => time.slice(8, 13))).toEqual([
+      "08T14",
+      "09T14",
+      "10T14",
+      "11T14",
+      "12T14",
+      "13T14",
+      "14T14",
+      "15T15",
+      "16T15",
+    ]);
+  });
+
   it("knows zones that had odd offsets long ago", () => {
     // The Netherlands were 19 minutes and 32 seconds ahead of Greenwich until 1937.
     const [first] = upcoming(readSpec({ cron: "0 12 * * *", timezone: "Europe/Amsterdam" }), Date.UTC(1930, 0, 1), 1);
@@ -114,6 +129,13 @@ describe("when the clocks are put forward, one time a day", () => {
     const [first = ""] = expected;
     const start = new Date(Date.parse(first) - 1).toISOString();
     expect(firstTimes(start, 3, { cron, timezone })).toEqual(expected);
+  });
+
+  it("is due at the end of the gap if the search starts in the last second before it", () => {
+    const times = { cron: "30 2 * * *", timezone: "America/New_York" };
+    for (const start of ["2026-03-08T06:59:59Z", "2026-03-08T06:59:59.500Z", "2026-03-08T06:59:59.999Z"])
+      expect(firstTimes(start, 1, times)).toEqual(["2026-03-08T07:00Z"]);
+    expect(firstTimes("2026-03-08T07:00:00Z", 1, times)).toEqual(["2026-03-09T06:30Z"]);
   });
 
   it("is due at the end of a gap that is a whole day, and once if two days have the same time", () => {
@@ -235,6 +257,13 @@ describe("a stretch of time", () => {
   it("has its latest times found without a walk through a year of seconds", () => {
     const latest = latestBetween(spec, until - 365 * DAY_MS, until, 100);
     expect(latest).toEqual(Array.from({ length: 100 }, (_, i) => until - (99 - i) * 1_000));
+  });
+
+  it("has its latest times found if they are a millisecond apart", () => {
+    const times = [1, 2, 3, 4, 5, 6, 7, 9].map((ms) => until + ms);
+    const close = readSpec({ at: times.map((ms) => new Date(ms)) });
+    for (let max = 1; max <= times.length; max++)
+      expect(latestBetween(close, until, until + 9, max)).toEqual(times.slice(-max));
   });
 
   it("has its latest times found if they are all at its start", () => {
