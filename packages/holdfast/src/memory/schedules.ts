@@ -52,17 +52,13 @@ const NEVER_REPLACED = { name: "Error", message: "", kind: "Unknown" } as const;
 
 export function dueSchedules(state: MemoryState, { limit }: DueSchedulesParams, now: number): DueSchedulesResult {
   const all = [...state.schedules.values()];
-  const due = all.filter(({ state: { nextAt } }) => nextAt !== null && nextAt <= now).sort(byTime);
-  const waiting = all.filter((one) => !due.includes(one) && mustLook(one.state, openRunOf(state, one))).sort(byId);
+  const isDue = ({ state: { nextAt } }: ScheduleRecord): boolean => nextAt !== null && nextAt <= now;
+  const due = all.filter(isDue).sort(byTime);
+  const later = all.filter((one) => !isDue(one));
+  const waiting = later.filter((one) => mustLook(one.state, openRunOf(state, one))).sort(byId);
   const found = [...due, ...waiting];
   const schedules = found.slice(0, limit).map((one) => scheduleOf(state, one));
-  return {
-    schedules,
-    now,
-    more: found.length > limit,
-    ...outlookOf(all.filter((one) => !due.includes(one))),
-    waiting: isWaiting(all),
-  };
+  return { schedules, now, more: found.length > limit, ...outlookOf(later), waiting: isWaiting(all) };
 }
 
 function byTime(a: ScheduleRecord, b: ScheduleRecord): number {
@@ -80,8 +76,10 @@ export function scheduleOutlook(state: MemoryState): ScheduleOutlook {
 }
 
 function outlookOf(schedules: readonly ScheduleRecord[]): ScheduleOutlook {
-  const times = schedules.flatMap(({ state: { nextAt } }) => nextAt ?? []);
-  return { nextAt: times.length === 0 ? null : Math.min(...times), waiting: isWaiting(schedules) };
+  let earliest: number | null = null;
+  for (const { state } of schedules)
+    if (state.nextAt !== null) earliest = Math.min(state.nextAt, earliest ?? state.nextAt);
+  return { nextAt: earliest, waiting: isWaiting(schedules) };
 }
 
 function isWaiting(schedules: readonly ScheduleRecord[]): boolean {

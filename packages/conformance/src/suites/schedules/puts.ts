@@ -1,4 +1,4 @@
-import { DECISIONS_MAX, type ScheduleDecision } from "holdfast/adapter";
+import { DECISIONS_MAX, type Schedule, type ScheduleDecision } from "holdfast/adapter";
 import { expect } from "vitest";
 import { expectHints } from "../../expected-hints.ts";
 import { bytes, end, errorRecord, park } from "../../sample-data.ts";
@@ -200,7 +200,7 @@ export const schedulePuts: Suite = {
 
     "two leaders that fire the same times at once start each run once": async (t) => {
       const other = await t.second();
-      const schedules = [];
+      const schedules: Schedule[] = [];
       for (let i = 0; i < 20; i++) schedules.push(await aSchedule(t, { id: `s${i}` }));
       const fires = () =>
         schedules.map(({ id, revision }) =>

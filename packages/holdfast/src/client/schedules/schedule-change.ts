@@ -72,7 +72,9 @@ export function redefined(schedule: Schedule, { definition, input }: DefinedSche
   const { definition: before, state } = schedule;
   const sameTimes = JSON.stringify(before.spec) === JSON.stringify(definition.spec);
   const keeps = sameTimes && before.paused === definition.paused;
-  const nextAt = definition.paused ? null : keeps ? state.nextAt : nextAfter(definition.spec, now);
+  // The clock may have been set back: what was fired is over.
+  const after = Math.max(now, state.lastAt ?? now);
+  const nextAt = definition.paused ? null : keeps ? state.nextAt : nextAfter(definition.spec, after);
   const why = definition.paused
     ? "the schedule was paused before it was fired"
     : "the schedule was changed before it was fired";
