@@ -27,7 +27,7 @@ async function threeNights(cron: string, now: string): Promise<void> {
   });
   await t.clock.advance("3 days");
   const { runs } = await nightly.runs();
-  for (const { id, status } of runs.reverse()) console.log(`  ${id} ${status}`);
+  for (const { id, status } of [...runs].reverse()) console.log(`  ${id} ${status}`);
   await t.close();
 }
 
