@@ -12,6 +12,7 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
   type ChildToClose,

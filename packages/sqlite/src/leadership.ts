@@ -2,7 +2,6 @@ import type { Leader, ScheduleOutlook } from "holdfast/adapter";
 import type { Call } from "./database/call.ts";
 import { workerStatusCode } from "./database/codes.ts";
 import { uuidText } from "./database/uuid.ts";
-import { scheduleOutlook } from "./schedules.ts";
 
 const LEADER = `
   select w.worker_key as workerKey, w.worker_id as workerId, w.namespace, w.status, w.lease_expires_at as leaseExpiresAt, l.since
@@ -10,6 +9,9 @@ const LEADER = `
 const TAKE = `
   insert into holdfast_leader (one, worker_key, since) values (1, ?, ?)
   on conflict (one) do update set worker_key = excluded.worker_key, since = excluded.since`;
+
+const NEXT = "select next_at as nextAt from holdfast_schedules where next_at > ? order by next_at limit 1";
+const ANY_WAITING = "select 1 as yes from holdfast_schedules where waits > 0 limit 1";
 
 interface StoredLeader {
   readonly workerKey: number;
@@ -31,7 +33,14 @@ export function lead(call: Call, workerKey: number, mayLead: boolean): { readonl
     if (leader && isLeading(leader, call.now)) return {};
     call.sql.run(TAKE, workerKey, call.now);
   }
-  return { leads: scheduleOutlook(call) };
+  // All times are later than this.
+  return { leads: outlookAfter(call, Number.MIN_SAFE_INTEGER) };
+}
+
+/** When the leader has something to do, as far as times after that one are concerned. */
+export function outlookAfter({ sql }: Call, at: number): ScheduleOutlook {
+  const nextAt = sql.get<{ nextAt: number }>(NEXT, at)?.nextAt ?? null;
+  return { nextAt, waiting: sql.get(ANY_WAITING) !== undefined };
 }
 
 function isLeading({ status, leaseExpiresAt }: StoredLeader, now: number): boolean {

@@ -14,7 +14,6 @@ import {
   type Schedule,
   type ScheduleDecision,
   type ScheduleDefinition,
-  type ScheduleOutlook,
   type ScheduleRef,
   type ScheduleState,
 } from "holdfast/adapter";
@@ -22,6 +21,7 @@ import type { Call } from "./database/call.ts";
 import { statusCode, statusName } from "./database/codes.ts";
 import { blob } from "./database/driver.ts";
 import { newUuidBytes, uuidText } from "./database/uuid.ts";
+import { outlookAfter } from "./leadership.ts";
 import { newestKey } from "./runs/run-state.ts";
 import { startRuns } from "./runs/starts.ts";
 
@@ -54,8 +54,6 @@ const WAITING = `
   select ${ROW} from holdfast_schedules s
   where s.waits > 0 and (s.next_at is null or s.next_at > ?) and (s.waits = ${WAITS.look} or not ${newestIs(`r.status < ${FIRST_CLOSED}`)})
   order by s.namespace, s.id limit ?`;
-const NEXT = "select next_at as nextAt from holdfast_schedules where next_at > ? order by next_at limit 1";
-const ANY_WAITING = "select 1 as yes from holdfast_schedules where waits > 0 limit 1";
 
 interface StoredSchedule {
   readonly namespace: string;
@@ -117,20 +115,8 @@ export function dueSchedules(call: Call, { limit }: DueSchedulesParams): DueSche
   const due = sql.all<StoredSchedule>(DUE, now, limit + 1);
   const waiting = sql.all<StoredSchedule>(WAITING, now, Math.max(0, limit + 1 - due.length));
   const found = [...due, ...waiting];
-  const nextAt = sql.get<{ nextAt: number }>(NEXT, now)?.nextAt ?? null;
   const schedules = found.slice(0, limit).map((one) => scheduleOf(call, one));
-  return { schedules, now, more: found.length > limit, nextAt, waiting: isWaiting(call) };
-}
-
-/** When the leader has something to do. */
-export function scheduleOutlook(call: Call): ScheduleOutlook {
-  // All times are later than this.
-  const nextAt = call.sql.get<{ nextAt: number }>(NEXT, Number.MIN_SAFE_INTEGER)?.nextAt ?? null;
-  return { nextAt, waiting: isWaiting(call) };
-}
-
-function isWaiting({ sql }: Call): boolean {
-  return sql.get(ANY_WAITING) !== undefined;
+  return { schedules, now, more: found.length > limit, ...outlookAfter(call, now) };
 }
 
 export function readSchedules(

@@ -212,8 +212,7 @@ export class Client {
     const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
-      const { delivered: outcome, runId, status } = started;
-      return { outcome, runId, status, created: run.created };
+      return { outcome: started.delivered, runId: started.runId, status: started.status, created: run.created };
     });
     const result = (await this.during(answer)) as never;
     return { run: run as RunHandle<never>, result };
@@ -393,8 +392,7 @@ export class Client {
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
-    const { availableAt } = run;
-    if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
+    if (run.availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(run.availableAt);
     const definition = offering(workflow);
     requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
     return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;

@@ -16,6 +16,7 @@ export const OVERLAP_POLICIES = [
   "terminate-other",
   "allow",
 ] as const;
+/** What a schedule does with a time that comes while the run of an earlier time is open. */
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 
 /** How many decisions a schedule remembers. */
