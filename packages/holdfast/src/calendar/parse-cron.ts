@@ -65,26 +65,26 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 };
 
 interface Field {
-  readonly name: string;
+  readonly named: string;
   readonly min: number;
   readonly max: number;
   /** In the order of their numbers, beginning with `min`. */
   readonly names?: readonly string[];
 }
 
-const SECOND: Field = { name: "second", min: 0, max: 59 };
-const MINUTE: Field = { name: "minute", min: 0, max: 59 };
-const HOUR: Field = { name: "hour", min: 0, max: 23 };
-const MONTH_DAY: Field = { name: "day of the month", min: 1, max: 31 };
+const SECOND: Field = { named: "a second", min: 0, max: 59 };
+const MINUTE: Field = { named: "a minute", min: 0, max: 59 };
+const HOUR: Field = { named: "an hour", min: 0, max: 23 };
+const MONTH_DAY: Field = { named: "a day of the month", min: 1, max: 31 };
 const MONTH: Field = {
-  name: "month",
+  named: "a month",
   min: 1,
   max: 12,
   names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
 };
 /** 7 is Sunday, too. */
 const WEEKDAY: Field = {
-  name: "day of the week",
+  named: "a day of the week",
   min: 0,
   max: 7,
   names: ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"],
@@ -180,7 +180,7 @@ function itemsOf(piece: Piece, field: Field): Piece[] {
   const items: Piece[] = [];
   let position = piece.position;
   for (const text of piece.text.split(",")) {
-    if (text === "") throw new CronFault(position, `there is nothing where a ${field.name} should be`);
+    if (text === "") throw new CronFault(position, `there is nothing where ${field.named} should be`);
     items.push({ text, position });
     position += text.length + 1;
   }
@@ -234,7 +234,7 @@ function numberOf({ text, position }: Piece, field: Field): number {
   const number = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= field.min && number <= field.max) return number;
   const names = field.names === undefined ? "" : ` or ${field.names[0]} to ${field.names.at(-1)}`;
-  throw new CronFault(position, `"${text}" is not a ${field.name}: ${field.min} to ${field.max}${names}`);
+  throw new CronFault(position, `"${text}" is not ${field.named}: ${field.min} to ${field.max}${names}`);
 }
 
 /** `?` is what other notations write for `*` in a field of days. */

@@ -6,6 +6,7 @@
  */
 import type { CalendarSpec } from "../model/calendar-spec.ts";
 import { nextOfCron } from "./cron-times.ts";
+import { CALENDAR_END_MS } from "./time-zone.ts";
 
 /** The first time strictly after `afterMs`; null if there is none. */
 export function nextAfter(spec: CalendarSpec, afterMs: number): number | null {
@@ -16,7 +17,7 @@ export function nextAfter(spec: CalendarSpec, afterMs: number): number | null {
   }
   for (const at of spec.at) if (at > after) next = Math.min(next, at);
   for (const cron of spec.cron) next = Math.min(next, nextOfCron(cron, spec.timezone, after));
-  const last = spec.untilMs ?? Number.MAX_SAFE_INTEGER;
+  const last = spec.untilMs ?? CALENDAR_END_MS;
   return next <= last ? next : null;
 }
 

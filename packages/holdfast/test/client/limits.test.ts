@@ -17,6 +17,7 @@ import {
 import { testEngine, VirtualClock } from "holdfast/testing";
 
 import { describe, expect, test } from "vitest";
+import { nextAfter, readSpec } from "../../src/calendar/index.ts";
 import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
 import { resolvePool } from "../../src/engine/pool/pool-options.ts";
 import { TaskPool } from "../../src/engine/pool/task-pool.ts";
@@ -362,6 +363,42 @@ describe("docs/limits.md", () => {
       expect((await failure(t.run(limited, bad))).cause).toMatchObject(parked);
     }
     await t.close();
+  });
+
+  test("cron expressions, intervals and times of one schedule", () => {
+    const many = { cron: "@daily", every: "1h", at: new Date(0) };
+    for (const [field, max] of Object.entries({ cron: 100, every: 100, at: 1_000 })) {
+      const list = (length: number) => ({ [field]: Array(length).fill(many[field as keyof typeof many]) });
+      expect(readSpec(list(max))).toHaveProperty(field);
+      expect(() => readSpec(list(max + 1))).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+    }
+  });
+
+  test("length of a cron expression", () => {
+    expect(readSpec({ cron: "@daily".padEnd(500) }).cron[0]).toHaveLength(500);
+    const tooLong = { cron: "@daily".padEnd(501) };
+    expect(() => readSpec(tooLong)).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+  });
+
+  test("shortest interval of a schedule", () => {
+    expect(readSpec({ every: "1s" }).every).toEqual([{ everyMs: 1_000, offsetMs: 0 }]);
+    expect(() => readSpec({ every: "999ms" })).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+  });
+
+  test("times of a schedule", () => {
+    const [first, last] = [Date.UTC(1900, 0, 1), Date.UTC(10_000, 0, 1) - 1];
+    for (const field of ["at", "from", "until"]) {
+      const times = (ms: number) => ({ every: "1h", [field]: new Date(ms) });
+      expect([readSpec(times(first)), readSpec(times(last))]).toHaveLength(2);
+      for (const ms of [first - 1, last + 1])
+        expect(() => readSpec(times(ms))).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+    }
+    expect(nextAfter(readSpec({ every: "1h" }), last)).toBeNull();
+  });
+
+  test("how far ahead the next time of a cron expression is looked for", () => {
+    expect(nextAfter(readSpec({ cron: "0 0 29 2 +MON" }), Date.UTC(2072, 2, 1))).toBe(Date.UTC(2112, 1, 29));
+    expect(nextAfter(readSpec({ cron: "0 0 30 2 *" }), 0)).toBeNull();
   });
 
   test("timeout of a run", async () => {

@@ -123,8 +123,8 @@ describe("any spec", () => {
 
   it("has latest times that are the last of all times", () => {
     fc.assert(
-      fc.property(specs, dates, fc.nat({ max: 3 * DAY_MS }), fc.nat({ max: 120 }), (spec, after, span, max) => {
-        const all = timesBetween(spec, after, after + span, 400_000);
+      fc.property(specs, dates, fc.nat({ max: DAY_MS / 2 }), fc.nat({ max: 120 }), (spec, after, span, max) => {
+        const all = timesBetween(spec, after, after + span, DAY_MS);
         expect(latestBetween(spec, after, after + span, max)).toEqual(max === 0 ? [] : all.slice(-max));
       }),
       { numRuns: 100 },
