@@ -581,6 +581,59 @@ describe("docs/limits.md", () => {
     expect(await failure((async () => workflow("holdfast.mine", async () => 1))())).toMatchObject(reserved);
   });
 
+  const hourly = { id: "s", workflow: "job", every: "1h" } as const;
+
+  test("times of a schedule that wait for the end of its open run", async () => {
+    const t = await testEngine({ workflows: [workflow("job", (ctx) => ctx.receive(note))] });
+    const s = await t.client.schedules.create({ ...hourly, every: "1s", overlap: "buffer-all" });
+    await t.clock.advance("1003s");
+    expect((await s.describe()).buffered).toBe(1_000);
+    const reason = expect.stringContaining("1000 times are buffered already");
+    expect((await s.describe()).decisions.at(-1)).toMatchObject({ what: "skipped", reason });
+    await t.close();
+  });
+
+  test("missed times that a schedule makes up for", async () => {
+    const t = await testEngine({ workflows: [] });
+    for (const max of [0, 1_001])
+      await expect(t.client.schedules.create({ ...hourly, catchUp: { max } })).rejects.toMatchObject({
+        code: "invalid_option",
+      });
+    await t.close();
+  });
+
+  test("catch-up window of a schedule", async () => {
+    const t = await testEngine({ workflows: [] });
+    const short = t.client.schedules.create({ ...hourly, catchUp: { window: "9s" } });
+    await expect(short).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("decisions that a schedule remembers", async () => {
+    const t = await testEngine({ workflows: [] });
+    const s = await t.client.schedules.create(hourly);
+    await t.clock.advance("150h");
+    expect((await s.describe()).decisions).toHaveLength(100);
+    await t.close();
+  });
+
+  test("length of the id of a schedule", async () => {
+    const t = await testEngine({ workflows: [] });
+    const long = t.client.schedules.create({ ...hourly, id: "s".repeat(361) });
+    await expect(long).rejects.toMatchObject({ code: "invalid_name" });
+    await t.client.schedules.create({ ...hourly, id: "s".repeat(360) });
+    await t.close();
+  });
+
+  test("names of attributes", async () => {
+    const { t, limited } = await withRun(async (ctx) => ctx.set({ "holdfast.mine": 1 }));
+    const start = t.client.start(limited, undefined, { attributes: { "holdfast.mine": 1 } });
+    await expect(start).rejects.toMatchObject({ code: "invalid_name" });
+    await expect(t.run(limited)).rejects.toMatchObject({ code: "run_parked" });
+    expect(await t.client.count({ attributes: { "holdfast.mine": 1 } })).toBe(0);
+    await t.close();
+  });
+
   test("limits themselves are checked", async () => {
     await expect(connect("memory:", { limits: { opsMax: 0 } })).rejects.toMatchObject({ code: "invalid_option" });
   });
