@@ -75,10 +75,10 @@ export class ScheduleHandle {
   async update(patch: ScheduleUpdate): Promise<void> {
     const { core, known } = this.#host;
     requireOptions(patch, UPDATE_OPTIONS, "schedules.update");
-    const now = await storeNow(core);
-    await changeSchedule(core, this.id, async (schedule) =>
-      redefined(schedule, await updated(core, known, schedule, patch), now),
-    );
+    await changeSchedule(core, this.id, async (schedule) => {
+      const changed = await updated(core, known, schedule, patch);
+      return redefined(schedule, changed, await storeNow(core));
+    });
   }
 
   /** Nothing is started until it is resumed. Times that come meanwhile are not made up for. */
@@ -94,11 +94,11 @@ export class ScheduleHandle {
   async #setPaused(paused: boolean, options: SchedulePauseOptions, where: string): Promise<void> {
     checkOptions(options, PAUSE_OPTIONS, where);
     const { core } = this.#host;
-    const now = await storeNow(core);
-    await changeSchedule(core, this.id, (schedule) => {
+    await changeSchedule(core, this.id, async (schedule) => {
       const { definition, input } = schedule;
       const note = options.note ?? definition.note;
-      return redefined(schedule, { definition: { ...definition, paused, note, by: options.by ?? null }, input }, now);
+      const changed = { definition: { ...definition, paused, note, by: options.by ?? null }, input };
+      return redefined(schedule, changed, await storeNow(core));
     });
   }
 
