@@ -136,6 +136,8 @@ export interface Evidence {
   readonly meddlings?: readonly Meddling[];
   /** What was wrong with parks and resumes, at any time. */
   readonly operationFaults?: readonly Found[];
+  /** What was wrong with schedules, at any time. */
+  readonly scheduleFaults?: readonly Found[];
   readonly quiet?: Quiet;
   /** Log lines at level error, unhandled rejections, tasks that threw. */
   readonly complaints?: readonly string[];

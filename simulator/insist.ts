@@ -17,14 +17,14 @@ const TRY_AGAIN = ["store_unavailable", "store_outcome_unknown", "run_parked"];
 /** Makes a call from any live process until it is answered. The answer, or undefined if it is an expected refusal. */
 export async function insist<T>(
   { time, dice, anybody }: Caller,
-  call: (client: Client) => Promise<T>,
+  call: (client: Client, process: SimProcess) => Promise<T>,
   fine: readonly string[],
 ): Promise<{ readonly value: T } | undefined> {
   for (;;) {
     const process = anybody();
     if (process) {
       const answer = await Promise.race([
-        call(process.client).then(
+        call(process.client, process).then(
           (value) => ({ value }),
           (error: unknown) => ({ error }),
         ),

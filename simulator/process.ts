@@ -10,6 +10,7 @@ import { Dice } from "./dice.ts";
 import type { SimNotifier } from "./notifier.ts";
 import { Connection } from "./store/connection.ts";
 import type { SimStore } from "./store/sim-store.ts";
+import { TIMED } from "./timekeeper.ts";
 
 /** A new promise each time: whatever waits for a shared one would be kept alive by it, across all seeds. */
 export function never(): Promise<never> {
@@ -48,6 +49,8 @@ export class SimProcess {
   readonly clock: ProcessClock;
   readonly connection: Connection;
   readonly client: Client;
+  /** A client of the namespace of schedules. */
+  readonly timed: Client;
   /** Settles when it dies. */
   readonly gone: Promise<void>;
   worker: Worker | undefined;
@@ -74,19 +77,17 @@ export class SimProcess {
     this.clock = new ProcessClock(time, this.lane, params.rate, params.skewMs, onUse);
     this.connection = new Connection(store, this.lane, params.name, onUse);
     const random = new Dice(`process ${params.seed} ${params.name}`);
-    this.client = new Client(
-      {
-        clock: this.clock,
-        random,
-        codec: jsonCodec,
-        log,
-        store: this.connection.port(),
-        notifier: notifier.forLane(this.lane),
-        environment: this.#environment(params),
-      },
-      "default",
-      async () => {},
-    );
+    const ports = {
+      clock: this.clock,
+      random,
+      codec: jsonCodec,
+      log,
+      store: this.connection.port(),
+      notifier: notifier.forLane(this.lane),
+      environment: this.#environment(params),
+    };
+    this.client = new Client(ports, "default", async () => {});
+    this.timed = new Client(ports, TIMED, async () => {});
   }
 
   /** All processes run on one machine, which knows which of them live. A replacement process keeps the name. */

@@ -16,6 +16,7 @@ import { drawPlan, type Plan } from "./plan.ts";
 import { SimProcess } from "./process.ts";
 import { SimStore } from "./store/sim-store.ts";
 import { TaskWorld } from "./task-world.ts";
+import { TIMED, Timekeeper } from "./timekeeper.ts";
 import { Trace } from "./trace.ts";
 import { TroubleMaker } from "./trouble.ts";
 import { programWorkflow } from "./workload/index.ts";
@@ -44,6 +45,7 @@ export class Scenario {
   readonly #clerk: Clerk;
   readonly #driver: Driver;
   readonly #operator: Operator;
+  readonly #timekeeper: Timekeeper;
   readonly #trouble: TroubleMaker;
   readonly #plan: Plan;
   readonly #dice: Dice;
@@ -81,6 +83,7 @@ export class Scenario {
     const { latePauses } = this.#store.operationWatch;
     this.#operator = new Operator({ ...outside, state, latePauses, dice: new Dice(`operations ${seed}`) });
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
+    this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
     const over = (): boolean => this.#healed && this.#isDone();
     this.#clerk = new Clerk({ ...outside, store: this.#store, dice: new Dice(`clerk ${seed}`), over });
     this.#trouble = new TroubleMaker(
@@ -113,6 +116,7 @@ export class Scenario {
     // What a fork says to other runs, nobody expects of it.
     if (forksMs > 0 && operatorMs === 0 && !talks)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
+    this.#timekeeper.begin(() => this.#healed);
     this.#trouble.start();
     await this.#time.run(() => this.#time.elapsedMs >= safetyMs || this.#exhausted());
     this.#heal();
@@ -147,8 +151,9 @@ export class Scenario {
 
   #isDone(): boolean {
     if (this.#driver.unfinished.length > 0 || this.#clerk.busy || this.#operator.busy) return false;
+    if (this.#timekeeper.busy) return false;
     for (const row of this.#store.memory.state.runs.values())
-      if (!isClosed(row.status) || this.#driver.isToBeRetried(row)) return false;
+      if (row.namespace !== TIMED && (!isClosed(row.status) || this.#driver.isToBeRetried(row))) return false;
     return true;
   }
 
@@ -314,7 +319,8 @@ export class Scenario {
 
   #outcome(settled: boolean, quiet: Quiet | undefined): Outcome {
     const { state } = this.#store.memory;
-    const all = [...state.runs.values()].map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
+    const untimed = [...state.runs.values()].filter(({ namespace }) => namespace !== TIMED);
+    const all = untimed.map((run) => ({ run, history: state.events.get(run.runId) ?? [] }));
     const { acks, letters, talkers, unfinished } = this.#driver;
     const { runs, own, forks } = withoutForks(all);
     const evidence: Evidence = {
@@ -333,13 +339,16 @@ export class Scenario {
       taskChanges: this.#store.taskWatch.changes.filter(own),
       taskAccounts: this.#store.taskWatch.accounts.filter(own),
       tokenAnswers: this.#clerk.answers,
-      births: this.#store.talkWatch.births.filter(own),
+      births: this.#store.talkWatch.births
+        .filter(own)
+        .filter(({ runId }) => state.runs.get(runId)?.namespace !== TIMED),
       debtFaults: this.#store.talkWatch.faults,
       earlyNotes: this.#store.talkWatch.earlyNotes,
       openDebts: quiet ? this.#store.talkWatch.open : [],
       updateAnswers: talkers.updates,
       queryAnswers: talkers.queries,
       meddlings: talkers.meddlings,
+      scheduleFaults: this.#store.scheduleWatch.faults,
       operationFaults: [...this.#store.operationWatch.faults, ...this.#operator.faults],
       acks,
       letters,
@@ -357,6 +366,7 @@ export class Scenario {
       updates: talkers.updates.length,
       queries: talkers.queries.length,
       operations: this.#operator.count,
+      fired: this.#store.scheduleWatch.fired,
       calls: this.#store.calls,
       faults: this.#store.faults,
       troubles: this.#trouble.count,

@@ -1,4 +1,14 @@
-import { connect, query, signal, silentLogger, type TaskDefinition, task, update, workflow } from "holdfast";
+import {
+  type Client,
+  connect,
+  query,
+  signal,
+  silentLogger,
+  type TaskDefinition,
+  task,
+  update,
+  workflow,
+} from "holdfast";
 import { OPEN_STATUSES } from "holdfast/adapter";
 import type { Engine, EngineDefinition, Kind, OpenParams } from "../lab/engine.ts";
 import type { Hooks } from "../lab/hooks.ts";
@@ -62,6 +72,8 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
     update: (id, n) => hf.get(id).update(add, n),
     query: (id) => hf.get(id).query(total),
     published: async (id) => (await hf.get(id).describe()).attributes["total"],
+    schedule: (id, at) => hf.schedules.create({ id, workflow: workflows.tick, at: new Date(at) }),
+    lateness: () => lateness(hf),
     pending: () => hf.count({ status: [...OPEN_STATUSES] }),
     leaseLeftMs: async () => {
       const leases = (await hf.workers.list()).filter(({ labels }) => labels["pid"] !== String(process.pid));
@@ -71,10 +83,24 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
   };
 }
 
+async function lateness(hf: Client) {
+  const all: { readonly firedMs: number; readonly beganMs: number }[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await hf.list({ workflow: "tick", limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { attributes, createdAt, startedAt } of page.runs) {
+      const at = Date.parse(String(attributes["holdfast.scheduledAt"]));
+      all.push({ firedMs: createdAt.getTime() - at, beganMs: (startedAt ?? createdAt).getTime() - at });
+    }
+    cursor = page.cursor;
+  }
+  return all;
+}
+
 function workflowsFor(hooks: Hooks, work: TaskDefinition<Work, unknown>) {
   const leaf = workflow("leaf", async (_ctx, { id, i }: Work) => hooks.step(id, i));
   return {
     leaf,
+    tick: workflow("tick", async (ctx) => hooks.finished(String(ctx.info.schedule))),
     family: workflow("family", async (ctx, { id, arg }: Input) => {
       await Promise.all(Array.from({ length: arg }, (_, i) => ctx.child(leaf, { id, i })));
       hooks.finished(id);

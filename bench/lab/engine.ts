@@ -29,6 +29,10 @@ export interface Engine {
   query?(id: string): Promise<number>;
   /** The total that a `talk` published before it began to wait, as the store says. */
   published?(id: string): Promise<unknown>;
+  /** Creates a schedule that is due once, at that time. */
+  schedule?(id: string, at: number): Promise<unknown>;
+  /** Of the runs of all schedules: how much later than its time each was created, and begun. */
+  lateness?(): Promise<readonly { readonly firedMs: number; readonly beganMs: number }[]>;
   /** Runs that have not ended according to the engine's own store. */
   pending(): Promise<number>;
   /** How much of the lease of a dead worker is left. */

@@ -12,6 +12,7 @@ import { processes } from "./processes.ts";
 import { published } from "./published.ts";
 import { queries } from "./queries.ts";
 import { recover } from "./recover.ts";
+import { schedules } from "./schedules.ts";
 import { bulk, short } from "./short.ts";
 import { signals } from "./signals.ts";
 import { sleepers } from "./sleepers.ts";
@@ -37,6 +38,7 @@ export const WORKLOADS: readonly Workload[] = [
   queries,
   published,
   sleepers,
+  schedules,
   starts,
   processes,
   payloads,

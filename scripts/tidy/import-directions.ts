@@ -12,6 +12,7 @@ import { type Finding, type ImportedModule, isCodeFile, isTestFile, parseSource,
 export const LAYERS = [
   "model",
   "errors",
+  "calendar",
   "ports",
   "codec",
   "replay",
@@ -48,7 +49,7 @@ const FILE_DEPENDENCIES: Readonly<Record<string, string>> = {
 };
 
 /** Layers that must stay free of I/O, and the only Node built-ins (with the names) that they may import. */
-const PURE_LAYERS = ["model", "replay"];
+const PURE_LAYERS = ["model", "calendar", "replay"];
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = { "node:crypto": ["createHash"] };
 
 /** The adapter packages, and the drivers that each may import. */

@@ -31,6 +31,7 @@ import { queries } from "./queries.ts";
 import { quiet } from "./quiet.ts";
 import { rowIsFold } from "./row-is-fold.ts";
 import { runMessages } from "./run-messages.ts";
+import { schedules } from "./schedules.ts";
 import { signals } from "./signals.ts";
 import { taskAttempts } from "./task-attempts.ts";
 import { taskFence } from "./task-fence.ts";
@@ -80,6 +81,7 @@ export const CHECKERS: readonly Checker[] = [
   rowIsFold,
   patches,
   outputs,
+  schedules,
   acknowledged,
   noComplaints,
   nothingLost,

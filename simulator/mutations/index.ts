@@ -2,6 +2,7 @@ import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { OPERATION_MUTATIONS } from "./operation-mutations.ts";
 import { REPLAY_MUTATIONS } from "./replay-mutations.ts";
+import { SCHEDULE_MUTATIONS } from "./schedule-mutations.ts";
 import { STORE_MUTATIONS } from "./store-mutations.ts";
 import { TALK_MUTATIONS } from "./talk-mutations.ts";
 import { TASK_MUTATIONS } from "./task-mutations.ts";
@@ -13,4 +14,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TASK_MUTATIONS,
   ...TALK_MUTATIONS,
   ...OPERATION_MUTATIONS,
+  ...SCHEDULE_MUTATIONS,
 ];

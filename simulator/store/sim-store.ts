@@ -19,6 +19,9 @@ import type {
   FinishTasksParams,
   FinishTasksResult,
   PauseOutcome,
+  PutScheduleOutcome,
+  PutSchedulesParams,
+  PutSchedulesResult,
   TerminateOutcome,
   TerminateRunsParams,
 } from "../../packages/holdfast/src/ports/store.ts";
@@ -29,6 +32,7 @@ import type { Dice } from "../dice.ts";
 import type { Trace } from "../trace.ts";
 import { OperationWatch } from "./operation-watch.ts";
 import { Recorder } from "./recorder.ts";
+import { ScheduleWatch } from "./schedule-watch.ts";
 import { TalkWatch } from "./talk-watch.ts";
 import { TaskWatch } from "./task-watch.ts";
 
@@ -52,6 +56,7 @@ const LOCKING: readonly StoreMethod[] = [
   "runs.pauseIfIdle",
   "tasks.finish",
   "tasks.cancel",
+  "schedules.putIfRevision",
 ];
 
 export class SimStore {
@@ -60,6 +65,7 @@ export class SimStore {
   readonly taskWatch: TaskWatch;
   readonly talkWatch: TalkWatch;
   readonly operationWatch: OperationWatch;
+  readonly scheduleWatch: ScheduleWatch;
   readonly time: SimTime;
   readonly dice: Dice;
   readonly trace: Trace;
@@ -92,6 +98,7 @@ export class SimStore {
     this.taskWatch = new TaskWatch(this.memory.state, trace);
     this.talkWatch = new TalkWatch(this.memory.state, trace);
     this.operationWatch = new OperationWatch(this.memory.state);
+    this.scheduleWatch = new ScheduleWatch(this.memory.state);
   }
 
   now(): number {
@@ -135,7 +142,9 @@ export class SimStore {
     const answer =
       method === "runs.commit"
         ? this.recorder.around(this.time.elapsedMs, this.now(), who, params as CommitRunsParams, call)
-        : call();
+        : method === "schedules.putIfRevision"
+          ? this.scheduleWatch.around(this.now(), params as PutSchedulesParams, call)
+          : call();
     this.taskWatch.note(this.time.elapsedMs, this.now(), who, method, params);
     this.talkWatch.note(this.time.elapsedMs, who, method, params);
     this.operationWatch.note(method);
@@ -155,6 +164,7 @@ export class SimStore {
       const outcomes = (params as CancelTasksParams).tasks.map(() => ({ outcome: "busy" as const }));
       return Promise.resolve({ outcomes });
     }
+    if (method === "schedules.putIfRevision") return this.#putSome(who, params as PutSchedulesParams);
     if (method === "runs.pauseIfIdle") return Promise.resolve({ outcome: "busy" } satisfies PauseOutcome);
     const { runs } = params as TerminateRunsParams;
     const busy: TerminateOutcome = { outcome: "busy", runId: null, status: null };
@@ -177,6 +187,16 @@ export class SimStore {
     const outcomes = [...result.outcomes];
     const busy: DeliverOutcome = { outcome: "busy", runId: null, status: null };
     return { outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as DeliverOutcome))) };
+  }
+
+  async #putSome(who: string, params: PutSchedulesParams): Promise<PutSchedulesResult> {
+    const locked = params.puts.map(() => this.dice.chance(0.5));
+    const puts = params.puts.filter((_, i) => !locked[i]);
+    const method = "schedules.putIfRevision";
+    const result = (await this.#applyAll(who, method, { ...params, puts })) as PutSchedulesResult;
+    const outcomes = [...result.outcomes];
+    const busy: PutScheduleOutcome = { outcome: "busy" };
+    return { ...result, outcomes: locked.map((is) => (is ? busy : (outcomes.shift() as PutScheduleOutcome))) };
   }
 
   async #finishSome(who: string, params: FinishTasksParams): Promise<FinishTasksResult> {

@@ -12,6 +12,7 @@ export {
   shownUrl,
   withoutSecrets,
 } from "./errors/shown-url.ts";
+export type { CalendarSpec } from "./model/calendar-spec.ts";
 export { CLOSE_POLICIES, type ClosePolicy, type Lineage, type RunName } from "./model/child.ts";
 export {
   type ChildToClose,
@@ -38,6 +39,7 @@ export {
 export { deadlineFrom, dueTime, firstDueTime, isDue } from "./model/decisions/due-time.ts";
 export { judgeReopening, renewedDeadline } from "./model/decisions/reopening.ts";
 export { type NarrowingFilter, narrowed, waitsFor } from "./model/decisions/run-filter.ts";
+export { isOpen, mustLook, remembered } from "./model/decisions/schedule.ts";
 export { mayAddSegments, type PackedRun } from "./model/decisions/segments.ts";
 export { creationTime, judgeParent, judgeStart, startTime } from "./model/decisions/start.ts";
 export {
@@ -100,6 +102,18 @@ export {
   type RunStatus,
   timeInHistory,
 } from "./model/run.ts";
+export {
+  DECISIONS_MAX,
+  type OpenRun,
+  OVERLAP_POLICIES,
+  type OverlapPolicy,
+  type Schedule,
+  type ScheduleDecision,
+  type ScheduleDefinition,
+  type ScheduleState,
+  scheduledId,
+  scheduledRunId,
+} from "./model/schedule.ts";
 export type { Segment } from "./model/segment.ts";
 export type { Stored, Whole } from "./model/stored.ts";
 export {
@@ -156,6 +170,8 @@ export type {
   DeliverMessagesResult,
   DeliverOutcome,
   DropSegmentsParams,
+  DueSchedulesParams,
+  DueSchedulesResult,
   ExpiredTasksResult,
   FinishOutcome,
   FinishTask,
@@ -169,9 +185,11 @@ export type {
   HeldTask,
   HistoryStore,
   InboxStore,
+  Leader,
   ListedError,
   ListedRun,
   ListRunsParams,
+  ListSchedulesParams,
   ListTasksParams,
   NamespacePair,
   NamespaceStore,
@@ -185,6 +203,10 @@ export type {
   PurgeRunsParams,
   PurgeRunsResult,
   PutAsksParams,
+  PutSchedule,
+  PutScheduleOutcome,
+  PutSchedulesParams,
+  PutSchedulesResult,
   ReadAsksParams,
   ReadDebtsParams,
   ReadHistoriesParams,
@@ -211,6 +233,9 @@ export type {
   RunRef,
   RunSegments,
   RunStore,
+  ScheduleOutlook,
+  ScheduleRef,
+  ScheduleStore,
   SegmentStore,
   StartOutcome,
   StartParent,

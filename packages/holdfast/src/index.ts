@@ -14,7 +14,7 @@ export type {
 export { connect } from "./client/connect.ts";
 export type { ErrorView } from "./client/error-view.ts";
 export type { EditedOutcome, ForkOptions } from "./client/fork.ts";
-export type { Health, HealthStatus, WorkerHealth } from "./client/health.ts";
+export type { FailingSchedule, Health, HealthStatus, WorkerHealth } from "./client/health.ts";
 export type { EventWindow, HistoryOptions } from "./client/history-window.ts";
 export type { RunPage } from "./client/list-runs.ts";
 export type { Namespaces } from "./client/namespaces.ts";
@@ -24,6 +24,26 @@ export type { ReencodeOptions, ReencodeProgress } from "./client/reencode.ts";
 export type { ResultOptions } from "./client/result-options.ts";
 export type { RunHandle, SignalArguments } from "./client/run-handle.ts";
 export type { EventView, ParentName, RunDescription, RunSummary } from "./client/run-view.ts";
+export type { ScheduleHandle, ScheduleRunsOptions } from "./client/schedules/schedule-handle.ts";
+export type {
+  BackfillOptions,
+  BackfillProgress,
+  CatchUpOptions,
+  ScheduledInput,
+  ScheduledStartOptions,
+  ScheduleListOptions,
+  ScheduleOptions,
+  SchedulePauseOptions,
+  ScheduleRules,
+  ScheduleUpdate,
+} from "./client/schedules/schedule-options.ts";
+export type {
+  ScheduleDecisionView,
+  ScheduleDescription,
+  SchedulePage,
+  ScheduleSummary,
+} from "./client/schedules/schedule-view.ts";
+export type { Schedules } from "./client/schedules/schedules.ts";
 export type { ShortWhy } from "./client/short-why.ts";
 export type { StartManyOutcome } from "./client/start-many.ts";
 export type { HandleOf, StartArguments, StartedMany, StartRequest } from "./client/start-request.ts";
@@ -82,6 +102,7 @@ export {
 } from "./errors/run-errors.ts";
 export { NonRetryableError, RetryableError, type RetryableErrorOptions } from "./errors/step-errors.ts";
 export type { ByteSize } from "./model/byte-size.ts";
+export type { EveryTimes, ScheduleTimes } from "./model/calendar-spec.ts";
 export type { CheckedDuration } from "./model/checked-duration.ts";
 export type { ChildIdentity, ClosePolicy, RunName } from "./model/child.ts";
 export type { Duration, DurationParts } from "./model/duration.ts";
@@ -92,6 +113,7 @@ export { DEFAULT_LIMITS, type Limits } from "./model/limits.ts";
 export type { Payload } from "./model/payload.ts";
 export type { RetryPolicy } from "./model/retry-policy.ts";
 export type { ClosedStatus, OpenStatus, RunStatus } from "./model/run.ts";
+export type { OverlapPolicy, ScheduleDecision } from "./model/schedule.ts";
 export type { Stored, Synchronous } from "./model/stored.ts";
 export type { TaskFailure, TaskSpec, TaskStatus } from "./model/task.ts";
 export type { VersionRow } from "./model/version-row.ts";

@@ -11,6 +11,8 @@ function readLine(line: string): Hint[] {
     const about = { namespace: common, queue: rest, ...(at !== undefined && { at: Number(at) }) };
     return [{ type: type === "d" ? "due" : "task_due", ...about }];
   }
+  if (type === "s") return [{ type: "schedule" }];
+  if (type === "l") return [{ type: "leaderless" }];
   if (type === "a") return [{ type: "asked", namespace: common }];
   const runIds = rest.split(",");
   switch (type) {

@@ -7,6 +7,7 @@ import { payDebts, readDebts } from "./debts/debts.ts";
 import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { DELIVER, deliverMessages, deliverResult, deliveryOf, readInbox } from "./inbox.ts";
+import { readLeader } from "./leadership.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -18,6 +19,7 @@ import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { START, startingOf, startResult, startRuns } from "./runs/starts.ts";
+import * as schedules from "./schedules.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import { claimTasks } from "./tasks/claims.ts";
@@ -115,6 +117,7 @@ export class PostgresStore implements port.Store {
     stop: this.#call(workers.stopWorker),
     sweep: this.#call(sweepWorkers),
     list: this.#call(workers.listWorkers),
+    readLeader: this.#call(readLeader),
   };
 
   readonly debts: port.DebtStore = { read: this.#call(readDebts), pay: this.#call(payDebts) };
@@ -136,6 +139,15 @@ export class PostgresStore implements port.Store {
   readonly payloads: port.PayloadStore = {
     read: this.#call(readPayloads),
     replaceIfUnchanged: this.#call(replacePayloads),
+  };
+
+  readonly schedules: port.ScheduleStore = {
+    putIfRevision: this.#call(schedules.putSchedules),
+    due: this.#call(schedules.dueSchedules),
+    read: this.#call(schedules.readSchedules),
+    decisions: this.#call(schedules.readDecisions),
+    list: this.#call(schedules.listSchedules),
+    remove: this.#call(schedules.removeSchedule),
   };
 
   readonly capabilities = CAPABILITIES;

@@ -14,6 +14,7 @@ import * as binary from "./database/binary-array.ts";
 import type { Row } from "./database/driver.ts";
 import type { Server } from "./database/server.ts";
 import { callOf, queryOf } from "./database/server-call.ts";
+import { leadingIn } from "./leadership.ts";
 import { workerOf } from "./runs/run-rows.ts";
 
 interface Notified {
@@ -25,7 +26,7 @@ const WORKER = {
   p_worker: ({ workerId }: WorkerRef) => workerId,
 };
 
-const REGISTER = callOf<RegisterWorkerParams>("register_worker", {
+const REGISTER = callOf<RegisterWorkerParams & Notified>("register_worker", {
   ...WORKER,
   p_name: ({ name }) => name,
   p_host: ({ host }) => host ?? null,
@@ -35,12 +36,16 @@ const REGISTER = callOf<RegisterWorkerParams>("register_worker", {
   p_tasks: ({ tasks }) => (tasks ? binary.textArray(tasks) : null),
   p_labels: ({ labels }) => JSON.stringify(labels),
   p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
+  p_coordinates: ({ coordinates }) => coordinates ?? false,
+  p_notify: ({ notify }) => notify,
 });
 
-const HEARTBEAT = callOf<HeartbeatParams>("heartbeat_worker", {
+const HEARTBEAT = callOf<HeartbeatParams & Notified>("heartbeat_worker", {
   ...WORKER,
   p_lease_ms: ({ leaseMs }) => Math.ceil(leaseMs),
   p_draining: ({ draining }) => draining,
+  p_coordinates: ({ coordinates }) => coordinates ?? false,
+  p_notify: ({ notify }) => notify,
 });
 
 const RELEASE = callOf<ReleaseRunsParams & Notified>("release_runs", {
@@ -78,14 +83,15 @@ const LIST = queryOf<{ readonly namespace: string }>(
 );
 
 export async function registerWorker(server: Server, params: RegisterWorkerParams): Promise<RegisterWorkerResult> {
-  const row = await server.writeOne(REGISTER, params);
+  const row = await server.writeOne(REGISTER, { ...params, notify: server.notify });
   const pids = row.o_pids as number[];
   const namesakes = (row.o_namesakes as string[]).map((workerId, i) => ({ workerId, pid: pids[i] as number }));
-  return { live: row.o_live as boolean, now: row.o_now as number, ...(params.host === undefined ? {} : { namesakes }) };
+  const known = params.host === undefined ? {} : { namesakes };
+  return { live: row.o_live as boolean, now: row.o_now as number, ...known, ...leadingIn(row) };
 }
 
 export async function heartbeatWorker(server: Server, params: HeartbeatParams): Promise<HeartbeatResult> {
-  const row = await server.writeOne(HEARTBEAT, params);
+  const row = await server.writeOne(HEARTBEAT, { ...params, notify: server.notify });
   return {
     live: row.o_live as boolean,
     now: row.o_now as number,
@@ -93,6 +99,7 @@ export async function heartbeatWorker(server: Server, params: HeartbeatParams): 
     behind: row.o_behind as string[],
     heldTasks: row.o_tasks as number,
     canceledTasks: canceledIn(row),
+    ...leadingIn(row),
   };
 }
 

@@ -137,7 +137,7 @@ test("a window of a long history reads no more events than it shows", async () =
 });
 
 test("a heartbeat, a sweep and a message read a handful of rows", async () => {
-  await expectFew(call("heartbeat_worker", 4), ["default", worker, 1_000, false], 10);
+  await expectFew(call("heartbeat_worker", 6), ["default", worker, 1_000, false, true, false], 15);
   await expectSweepToReadFew();
   const message = [["signal"], ["go"], ["new"]].map((values) => binary.textArray(values));
   const to = [binary.uuidArray([null]), binary.textArray(["default"]), binary.textArray(["order 5"])];
@@ -146,6 +146,18 @@ test("a heartbeat, a sweep and a message read a handful of rows", async () => {
     [...to, ...message, binary.byteaArray([new Uint8Array(0)]), 10, false],
     40,
   );
+});
+
+test("the leader reads the schedules that are due, however many there are", async () => {
+  await database.sql(`insert into ${database.name("schedules")}
+    select 'default', 's' || i, gen_random_uuid(), 1, 9000000000000 + i, case when i % 100 = 0 then 1 else 0 end, 0, 's' || i || '@1', '{}', '{}', '', '{}'
+      from generate_series(1, 10000) i`);
+  await database.sql(`analyze ${database.name("schedules")}`);
+  await expectFew(call("heartbeat_worker", 6), ["default", worker, 1_000, false, true, false], 20);
+  await database.sql(
+    `update ${database.name("schedules")} set next_at = i from generate_series(1, 5) i where id = 's' || i`,
+  );
+  await expectFew(call("due_schedules", 1), [3], 60);
 });
 
 test("a purge reads what it deletes, once for each lane and status", async () => {

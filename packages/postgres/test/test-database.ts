@@ -41,6 +41,8 @@ const OTHER_TABLES = [
   "replies",
   "namespaces",
   "asks",
+  "schedules",
+  "leader",
 ];
 const TABLES = [...RUN_TABLES, ...OTHER_TABLES];
 

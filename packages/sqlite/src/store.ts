@@ -9,6 +9,7 @@ import { payDebts, readDebts } from "./debts/debts.ts";
 import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { readLeader } from "./leadership.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -20,6 +21,7 @@ import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
+import * as schedules from "./schedules.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { sweepWorkers } from "./sweeps.ts";
 import { claimTasks } from "./tasks/claims.ts";
@@ -120,6 +122,7 @@ export class SqliteStore implements port.Store {
     stop: this.#write(workers.stopWorker),
     sweep: this.#write(sweepWorkers),
     list: this.#read(workers.listWorkers),
+    readLeader: this.#read(readLeader),
   };
 
   readonly debts: port.DebtStore = { read: this.#read(readDebts), pay: this.#write(payDebts) };
@@ -141,6 +144,15 @@ export class SqliteStore implements port.Store {
   readonly payloads: port.PayloadStore = {
     read: this.#read(readPayloads),
     replaceIfUnchanged: this.#write(replacePayloads),
+  };
+
+  readonly schedules: port.ScheduleStore = {
+    putIfRevision: this.#write(schedules.putSchedules),
+    due: this.#read(schedules.dueSchedules),
+    read: this.#read(schedules.readSchedules),
+    decisions: this.#read(schedules.readDecisions),
+    list: this.#read(schedules.listSchedules),
+    remove: this.#write(schedules.removeSchedule),
   };
 
   readonly capabilities = CAPABILITIES;

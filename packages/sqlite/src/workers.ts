@@ -12,6 +12,7 @@ import type {
 import type { Call } from "./database/call.ts";
 import { OFFLINE, workerStatusCode, workerStatusName } from "./database/codes.ts";
 import { newUuidBytes, uuidBytes, uuidText } from "./database/uuid.ts";
+import { lead, stepDown } from "./leadership.ts";
 import { giveBack, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
 import { takeTaskBack, tasksHeldBy } from "./tasks/task-state.ts";
 
@@ -106,9 +107,13 @@ export class KnownWorkers {
 export function registerWorker(call: Call, params: RegisterWorkerParams): RegisterWorkerResult {
   const { sql, now } = call;
   const { workerId, namespace, name, host, pid, queues, workflows, tasks, labels, leaseMs } = params;
-  const existing = find(call, workerId);
-  if (existing) return { live: liveWorkerKey(call, params) !== undefined, now, ...namesakesOf(call, params) };
-  sql.run(
+  const mayLead = params.coordinates === true;
+  if (find(call, workerId)) {
+    const live = liveWorkerKey(call, params);
+    const leading = live === undefined ? {} : lead(call, live, mayLead);
+    return { live: live !== undefined, now, ...namesakesOf(call, params), ...leading };
+  }
+  const workerKey = sql.insert(
     INSERT,
     ...[newUuidBytes(workerId), namespace, name, host ?? null, pid ?? null],
     ...[
@@ -119,7 +124,7 @@ export function registerWorker(call: Call, params: RegisterWorkerParams): Regist
     ],
     ...[workerStatusCode("online"), leaseMs, now, now, now + leaseMs, call.knownSchema],
   );
-  return { live: true, now, ...namesakesOf(call, params) };
+  return { live: true, now, ...namesakesOf(call, params), ...lead(call, workerKey, mayLead) };
 }
 
 function namesakesOf({ sql }: Call, { workerId, namespace, name, host }: RegisterWorkerParams) {
@@ -154,6 +159,7 @@ export function heartbeatWorker(call: Call, params: HeartbeatParams): HeartbeatR
     behind: behind.map(({ runId }) => uuidText(runId)),
     heldTasks: heldTasks ?? 0,
     canceledTasks: canceled.map(({ runId, seq, epoch }) => ({ runId: uuidText(runId), seq, epoch })),
+    ...lead(call, workerKey, params.coordinates === true && !params.draining),
   };
 }
 
@@ -210,6 +216,7 @@ export function stopWorker(call: Call, params: WorkerRef): void {
       ...[OFFLINE, call.now, worker.workerKey],
     );
   }
+  stepDown(call, worker.workerKey);
   for (const row of heldRows(call, worker.workerKey)) giveBack(call, row);
   for (const task of tasksHeldBy(call, worker.workerKey)) takeTaskBack(call, task, false, NOT_DEAD);
 }

@@ -28,6 +28,9 @@ import { pauses } from "./pauses.ts";
 import { payloads } from "./payloads.ts";
 import { reading } from "./reading.ts";
 import { retention } from "./retention.ts";
+import { dueSchedules } from "./schedules/due.ts";
+import { leadership } from "./schedules/leadership.ts";
+import { schedulePuts } from "./schedules/puts.ts";
 import { segments } from "./segments.ts";
 import { starts } from "./starts.ts";
 import { stateFilters } from "./state-filters.ts";
@@ -105,4 +108,7 @@ export const SUITES: readonly Suite[] = [
   asks,
   conversationHints,
   conversationRaces,
+  schedulePuts,
+  dueSchedules,
+  leadership,
 ];

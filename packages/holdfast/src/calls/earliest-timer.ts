@@ -4,10 +4,13 @@ import type { Clock, Timer } from "../ports/clock.ts";
 export class EarliestTimer {
   readonly #clock: Clock;
   readonly #ring: () => void;
+  readonly #passive: boolean;
   #timer: Timer | undefined;
   #at = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock, ring: () => void) {
+  /** A passive timer keeps no process alive, and does not make a virtual clock go on. */
+  constructor(clock: Clock, ring: () => void, kind: "active" | "passive" = "active") {
+    this.#passive = kind === "passive";
     this.#clock = clock;
     this.#ring = ring;
   }
@@ -23,6 +26,7 @@ export class EarliestTimer {
       this.#at = Number.POSITIVE_INFINITY;
       this.#ring();
     });
+    if (this.#passive) this.#timer.unref?.();
   }
 
   cancel(): void {

@@ -26,11 +26,12 @@ import { checkHealth, type Health } from "./health.ts";
 import { countRuns, listRuns, type RunPage } from "./list-runs.ts";
 import { firstOf, type LocalQueries } from "./local-queries.ts";
 import { Namespaces } from "./namespaces.ts";
-import { isDueAtOnce, newRun, requireStarted, startedRun } from "./new-run.ts";
+import { isDueAtOnce, type KnownWorkflows, newRun, requireStarted, startedRun } from "./new-run.ts";
 import { purgeEnded } from "./purge.ts";
 import { REENCODE_OPTIONS, type ReencodeOptions, type ReencodeProgress, reencodeStored } from "./reencode.ts";
 import { ResultWaiter } from "./result-waiter.ts";
 import { RunHandle, type StartedRun } from "./run-handle.ts";
+import { Schedules } from "./schedules/schedules.ts";
 import { prepareSignal } from "./signals.ts";
 import { startMany } from "./start-many.ts";
 import type { HandleOf, StartArguments, StartedMany, StartRequest } from "./start-request.ts";
@@ -64,6 +65,8 @@ export class Client {
   readonly workers: Workers;
   /** Tasks: finished from outside by token, looked at, and tried again. */
   readonly tasks: Tasks;
+  /** Workflows that are started at certain times. */
+  readonly schedules: Schedules;
   /** Which other namespaces may reach the runs of this one. */
   readonly namespaces: Namespaces;
   readonly #core: ClientCore;
@@ -99,6 +102,12 @@ export class Client {
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
     this.namespaces = new Namespaces(this.#core);
+    this.schedules = new Schedules({
+      core: this.#core,
+      known: (...asked) => this.#known(...asked),
+      handle: (id, run) => this.makeHandle(this.#core, id, run),
+      during: (waiting) => this.during(waiting),
+    });
     this.#storeTime = new StoreTime(ports.clock);
     this.#unserved = watchStarts ? new UnservedStarts(this.#core) : undefined;
     this.#onClose = onClose;
@@ -203,8 +212,7 @@ export class Client {
     const answer = sendUntilTaken(this.#core, prepared, async ({ name, messageId, payload }) => {
       const started = await this.#startWith(workflow, input, start, { kind: "update", name, messageId, payload });
       run = started.run;
-      const { delivered: outcome, runId, status } = started;
-      return { outcome, runId, status, created: run.created };
+      return { outcome: started.delivered, runId: started.runId, status: started.status, created: run.created };
     });
     const result = (await this.during(answer)) as never;
     return { run: run as RunHandle<never>, result };
@@ -356,13 +364,10 @@ export class Client {
   }
 
   /** A workflow offered by a worker of this client: a start by name gets its schema, queue and version from it. */
-  readonly #known = (name: string, version: string | undefined): AnyWorkflow | undefined => {
-    for (const worker of this.#workers) {
-      const found = worker.workflows.find((w) => w.name === name && (version === undefined || w.version === version));
-      if (found) return found;
-    }
-    return undefined;
-  };
+  readonly #known: KnownWorkflows = (name, version) =>
+    firstOf(this.#workers, ({ workflows }) =>
+      workflows.find((one) => one.name === name && (version === undefined || one.version === version)),
+    );
 
   /**
    * @internal For an adapter's `inTransaction`: `join` returns the calls of its store that are part of the transaction.
@@ -381,18 +386,13 @@ export class Client {
 
   /** If a worker of this process has a free slot, the run starts already claimed by it. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
-    if (!isDueAtOnce(run)) return undefined;
-    for (const worker of this.#workers) {
-      const slot = worker.reserve(run.workflow, run.version, run.queue);
-      if (slot) return slot;
-    }
-    return undefined;
+    const { workflow, version, queue } = run;
+    return isDueAtOnce(run) ? firstOf(this.#workers, (one) => one.reserve(workflow, version, queue)) : undefined;
   }
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {
     const { run } = outcome;
-    const { availableAt } = run;
-    if (availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(availableAt);
+    if (run.availableAt !== null) for (const worker of this.#workers) worker.noteDueAt(run.availableAt);
     const definition = offering(workflow);
     requireStarted(this.#core, outcome, definition?.name ?? (workflow as string));
     return this.makeHandle(this.#core, run.id, startedRun(outcome), definition) as RunHandle<never>;

@@ -1,4 +1,5 @@
-import type { WorkerRow, WorkerStatus } from "../model/worker-row.ts";
+import { failuresAfter } from "../model/decisions/schedule.ts";
+import { isAlive, type WorkerRow, type WorkerStatus } from "../model/worker-row.ts";
 import type { ClientCore } from "./client-core.ts";
 
 /** The state of the store, a worker, or the whole. */
@@ -22,7 +23,23 @@ export interface Health {
   readonly store: { readonly status: "healthy" | "unhealthy"; readonly error?: string };
   /** Without workers that stopped, and without dead workers that have a successor. */
   readonly workers: readonly WorkerHealth[];
+  /** Schedules whose runs fail, at most 100: how many in a row, and what the last one failed with. */
+  readonly schedules: readonly FailingSchedule[];
+  /** The worker that fires the schedules of the store; null if there is none, or if it has died. */
+  readonly leader: { readonly workerId: string; readonly since: Date } | null;
 }
+
+/** A schedule whose last runs have failed. */
+export interface FailingSchedule {
+  readonly id: string;
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+/** How many failing schedules are shown. */
+const FAILING_MAX = 100;
+/** A schedule that has failed this often in a row does not recover by itself. */
+const FAILURES_IN_A_ROW = 3;
 
 /** A worker that died longer ago than this no longer affects health. */
 const DEAD_WORKER_MS = 10 * 60 * 1000;
@@ -30,15 +47,18 @@ const DEAD_WORKER_MS = 10 * 60 * 1000;
 export async function checkHealth(core: ClientCore): Promise<Health> {
   let rows: readonly WorkerRow[];
   let now: number;
+  let scheduling: Pick<Health, "schedules" | "leader">;
   try {
     rows = await core.callOnce((store) => store.workers.list({ namespace: core.namespace }));
     // Heartbeats carry the store's time, and this machine's clock may be wrong.
     ({ now } = await core.callOnce((store) => store.readClock()));
+    scheduling = await checkSchedules(core, rows, now);
   } catch (error) {
     if (core.life.over) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const store = { status: "unhealthy", error: message } as const;
-    return { status: "unhealthy", reasons: [`The store does not answer: ${message}`], store, workers: [] };
+    const reasons = [`The store does not answer: ${message}`];
+    return { status: "unhealthy", reasons, store, workers: [], schedules: [], leader: null };
   }
   const recent = rows.filter(
     (row) =>
@@ -47,8 +67,47 @@ export async function checkHealth(core: ClientCore): Promise<Health> {
   );
   const workers = recent.map((row) => workerHealth(row, now));
   if (workers.length === 0)
-    return { status: "degraded", reasons: [noWorkers(rows, now)], store: { status: "healthy" }, workers };
-  return { ...judge(workers), store: { status: "healthy" }, workers };
+    return {
+      status: "degraded",
+      reasons: [noWorkers(rows, now)],
+      store: { status: "healthy" },
+      workers,
+      ...scheduling,
+    };
+  const { status, reasons } = judge(workers);
+  const failing = scheduling.schedules.filter(({ failures }) => failures >= FAILURES_IN_A_ROW).map(failingText);
+  return {
+    status: status === "healthy" && failing.length > 0 ? "degraded" : status,
+    reasons: [...reasons, ...failing],
+    store: { status: "healthy" },
+    workers,
+    ...scheduling,
+  };
+}
+
+async function checkSchedules(
+  core: ClientCore,
+  rows: readonly WorkerRow[],
+  now: number,
+): Promise<Pick<Health, "schedules" | "leader">> {
+  const { namespace } = core;
+  const failing = await core.callOnce((store) =>
+    store.schedules.list({ namespace, limit: FAILING_MAX, failing: true }),
+  );
+  const leader = await core.callOnce((store) => store.workers.readLeader({}));
+  // Of a leader of another namespace nothing more is known here.
+  const own = rows.find(({ workerId }) => workerId === leader?.workerId);
+  const alive = leader !== null && (own === undefined || isAlive(own, now));
+  const schedules = failing.map(({ id, state, open }) => ({ id, ...failuresAfter(state, open) }));
+  return {
+    schedules: schedules.filter(({ failures }) => failures > 0),
+    leader: alive ? { workerId: leader.workerId, since: new Date(leader.since) } : null,
+  };
+}
+
+function failingText({ id, failures, lastError }: FailingSchedule): string {
+  const times = failures === 1 ? "The last run" : `The last ${failures} runs`;
+  return `${times} of schedule "${id}" failed: ${lastError ?? "no reason is known"}`;
 }
 
 /**

@@ -138,9 +138,37 @@ class Reencoding {
     const { filter } = this.#options;
     const { namespace } = this.#core;
     // Batches are found by name alone, but their values are kept in the same way.
-    if (filter === undefined && cursor === undefined)
+    if (filter === undefined && cursor === undefined) {
+      await this.#schedules();
       await this.#all({ namespace: batchNamespace(namespace) }, undefined);
+    }
     await this.#all(runFilter(namespace, filter ?? {}), cursor);
+  }
+
+  /** The inputs of schedules. One that is changed meanwhile is left to the next pass. */
+  async #schedules(): Promise<void> {
+    const { namespace } = this.#core;
+    for (let after: string | undefined; ; ) {
+      const params = { namespace, limit: RUNS_PER_CALL, ...(after === undefined ? {} : { after }) };
+      const page = await this.#core.call((store) => store.schedules.list(params));
+      const puts = page.flatMap(({ id, revision, state, input: from }) => {
+        const input = this.#current({ schedule: id }, from);
+        if (input === undefined || isSame(input, from)) return [];
+        return [{ namespace, id, revision, next: this.#core.newId(), state, input, decided: [], starts: [] }];
+      });
+      if (this.#options.dryRun) this.#progress.left += puts.length;
+      else if (puts.length > 0) {
+        const { outcomes } = await this.#core.call((store) => store.schedules.putIfRevision({ puts, announce: false }));
+        this.#count(outcomes.filter(({ outcome }) => outcome === "written").length, outcomes.length);
+      }
+      after = page.at(-1)?.id;
+      if (page.length < RUNS_PER_CALL) return;
+    }
+  }
+
+  #count(rewritten: number, of: number): void {
+    this.#progress.rewritten += rewritten;
+    this.#progress.left += of - rewritten;
   }
 
   async #all(filter: RunFilter, cursor: string | undefined): Promise<void> {
@@ -176,14 +204,14 @@ class Reencoding {
   #old(run: Pick<Place, "namespace" | "runId">, values: readonly PlacedPayload[]): ReplacePayload[] {
     const old: ReplacePayload[] = [];
     for (const { part, number, payload: from } of values) {
-      const to = this.#current({ ...run, part, number }, from);
+      const to = this.#current({ runId: run.runId, part, number }, from);
       if (to !== undefined && !isSame(to, from)) old.push({ ...run, part, number, from, to });
     }
     return old;
   }
 
   /** The value as it is written today; undefined if it cannot be read. */
-  #current({ runId, part, number }: Place, payload: Payload): Payload | undefined {
+  #current(where: Readonly<Record<string, unknown>>, payload: Payload): Payload | undefined {
     try {
       return this.#reencode(payload);
     } catch (error) {
@@ -193,7 +221,7 @@ class Reencoding {
       const text = String(message ?? error);
       if (!this.#reported.has(text)) {
         const what = "a stored value cannot be read and stays as it is; more like this one are not reported";
-        this.#core.ports.log.warn({ runId, part, number, code, reason: text }, what);
+        this.#core.ports.log.warn({ ...where, code, reason: text }, what);
       }
       this.#reported.add(text);
       return undefined;
@@ -210,9 +238,7 @@ class Reencoding {
     for (let i = 0; i < old.length; i += size) {
       const payloads = old.slice(i, i + size);
       const { outcomes } = await this.#core.call((store) => store.payloads.replaceIfUnchanged({ payloads }));
-      const replaced = outcomes.filter((outcome) => outcome === "replaced").length;
-      this.#progress.rewritten += replaced;
-      this.#progress.left += outcomes.length - replaced;
+      this.#count(outcomes.filter((outcome) => outcome === "replaced").length, outcomes.length);
       await this.#slowDown(perSecond);
     }
   }

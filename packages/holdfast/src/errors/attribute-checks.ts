@@ -47,9 +47,21 @@ export function limitAttributes(attributes: Attributes, where: string): void {
   );
 }
 
+/** What Holdfast itself says about a run: which schedule has started it, and for which time. */
+const RESERVED_PREFIX = "holdfast.";
+
+/** The same for attributes that somebody sets. */
+export function assertOwnAttributes(attributes: Attributes, where: string): void {
+  assertAttributes(attributes, where);
+  const reserved = Object.keys(attributes).find((name) => name.startsWith(RESERVED_PREFIX));
+  if (reserved === undefined) return;
+  const message = `${where}: the attribute name "${reserved}" begins with "${RESERVED_PREFIX}", which is reserved.`;
+  throw new HoldfastError("invalid_name", `${message} Choose another name.`);
+}
+
 /** The attributes of a start. */
 export const isAttributes: OptionCheck = (value, where) => {
-  assertAttributes(value as Attributes, where);
+  assertOwnAttributes(value as Attributes, where);
   limitAttributes(value as Attributes, where);
 };
 

@@ -30,6 +30,15 @@ export const INPUT_CODES = {
     summary: "A duration cannot be read, is negative, or exceeds 100 years.",
     advice: 'Write it like "250ms", "30s", "1 day", "2h 30m" or { minutes: 5 }.',
   },
+  invalid_schedule: {
+    group: "timer_store",
+    caller: "fix_input",
+    kind: "BadRequest",
+    summary:
+      "The times of a schedule cannot be read: a cron expression, an interval, a time, a bound or the time zone.",
+    advice:
+      "Correct the field in data.field; in a cron expression, data.position is where the fault is, counted from 0.",
+  },
   invalid_input: {
     group: "validation",
     caller: "fix_input",

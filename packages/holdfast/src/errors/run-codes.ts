@@ -16,6 +16,20 @@ export const RUN_CODES = {
     summary: 'A run with this id exists and the start asked to fail in that case (ifRunning or ifClosed "fail").',
     advice: 'Use the existing run, choose another id, or start with "return", "replace" or "start".',
   },
+  schedule_not_found: {
+    group: "timer_store",
+    caller: "not_found",
+    kind: "NotFound",
+    summary: "There is no schedule with this id in this namespace.",
+    advice: "Check the id and the namespace; hf.schedules.list() shows the schedules there are.",
+  },
+  schedule_already_exists: {
+    group: "concurrency",
+    caller: "conflict",
+    kind: "BadRequest",
+    summary: "A schedule with this id exists.",
+    advice: "Change it with hf.schedules.update(id, …), or choose another id.",
+  },
   start_many_incomplete: {
     group: "concurrency",
     caller: "conflict",

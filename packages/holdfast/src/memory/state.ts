@@ -4,10 +4,11 @@ import { creationTime, startTime } from "../model/decisions/start.ts";
 import type { HistoryEvent } from "../model/event.ts";
 import type { Message, ReplyAddress } from "../model/message.ts";
 import { isClosed, type NewRun, type Run, type RunRow } from "../model/run.ts";
+import type { Schedule, ScheduleDecision } from "../model/schedule.ts";
 import type { VersionRow } from "../model/version-row.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { Hint } from "../ports/notifier.ts";
-import type { AskAnswer, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
+import type { AskAnswer, Leader, NewAsk, NewReply, RunRef, RunSegments, WorkerRef } from "../ports/store.ts";
 import type { ChildRecord, DebtRecord, Watch } from "./debts/debt-record.ts";
 import type { TaskRecord } from "./tasks/task-record.ts";
 
@@ -30,6 +31,11 @@ export interface AskRecord extends NewAsk {
   readonly goneAt: number;
   openAt: number;
   answer: AskAnswer | null;
+}
+
+/** A schedule; its open run is looked up. */
+export interface ScheduleRecord extends Omit<Schedule, "open"> {
+  readonly decisions: readonly ScheduleDecision[];
 }
 
 /** Everything the memory store knows. Each transition is a synchronous function over it, and therefore atomic. */
@@ -73,6 +79,9 @@ export interface MemoryState {
   newestDebt: number;
   /** Whom each namespace has let in. */
   readonly allows: Map<string, Set<string>>;
+  /** By namespace and id. */
+  readonly schedules: Map<string, ScheduleRecord>;
+  leader: Leader | null;
   /** Hints of the call in progress; published once it has taken effect. */
   hints: Hint[];
 }
@@ -103,6 +112,8 @@ export function emptyState(): MemoryState {
     debtsOf: new Map(),
     newestDebt: 0,
     allows: new Map(),
+    schedules: new Map(),
+    leader: null,
     hints: [],
   };
 }

@@ -13,6 +13,7 @@ import { payDebts, readDebts } from "./debts/debts.ts";
 import { watchRuns } from "./debts/watches.ts";
 import { readHistories } from "./histories.ts";
 import { deliverMessages, readInbox } from "./inbox.ts";
+import { readLeader } from "./leadership.ts";
 import { allowNamespace, disallowNamespace, readNamespace } from "./namespaces.ts";
 import { readPayloads, replacePayloads } from "./payloads.ts";
 import { readReplies } from "./replies.ts";
@@ -24,6 +25,7 @@ import { countRuns, listRuns, readRuns } from "./runs/listing.ts";
 import { pauseRunIfIdle, resumeRunIfParked } from "./runs/parking.ts";
 import { purgeRuns } from "./runs/retention.ts";
 import { startRuns } from "./runs/starts.ts";
+import * as schedules from "./schedules.ts";
 import { addSegmentsIfCurrent, dropSegments, readSegments } from "./segments.ts";
 import { emptyState, type MemoryState } from "./state.ts";
 import { sweepWorkers } from "./sweeps.ts";
@@ -129,6 +131,7 @@ export class MemoryStore implements port.Store {
     stop: this.#effect("workers.stop", workers.stopWorker),
     sweep: this.#effect("workers.sweep", sweepWorkers),
     list: this.#effect("workers.list", workers.listWorkers),
+    readLeader: this.#effect("workers.readLeader", readLeader),
   };
 
   readonly debts: port.DebtStore = {
@@ -153,6 +156,15 @@ export class MemoryStore implements port.Store {
   readonly payloads: port.PayloadStore = {
     read: this.#effect("payloads.read", readPayloads),
     replaceIfUnchanged: this.#effect("payloads.replaceIfUnchanged", replacePayloads),
+  };
+
+  readonly schedules: port.ScheduleStore = {
+    putIfRevision: this.#effect("schedules.putIfRevision", schedules.putSchedules),
+    due: this.#effect("schedules.due", schedules.dueSchedules),
+    read: this.#effect("schedules.read", schedules.readSchedules),
+    decisions: this.#effect("schedules.decisions", schedules.readDecisions),
+    list: this.#effect("schedules.list", schedules.listSchedules),
+    remove: this.#effect("schedules.remove", schedules.removeSchedule),
   };
 
   readonly capabilities = CAPABILITIES;

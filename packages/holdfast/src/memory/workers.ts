@@ -9,16 +9,20 @@ import type {
   ReleaseRunsParams,
   WorkerRef,
 } from "../ports/store.ts";
-
+import { lead, stepDown } from "./leadership.ts";
 import { isLive, letGo, type MemoryState, openRun, type RunRecord, setAvailable, workerIn } from "./state.ts";
 import { takeTaskBack } from "./tasks/finishes.ts";
 import { tasksHeldBy } from "./tasks/task-state.ts";
 
 export function registerWorker(state: MemoryState, params: RegisterWorkerParams, now: number): RegisterWorkerResult {
   const existing = state.workers.get(params.workerId);
-  if (existing) return { live: isLive(state, params), now, ...namesakesOf(state, params) };
+  const { coordinates = false, ...row } = params;
+  if (existing) {
+    const live = isLive(state, params);
+    return { live, now, ...namesakesOf(state, params), ...(live ? lead(state, params, coordinates, now) : {}) };
+  }
   state.workers.set(params.workerId, {
-    ...params,
+    ...row,
     activeRuns: 0,
     activeTasks: 0,
     status: "online",
@@ -28,7 +32,7 @@ export function registerWorker(state: MemoryState, params: RegisterWorkerParams,
     stoppedAt: null,
     died: false,
   });
-  return { live: true, now, ...namesakesOf(state, params) };
+  return { live: true, now, ...namesakesOf(state, params), ...lead(state, params, coordinates, now) };
 }
 
 function namesakesOf(state: MemoryState, { workerId, namespace, host, name }: RegisterWorkerParams) {
@@ -54,7 +58,8 @@ export function heartbeatWorker(state: MemoryState, params: HeartbeatParams, now
   const canceledTasks = tasks
     .filter(({ canceled }) => canceled)
     .map(({ runId, seq, epoch }) => ({ runId, seq, epoch }));
-  return { live: true, now, heldCount: rows.length, behind, heldTasks: tasks.length, canceledTasks };
+  const leading = lead(state, params, params.coordinates === true && !params.draining, now);
+  return { live: true, now, heldCount: rows.length, behind, heldTasks: tasks.length, canceledTasks, ...leading };
 }
 
 export function heldRows(state: MemoryState, workerId: string): RunRecord[] {
@@ -110,6 +115,7 @@ export function stopWorker(state: MemoryState, params: WorkerRef, now: number): 
     worker.status = "offline";
     worker.stoppedAt = now;
   }
+  stepDown(state, params.workerId);
   for (const row of heldRows(state, params.workerId)) giveBack(state, row, now);
   for (const task of tasksHeldBy(state, params.workerId)) takeTaskBack(state, task, false, NOT_DEAD, now);
 }

@@ -102,6 +102,9 @@ export interface RunIdentity {
   readonly workflow: string;
   readonly version: string;
   readonly queue: string;
+  /** The schedule that has started the run, and the time that it was started for; absent if none has. */
+  readonly schedule?: string;
+  readonly scheduledAt?: number;
 }
 
 /** What a search attribute may be. */

@@ -4,6 +4,7 @@ import type { Attributes, HistoryEvent } from "./event.ts";
 import { type Who, whoOf } from "./operator-notes.ts";
 import type { Payload } from "./payload.ts";
 import { type CompensationOutcome, isClosed, type RunStatus } from "./run-status.ts";
+import { scheduleOf } from "./schedule.ts";
 
 export {
   CLOSED_STATUSES,
@@ -184,7 +185,7 @@ export function startEvent(run: Run): HistoryEvent {
     payload: run.input,
     meta: {
       seed: run.seed,
-      run: { namespace, runId, id, workflow, version, queue },
+      run: { namespace, runId, id, workflow, version, queue, ...scheduleOf(run.attributes) },
       ...(run.commit > 0 ? { begun: true } : {}),
     },
   };

@@ -20,7 +20,11 @@ export type Hint =
   /** A query waits for a worker that has the code of its run. */
   | { readonly type: "asked"; readonly namespace: string }
   /** That query has its answer. */
-  | { readonly type: "answered"; readonly askId: string };
+  | { readonly type: "answered"; readonly askId: string }
+  /** A schedule was created or changed: the leader should look. */
+  | { readonly type: "schedule" }
+  /** The leader has stepped down: another worker may take its place. */
+  | { readonly type: "leaderless" };
 
 export interface Notifier {
   /** Called after a commit; must not throw and must not block. */

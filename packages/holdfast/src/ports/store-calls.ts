@@ -19,7 +19,8 @@ export type StoreCalls = CallsOf<"runs"> &
   CallsOf<"debts"> &
   CallsOf<"namespaces"> &
   CallsOf<"asks"> &
-  CallsOf<"payloads"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
+  CallsOf<"payloads"> &
+  CallsOf<"schedules"> & { readonly transact: NonNullable<Store["transact"]>; readonly readClock: Store["readClock"] };
 
 /** The full name of a call, such as `runs.commit`. */
 export type StoreMethod = keyof StoreCalls;
@@ -56,11 +57,13 @@ const GROUPS: { readonly [G in keyof StoreGroups]: Readonly<Record<keyof StoreGr
     stop: true,
     sweep: true,
     list: true,
+    readLeader: true,
   },
   debts: { read: true, pay: true },
   namespaces: { allow: true, disallow: true, read: true },
   asks: { ask: true, take: true, answer: true, read: true, forget: true },
   payloads: { read: true, replaceIfUnchanged: true },
+  schedules: { putIfRevision: true, due: true, read: true, decisions: true, list: true, remove: true },
 };
 
 type Call = (params: unknown) => Promise<unknown>;

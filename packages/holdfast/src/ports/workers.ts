@@ -3,6 +3,7 @@ import type { ErrorRecord } from "../model/error-record.ts";
 import type { TaskHold } from "../model/task.ts";
 import type { WorkerRow } from "../model/worker-row.ts";
 import type { HeldRun } from "./runs.ts";
+import type { ScheduleOutlook } from "./schedules.ts";
 import type { HeldTask } from "./tasks.ts";
 
 export interface WorkerStore {
@@ -20,7 +21,7 @@ export interface WorkerStore {
 
   /**
    * Takes the worker offline for good and releases what it still holds, except tasks that must not be repeated: they expire at
-   * once, as a crash (`afterTaskHolder`). Idempotent.
+   * once, as a crash (`afterTaskHolder`). A leader steps down. Idempotent.
    */
   stop(params: WorkerRef): Promise<void>;
 
@@ -36,6 +37,20 @@ export interface WorkerStore {
   sweep(params: SweepParams): Promise<SweepResult>;
 
   list(params: { readonly namespace: string }): Promise<readonly WorkerRow[]>;
+
+  /** The leader, of whatever namespace it is; null if there is none. Its lease may have expired. Read only. */
+  readLeader(params: Record<string, never>): Promise<Leader | null>;
+}
+
+/**
+ * The worker that fires schedules, one in the whole store. A worker that coordinates becomes the leader by registering or by a
+ * heartbeat, if there is none, or the one there is drains, is offline, or its lease has expired. It stays the leader until then.
+ * Nothing depends on there being only one.
+ */
+export interface Leader {
+  readonly workerId: string;
+  readonly namespace: string;
+  readonly since: number;
 }
 
 export interface WorkerRef {
@@ -54,18 +69,24 @@ export interface RegisterWorkerParams extends WorkerRef {
   readonly tasks?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly leaseMs: number;
+  /** It may become the leader. */
+  readonly coordinates?: boolean;
 }
 
 export interface RegisterWorkerResult {
   readonly live: boolean;
   readonly now: number;
   /** Other live workers of the same namespace, host and name; left out for a worker that does not name its host. */
+  /** It is the leader now; absent if not. */
+  readonly leads?: ScheduleOutlook;
   readonly namesakes?: readonly { readonly workerId: string; readonly pid: number }[];
 }
 
 export interface HeartbeatParams extends WorkerRef {
   readonly leaseMs: number;
   readonly draining: boolean;
+  /** It may become the leader, or stay it, unless it drains. */
+  readonly coordinates?: boolean;
 }
 
 export interface HeartbeatResult {
@@ -77,6 +98,8 @@ export interface HeartbeatResult {
   readonly heldTasks: number;
   /** Held tasks that were canceled: the safety net for lost `task` hints. */
   readonly canceledTasks: readonly TaskHold[];
+  /** It is the leader; absent if not. */
+  readonly leads?: ScheduleOutlook;
 }
 
 export interface SweepParams {

@@ -6,6 +6,7 @@ import { checkOptions, isId } from "../errors/option-checks.ts";
 import { shownValue } from "../errors/shown-value.ts";
 import { type EventDraft, eventRole, type HistoryEvent, type RunIdentity } from "../model/event.ts";
 import type { Run } from "../model/run.ts";
+import { scheduleAttributes } from "../model/schedule.ts";
 import { silentLogger } from "../ports/logger.ts";
 import { cancellationError } from "../replay/context/cancellation.ts";
 import { describeDivergence } from "../replay/history/divergence.ts";
@@ -126,7 +127,11 @@ function identityOf(
   return { namespace: "default", runId, id: runId, workflow: name, version, queue };
 }
 
-function runOf(start: RecordedHistory[number], identity: RunIdentity, eventCount: number): Run {
+function runOf(
+  start: RecordedHistory[number],
+  { schedule, scheduledAt, ...identity }: RunIdentity,
+  eventCount: number,
+): Run {
   const at = ms(start.at);
   return {
     ...identity,
@@ -151,7 +156,7 @@ function runOf(start: RecordedHistory[number], identity: RunIdentity, eventCount
     endedAt: null,
     deadlineAt: null,
     timeoutMs: null,
-    attributes: {},
+    attributes: scheduleAttributes(schedule, scheduledAt),
     waitingFor: [],
     compensation: null,
     continuedFrom: null,

@@ -14,6 +14,7 @@ import { HoldfastError, isHoldfastError } from "../errors/holdfast-error.ts";
 import {
   checkedLater,
   invalidOption,
+  isDate,
   isFunction,
   type OptionChecks,
   oneOf,
@@ -53,6 +54,11 @@ export interface TestEngineOptions {
    * @defaultValue `1`
    */
   readonly seed?: number;
+  /**
+   * The time at which the clock begins.
+   * @defaultValue a Sunday morning: 2026-01-04T08:00:00Z
+   */
+  readonly now?: Date;
   /**
    * Where log lines go.
    * @defaultValue `silentLogger`
@@ -115,6 +121,7 @@ const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
   workflows: checkedLater,
   tasks: checkedLater,
   seed: isSeed,
+  now: isDate,
   logger: isLogger,
   limits: optionsOf(LIMIT_OPTIONS),
   telemetry: isTelemetry,
@@ -126,7 +133,7 @@ const TEST_ENGINE_OPTIONS: OptionChecks<TestEngineOptions> = {
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
   requireOptions(options, TEST_ENGINE_OPTIONS, "testEngine");
   if (options.workflows === undefined) throw invalidOption("testEngine", "workflows", "is missing: list what to run");
-  const clock = new VirtualClock();
+  const clock = new VirtualClock(options.now?.getTime());
   const notifier = new MemoryNotifier(clock);
   const store = new MemoryStore({ clock, notifier });
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);

@@ -25,6 +25,8 @@ interface VirtualTimer {
   readonly at: number;
   readonly order: number;
   readonly callback: () => void;
+  /** It does not make the clock go on; it rings when something else does. */
+  passive: boolean;
 }
 
 /**
@@ -56,7 +58,7 @@ export class VirtualClock implements Clock {
 
   /** Part of the clock port, for the engine: calls back when this much virtual time has passed. */
   setTimer(delayMs: number, callback: () => void): Timer {
-    const timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback };
+    const timer = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order++, callback, passive: false };
     let low = 0;
     for (let high = this.#timers.length; low < high; ) {
       const middle = (low + high) >> 1;
@@ -68,6 +70,12 @@ export class VirtualClock implements Clock {
       cancel: () => {
         const index = this.#timers.indexOf(timer);
         if (index >= 0) this.#timers.splice(index, 1);
+      },
+      unref: () => {
+        timer.passive = true;
+      },
+      ref: () => {
+        timer.passive = false;
       },
     };
   }
@@ -123,7 +131,7 @@ export class VirtualClock implements Clock {
       for (;;) {
         await this.settle();
         if (settled) return;
-        const next = this.#timers[0];
+        const next = this.#timers.find(({ passive }) => !passive);
         // A step does real work: time may pass up to the step's timeout, but not up to housekeeping that is years away.
         if (this.#busy > 0 && (!next || next.at - this.#elapsedMs > BUSY_JUMP_MS_MAX)) continue;
         if (!next || next.at > limitMs) {

@@ -17,6 +17,7 @@ import {
 import { testEngine, VirtualClock } from "holdfast/testing";
 
 import { describe, expect, test } from "vitest";
+import { nextAfter, readSpec } from "../../src/calendar/index.ts";
 import type { PortsBundle } from "../../src/calls/ports-bundle.ts";
 import { resolvePool } from "../../src/engine/pool/pool-options.ts";
 import { TaskPool } from "../../src/engine/pool/task-pool.ts";
@@ -364,6 +365,42 @@ describe("docs/limits.md", () => {
     await t.close();
   });
 
+  test("cron expressions, intervals and times of one schedule", () => {
+    const many = { cron: "@daily", every: "1h", at: new Date(0) };
+    for (const [field, max] of Object.entries({ cron: 100, every: 100, at: 1_000 })) {
+      const list = (length: number) => ({ [field]: Array(length).fill(many[field as keyof typeof many]) });
+      expect(readSpec(list(max))).toHaveProperty(field);
+      expect(() => readSpec(list(max + 1))).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+    }
+  });
+
+  test("length of a cron expression", () => {
+    expect(readSpec({ cron: "@daily".padEnd(500) }).cron[0]).toHaveLength(500);
+    const tooLong = { cron: "@daily".padEnd(501) };
+    expect(() => readSpec(tooLong)).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+  });
+
+  test("shortest interval of a schedule", () => {
+    expect(readSpec({ every: "1s" }).every).toEqual([{ everyMs: 1_000, offsetMs: 0 }]);
+    expect(() => readSpec({ every: "999ms" })).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+  });
+
+  test("times of a schedule", () => {
+    const [first, last] = [Date.UTC(1900, 0, 1), Date.UTC(10_000, 0, 1) - 1];
+    for (const field of ["at", "from", "until"]) {
+      const times = (ms: number) => ({ every: "1h", [field]: new Date(ms) });
+      expect([readSpec(times(first)), readSpec(times(last))]).toHaveLength(2);
+      for (const ms of [first - 1, last + 1])
+        expect(() => readSpec(times(ms))).toThrow(expect.objectContaining({ code: "invalid_schedule" }));
+    }
+    expect(nextAfter(readSpec({ every: "1h" }), last)).toBeNull();
+  });
+
+  test("how far ahead the next time of a cron expression is looked for", () => {
+    expect(nextAfter(readSpec({ cron: "0 0 29 2 +MON" }), Date.UTC(2072, 2, 1))).toBe(Date.UTC(2112, 1, 29));
+    expect(nextAfter(readSpec({ cron: "0 0 30 2 *" }), 0)).toBeNull();
+  });
+
   test("timeout of a run", async () => {
     const { t, limited } = await withRun(async () => 1);
     await expect(t.client.start(limited, undefined, { timeout: "0s" })).rejects.toMatchObject({
@@ -542,6 +579,59 @@ describe("docs/limits.md", () => {
     const reserved = { code: "invalid_name", message: expect.stringContaining("reserved") };
     await expect(connect("memory:", { namespace: "holdfast.mine" })).rejects.toMatchObject(reserved);
     expect(await failure((async () => workflow("holdfast.mine", async () => 1))())).toMatchObject(reserved);
+  });
+
+  const hourly = { id: "s", workflow: "job", every: "1h" } as const;
+
+  test("times of a schedule that wait for the end of its open run", async () => {
+    const t = await testEngine({ workflows: [workflow("job", (ctx) => ctx.receive(note))] });
+    const s = await t.client.schedules.create({ ...hourly, every: "1s", overlap: "buffer-all" });
+    await t.clock.advance("1003s");
+    expect((await s.describe()).buffered).toBe(1_000);
+    const reason = expect.stringContaining("1000 times are buffered already");
+    expect((await s.describe()).decisions.at(-1)).toMatchObject({ what: "skipped", reason });
+    await t.close();
+  });
+
+  test("missed times that a schedule makes up for", async () => {
+    const t = await testEngine({ workflows: [] });
+    for (const max of [0, 1_001])
+      await expect(t.client.schedules.create({ ...hourly, catchUp: { max } })).rejects.toMatchObject({
+        code: "invalid_option",
+      });
+    await t.close();
+  });
+
+  test("catch-up window of a schedule", async () => {
+    const t = await testEngine({ workflows: [] });
+    const short = t.client.schedules.create({ ...hourly, catchUp: { window: "9s" } });
+    await expect(short).rejects.toMatchObject({ code: "invalid_option" });
+    await t.close();
+  });
+
+  test("decisions that a schedule remembers", async () => {
+    const t = await testEngine({ workflows: [] });
+    const s = await t.client.schedules.create(hourly);
+    await t.clock.advance("150h");
+    expect((await s.describe()).decisions).toHaveLength(100);
+    await t.close();
+  });
+
+  test("length of the id of a schedule", async () => {
+    const t = await testEngine({ workflows: [] });
+    const long = t.client.schedules.create({ ...hourly, id: "s".repeat(361) });
+    await expect(long).rejects.toMatchObject({ code: "invalid_name" });
+    await t.client.schedules.create({ ...hourly, id: "s".repeat(360) });
+    await t.close();
+  });
+
+  test("names of attributes", async () => {
+    const { t, limited } = await withRun(async (ctx) => ctx.set({ "holdfast.mine": 1 }));
+    const start = t.client.start(limited, undefined, { attributes: { "holdfast.mine": 1 } });
+    await expect(start).rejects.toMatchObject({ code: "invalid_name" });
+    await expect(t.run(limited)).rejects.toMatchObject({ code: "run_parked" });
+    expect(await t.client.count({ attributes: { "holdfast.mine": 1 } })).toBe(0);
+    await t.close();
   });
 
   test("limits themselves are checked", async () => {

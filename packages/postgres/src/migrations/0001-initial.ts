@@ -16,6 +16,7 @@ import { TASKS_FINISH } from "./0001-initial/72-tasks-finish.ts";
 import { SEGMENTS } from "./0001-initial/73-segments.ts";
 import { TRANSACT } from "./0001-initial/75-transact.ts";
 import { ASKS } from "./0001-initial/78-asks.ts";
+import { SCHEDULES } from "./0001-initial/79-schedules.ts";
 import { OPERATIONS } from "./0001-initial/80-operations.ts";
 import { PARKING } from "./0001-initial/81-parking.ts";
 import { RETENTION } from "./0001-initial/82-retention.ts";
@@ -45,6 +46,7 @@ export const INITIAL = [
   SEGMENTS,
   TRANSACT,
   ASKS,
+  SCHEDULES,
   OPERATIONS,
   PARKING,
   RETENTION,

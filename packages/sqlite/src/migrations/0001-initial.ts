@@ -317,6 +317,31 @@ create table holdfast_versions (
   unique (namespace, workflow, version)
 ) strict;
 
+-- Of a schedule, what its index and the leader need is repeated in columns: next_at, waits, failures and open_id are in state, too.
+create table holdfast_schedules (
+  namespace  text not null,
+  id         text not null,
+  revision   blob not null,
+  created_at integer not null,
+  next_at    integer,
+  waits      integer not null,
+  failures   integer not null,
+  open_id    text,
+  definition text not null,
+  state      text not null,
+  input      blob not null,
+  decisions  text not null,
+  primary key (namespace, id)
+) strict;
+create index holdfast_schedules_due on holdfast_schedules (next_at, namespace, id) where next_at is not null;
+create index holdfast_schedules_waiting on holdfast_schedules (namespace, id) where waits > 0;
+
+create table holdfast_leader (
+  one        integer primary key check (one = 1),
+  worker_key integer not null,
+  since      integer not null
+) strict;
+
 create table holdfast_hints (
   number integer primary key,
   source integer not null,

@@ -137,7 +137,13 @@ export class Batches {
     const { client, core } = this.#connect();
     const workflow = batchWorkflow(this.#core);
     const tuning = { claimFallbackMs: Math.max(CLAIM_FALLBACK_MS, this.#lookMs) };
-    const worker = client.worker({ workflows: [workflow], concurrency: CONCURRENCY, name: WORKER_NAME, tuning });
+    const worker = client.worker({
+      workflows: [workflow],
+      concurrency: CONCURRENCY,
+      name: WORKER_NAME,
+      tuning,
+      coordinate: false,
+    });
     this.#opened = { client, core, workflow, worker };
     return this.#opened;
   }

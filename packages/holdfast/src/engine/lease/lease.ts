@@ -22,6 +22,8 @@ export interface LeaseParams {
   readonly log: Logger;
   readonly namespace: string;
   readonly leaseMs: number;
+  /** Whether the worker may lead. */
+  readonly coordinates: boolean;
   readonly draining: () => boolean;
   readonly onHeartbeat: (result: HeartbeatResult) => void;
   /** The store did not answer, or took very long. */
@@ -105,7 +107,7 @@ export class Lease {
   }
 
   async #beat(): Promise<boolean> {
-    const { clock, store, storeTime, namespace, leaseMs } = this.#params;
+    const { clock, store, storeTime, namespace, leaseMs, coordinates } = this.#params;
     const workerId = this.#workerId;
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
@@ -114,7 +116,8 @@ export class Lease {
     if (this.#waiting) this.#params.onOutage();
     this.#waiting = true;
     try {
-      const result = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining: this.#params.draining() });
+      const draining = this.#params.draining();
+      const result = await store.workers.heartbeat({ namespace, workerId, leaseMs, draining, coordinates });
       if (this.#workerId !== workerId) return false;
       storeTime.observe(result.now, sentMonotonic);
       if (!result.live) {

@@ -1,6 +1,7 @@
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import type { StoreTime } from "../../calls/store-time.ts";
+import type { Leader } from "../lead/leader.ts";
 import type { ResolvedWorkerOptions } from "../worker/worker-options.ts";
 import type { Lease } from "./lease.ts";
 import { registerWorker } from "./sign-on.ts";
@@ -18,6 +19,7 @@ export interface RegistrationParams {
   readonly tasks: readonly string[];
   readonly lease: Lease;
   readonly sweeper: Sweeper;
+  readonly leader: Leader;
 }
 
 /** A worker's row in the store: each registration begins a lease under a new id. */
@@ -33,15 +35,25 @@ export class Registration {
 
   /** `again`: the worker was declared dead although it is alive. */
   async register(again: boolean, unwanted: () => boolean): Promise<void> {
-    const { ports, namespace, options, storeTime, life, workflows, tasks, lease, sweeper } = this.#params;
+    const { ports, namespace, options, storeTime, life, workflows, tasks, lease, sweeper, leader } = this.#params;
     const { queues, labels, leaseMs } = options;
-    const row = { namespace, name: this.#rowName, queues, workflows, tasks, labels, leaseMs };
+    const row = {
+      namespace,
+      name: this.#rowName,
+      queues,
+      workflows,
+      tasks,
+      labels,
+      leaseMs,
+      coordinates: options.coordinate,
+    };
     const registered = await registerWorker({ ...ports, life }, row, again, unwanted);
     if (!registered) return;
     if (registered.tries > 1) sweeper.noteOutage();
     storeTime.observe(registered.now, registered.askedAt);
     lease.begin(registered.workerId, registered.sentMonotonic, registered.sentWall);
     this.#rowName = registered.name;
+    leader.told(registered.leads);
     if (registered.gone.length > 0) await sweeper.bury(registered.gone);
   }
 }

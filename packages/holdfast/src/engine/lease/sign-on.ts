@@ -1,7 +1,7 @@
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { isLasting, type StorePatience, untilAnswered } from "../../calls/store-retry.ts";
 import { uuidV7 } from "../../model/ids.ts";
-import type { RegisterWorkerParams, WorkerRef } from "../../ports/store.ts";
+import type { RegisterWorkerParams, ScheduleOutlook, WorkerRef } from "../../ports/store.ts";
 
 export interface RegisteredWorker {
   readonly workerId: string;
@@ -16,6 +16,8 @@ export interface RegisteredWorker {
   readonly now: number;
   readonly askedAt: number;
   readonly tries: number;
+  /** It is the leader. */
+  readonly leads: ScheduleOutlook | undefined;
 }
 
 /**
@@ -61,8 +63,9 @@ export async function registerWorker(
     if (!twin) {
       environment?.workerIds.add(workerId);
       const gone = again ? [] : others.filter(({ pid }) => pid === place?.pid || environment?.isGone(pid));
-      const { now } = answer;
-      return { workerId, name, gone: gone.map((one) => one.workerId), sentMonotonic, sentWall, now, askedAt, tries };
+      const { now, leads } = answer;
+      const ids = gone.map((one) => one.workerId);
+      return { workerId, name, gone: ids, sentMonotonic, sentWall, now, askedAt, tries, leads };
     }
     name = nextName(name);
     await store.workers.stop({ namespace, workerId }).catch(() => {});

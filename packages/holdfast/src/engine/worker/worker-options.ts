@@ -103,6 +103,12 @@ export interface WorkerOptions<S extends string = string> {
    */
   readonly verifyReplay?: VerifyReplayOptions;
   /**
+   * Whether this worker may become the leader of the store: the one that fires schedules, of all namespaces. One of them leads, and
+   * when it is gone another takes its place. If all workers say `false`, no schedule is fired.
+   * @defaultValue `true`
+   */
+  readonly coordinate?: boolean;
+  /**
    * Limits that rarely need to change.
    * @defaultValue see `WorkerTuning`
    */
@@ -174,6 +180,7 @@ export interface ResolvedWorkerOptions {
   readonly onChangedCode: "warn" | "refuse";
   readonly drainTimeoutMs: number;
   readonly verifyReplay: VerifyReplayOptions | undefined;
+  readonly coordinate: boolean;
   readonly tuning: WorkerTuning;
 }
 
@@ -239,6 +246,7 @@ const WORKER_OPTIONS: OptionChecks<WorkerOptions> = {
   cacheSize: wholeNumber(0),
   drainTimeout: isDuration,
   verifyReplay: isVerifyReplay,
+  coordinate: isBoolean,
   tuning: optionsOf<WorkerTuning>({
     flushesInFlightMax: isPositive,
     runsPerFlushMax: isPositive,
@@ -319,6 +327,7 @@ export function resolveWorkerOptions(
     onChangedCode: options.onChangedCode ?? "warn",
     drainTimeoutMs: requireDuration(options.drainTimeout ?? "30s", "worker", "drainTimeout"),
     verifyReplay: options.verifyReplay,
+    coordinate: options.coordinate ?? true,
     tuning: withDefaults(DEFAULT_TUNING, options.tuning),
   };
 }

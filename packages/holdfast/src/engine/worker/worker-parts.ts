@@ -20,6 +20,7 @@ import { Committer } from "../commit/committer.ts";
 import { repliesIn } from "../commit/replies.ts";
 import { type ExecutorHost, executorHost, type Leaving } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
+import { Leader } from "../lead/leader.ts";
 import { Lease } from "../lease/lease.ts";
 import { Reconciler } from "../lease/reconciler.ts";
 import { Registration } from "../lease/registration.ts";
@@ -63,6 +64,7 @@ export class WorkerParts {
   readonly claimer: Claimer;
   readonly committer: Committer;
   readonly sweeper: Sweeper;
+  readonly leader: Leader;
   readonly reconciler: Reconciler;
   readonly slots: Slots;
   readonly solo: SoloRule;
@@ -97,10 +99,11 @@ export class WorkerParts {
     this.#near = new NearChildren((runId) => this.held.has(runId));
     this.sweeper = this.#makeSweeper();
     this.#inbox = new InboxReader({ clock, random, store, log });
+    this.leader = this.#makeLeader();
     this.lease = this.#makeLease();
-    const { lease, sweeper, registry, held, solo } = this;
+    const { lease, sweeper, leader, registry, held, solo } = this;
     const tasks = options.tasks.map(({ name }) => name);
-    this.registration = new Registration({ ...params, workflows: this.offers(), tasks, lease, sweeper });
+    this.registration = new Registration({ ...params, workflows: this.offers(), tasks, lease, sweeper, leader });
     this.committer = this.#makeCommitter();
     this.claimer = this.#makeClaimer();
     const { claimer } = this;
@@ -166,6 +169,17 @@ export class WorkerParts {
     });
   }
 
+  #makeLeader(): Leader {
+    const { ports, options, storeTime, payer } = this.#params;
+    return new Leader({
+      ...ports,
+      storeTime,
+      coordinates: options.coordinate,
+      beat: () => this.lease.report(),
+      onOwing: (run) => payer.note(run),
+    });
+  }
+
   #makeLease(): Lease {
     const { ports, namespace, options, storeTime } = this.#params;
     const { clock, store, log } = ports;
@@ -176,6 +190,7 @@ export class WorkerParts {
       log,
       namespace,
       leaseMs: options.leaseMs,
+      coordinates: options.coordinate,
       draining: this.#self.draining,
       onHeartbeat: this.#self.onHeartbeat,
       onOutage: () => {

@@ -1,6 +1,6 @@
 /**
  * A worker: claims runs and executes them. It owns which runs it holds; its parts own the rest: lease (may effects start),
- * claimer (fill the slots), committer (write), sweeper (reclaim the runs of dead workers).
+ * claimer (fill the slots), committer (write), sweeper (reclaim the runs of dead workers), leader (fire schedules, if it is the one).
  */
 
 import { type LimitedWait, limitedWait } from "../../calls/limited-wait.ts";
@@ -164,6 +164,7 @@ export class Worker {
     this.#state = "running";
     if (this.#params.onRunning) this.#cleanups.push(this.#params.onRunning());
     this.#parts.sweeper.start();
+    this.#parts.leader.start();
     // Once this resolves, the fixed code has taken up the runs that it can.
     const claiming = this.#parts.claimer.start();
     this.#parts.tasks.start();
@@ -192,6 +193,7 @@ export class Worker {
     this.#tell(waitMs > 0 ? "worker draining" : "worker stopping", inProgress);
     this.#parts.claimer.stop();
     this.#parts.sweeper.stop();
+    this.#parts.leader.stop();
     this.#parts.tasks.close();
     this.#parts.pokeAll();
     if (waitMs > 0) {
@@ -261,6 +263,7 @@ export class Worker {
     );
     this.#params.ports.environment?.workerIds.delete(this.#parts.lease.workerId);
     this.#parts.lease.end();
+    this.#parts.leader.told(undefined);
     this.#parts.held.dropAll();
     this.#parts.tasks.lose();
     this.#parts.claimer.abandon();
@@ -322,6 +325,7 @@ export class Worker {
 
   #onHint(hint: Hint): void {
     const { namespace, options } = this.#params;
+    this.#parts.leader.onHint(hint);
     if (hint.type === "due") {
       if (hint.namespace !== namespace || !options.queues.includes(hint.queue)) return;
       if (hint.at === undefined) this.#parts.claimer.poke();
@@ -338,6 +342,7 @@ export class Worker {
   #onHeartbeat(result: HeartbeatResult): void {
     this.#parts.lines.flush();
     this.#guard?.report();
+    this.#parts.leader.told(result.leads);
     for (const runId of result.behind) this.#parts.held.pull(runId);
     void this.#parts.reconciler.compare(result.heldCount);
     this.#parts.tasks.onHeartbeat(result);

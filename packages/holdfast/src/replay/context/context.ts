@@ -42,6 +42,10 @@ export interface RunInfo {
   readonly namespace: string;
   /** The run's queue. */
   readonly queue: string;
+  /** The id of the schedule that has started the run; absent if none has. */
+  readonly schedule?: string;
+  /** The time of the schedule that the run was started for; for one that was triggered, when that was. Absent without a schedule. */
+  readonly scheduledAt?: Date;
   /** Number of events in the history so far: a reason to continue as new when it grows large. */
   readonly historyLength: number;
 }

@@ -3,6 +3,7 @@ import { isFunction, requireId } from "../../errors/option-checks.ts";
 import type { Duration } from "../../model/duration.ts";
 import type { Attributes } from "../../model/event.ts";
 import { nameFault } from "../../model/names.ts";
+import { scheduleOf } from "../../model/schedule.ts";
 import type { RunLogger } from "../../ports/logger.ts";
 import type { MachineInside } from "../machine-inside.ts";
 import { setAttributes } from "../ops/attributes.ts";
@@ -244,8 +245,10 @@ class RunContext implements Context {
 
 /** Plain data, except for the history length: code that has destructured ctx must see it grow. */
 function infoOf(machine: MachineInside): RunInfo {
-  const { runId, id, workflow, version, namespace, queue } = machine.run;
+  const { runId, id, workflow, version, namespace, queue, attributes } = machine.run;
+  const fired = scheduleOf(attributes);
   return {
+    ...(fired ? { schedule: fired.schedule, scheduledAt: new Date(fired.scheduledAt) } : {}),
     runId,
     id,
     workflow,

@@ -1,0 +1,96 @@
+/** The runs of schedules, and the changes of a schedule that start them: shared by the leader, triggers and backfills. */
+import { jitterMs, latestBetween, nextAfter, timesBetween } from "../calendar/index.ts";
+import { isOpen, type JudgedTimes } from "../model/decisions/schedule.ts";
+import {
+  type Schedule,
+  type ScheduleDecision,
+  scheduleAttributes,
+  scheduledId,
+  scheduledRunId,
+} from "../model/schedule.ts";
+import type { Random } from "../ports/random.ts";
+import type { PutSchedule, StartRun } from "../ports/store.ts";
+
+/** How far missed times are counted. */
+const COUNTED_MAX = 1_000;
+
+export interface DueTimes {
+  readonly times: readonly number[];
+  readonly missed: readonly ScheduleDecision[];
+  /** The first time after these. */
+  readonly nextAt: number | null;
+}
+
+/** The times of a schedule that have come: those that its limits leave of them, and what is to be said about the others. */
+export function dueTimes({ definition, state }: Pick<Schedule, "definition" | "state">, now: number): DueTimes {
+  const { spec, catchUpMax, catchUpWindowMs } = definition;
+  const { nextAt } = state;
+  if (nextAt === null || nextAt > now) return { times: [], missed: [], nextAt };
+  const earliest = catchUpWindowMs === null ? nextAt : Math.max(nextAt, now - catchUpWindowMs);
+  const times = latestBetween(spec, earliest - 1, now, catchUpMax);
+  const firstKept = times[0] ?? now + 1;
+  const why =
+    firstKept > earliest && times.length === catchUpMax
+      ? `only the latest ${catchUpMax} are made up for`
+      : `the catch-up window is ${catchUpWindowMs} ms`;
+  const missed = missedBetween(spec, nextAt, firstKept - 1, why);
+  return { times, missed, nextAt: nextAfter(spec, now) };
+}
+
+/** One decision for all times of a span that nothing was started for, if there are any. */
+export function missedBetween(
+  spec: Schedule["definition"]["spec"],
+  from: number,
+  to: number,
+  why: string,
+): ScheduleDecision[] {
+  const times = timesBetween(spec, from - 1, to, COUNTED_MAX + 1);
+  const [first] = times;
+  if (first === undefined) return [];
+  if (times.length === 1) return [{ at: first, what: "missed", reason: why }];
+  const many = times.length > COUNTED_MAX;
+  const until = new Date(many ? to : (times.at(-1) as number)).toISOString();
+  const count = many ? `more than ${COUNTED_MAX}` : String(times.length);
+  return [{ at: first, what: "missed", reason: `${count} times up to ${until}: ${why}` }];
+}
+
+/** The start of the run for a time. Jitter delays the run, and is not part of its timeout. */
+export function scheduledStart(schedule: Schedule, at: number, random: Random, id?: string): StartRun {
+  const { namespace, definition, input } = schedule;
+  const { workflow, version, fallbackVersion, queue, priority, attributes, timeoutMs, spec } = definition;
+  const runKey = id ?? scheduledId(schedule.id, at);
+  const runId = scheduledRunId(namespace, runKey, at);
+  const delayMs = id === undefined ? jitterMs(spec, schedule.id, at) : 0;
+  return {
+    run: {
+      namespace,
+      runId,
+      id: runKey,
+      workflow,
+      version: version ?? fallbackVersion,
+      queue,
+      priority,
+      input,
+      seed: runId,
+      attributes: { ...attributes, ...scheduleAttributes(schedule.id, at) },
+      ...(delayMs > 0 ? { startAt: at + delayMs } : {}),
+      ...(timeoutMs === null ? {} : { timeoutMs: timeoutMs + delayMs }),
+    },
+    ifRunning: "return",
+    ifClosed: "return",
+    hold: false,
+    pick: version === null ? random.next() : null,
+  };
+}
+
+/** The change that carries out what was judged. */
+export function putOf(
+  schedule: Schedule,
+  { starts, state, decided }: JudgedTimes,
+  next: string,
+  random: Random,
+): PutSchedule {
+  const { namespace, id, revision, open } = schedule;
+  const started = starts.map((at) => scheduledStart(schedule, at, random));
+  return { namespace, id, revision, next, state, decided, assumes: { open: isOpen(open) }, starts: started };
+}

@@ -1,0 +1,91 @@
+/** Changes of a schedule: read, judged, written if nobody has changed it meanwhile, and otherwise read again. */
+import { nextAfter } from "../../calendar/index.ts";
+import { missedBetween } from "../../calls/scheduled-runs.ts";
+import { HoldfastError } from "../../errors/holdfast-error.ts";
+import { waitsOf } from "../../model/decisions/schedule.ts";
+import type { Schedule, ScheduleDecision, ScheduleState } from "../../model/schedule.ts";
+import type { PutSchedule, PutScheduleOutcome } from "../../ports/store.ts";
+import type { ClientCore } from "../client-core.ts";
+import type { DefinedSchedule } from "./schedule-definition.ts";
+
+export async function readSchedule(core: ClientCore, id: string): Promise<Schedule> {
+  const { namespace } = core;
+  const [found] = await core.call((store) => store.schedules.read({ schedules: [{ namespace, id }] }));
+  if (!found) throw scheduleNotFound(core, id);
+  return found;
+}
+
+export function scheduleNotFound({ namespace }: ClientCore, id: string): HoldfastError {
+  const message = `There is no schedule "${id}" in namespace "${namespace}". hf.schedules.list() shows those there are.`;
+  return new HoldfastError("schedule_not_found", message, { data: { id, namespace } });
+}
+
+/** The time by the store's clock: it decides what is due. */
+export async function storeNow(core: ClientCore): Promise<number> {
+  return (await core.call((store) => store.readClock())).now;
+}
+
+export type Change = Omit<PutSchedule, "namespace" | "id" | "revision" | "next">;
+
+/** `change` is called again if somebody else, such as the leader, was faster; undefined: nothing is to be changed. */
+export async function changeSchedule(
+  core: ClientCore,
+  id: string,
+  change: (schedule: Schedule) => Change | undefined | Promise<Change | undefined>,
+): Promise<PutScheduleOutcome | undefined> {
+  for (;;) {
+    const schedule = await readSchedule(core, id);
+    const wanted = await change(schedule);
+    if (wanted === undefined) return undefined;
+    const { namespace, revision } = schedule;
+    const outcome = await putSchedule(core, { namespace, id, revision, next: core.newId(), ...wanted });
+    if (outcome.outcome === "written") return outcome;
+  }
+}
+
+/** One put, repeated while the row is locked. */
+function putSchedule(core: ClientCore, put: PutSchedule): Promise<PutScheduleOutcome> {
+  return core.untilNotBusy(async (store) => {
+    const { outcomes } = await store.schedules.putIfRevision({ puts: [put], announce: true });
+    return outcomes[0] as PutScheduleOutcome;
+  });
+}
+
+/** Where a new schedule stands. */
+export function firstState({ definition }: DefinedSchedule, now: number): ScheduleState {
+  return {
+    nextAt: definition.paused ? null : nextAfter(definition.spec, now),
+    lastAt: null,
+    openId: null,
+    buffered: [],
+    waits: "no",
+    failures: 0,
+    lastError: null,
+  };
+}
+
+/**
+ * The change to another definition. A schedule that is paused has no next time; one that is resumed, or whose times have changed,
+ * has its first time from now on. Times that were due before, and that nobody had fired, are noted as missed.
+ */
+export function redefined(schedule: Schedule, { definition, input }: DefinedSchedule, now: number): Change {
+  const { definition: before, state } = schedule;
+  const sameTimes = JSON.stringify(before.spec) === JSON.stringify(definition.spec);
+  const keeps = sameTimes && before.paused === definition.paused;
+  // The clock may have been set back: what was fired is over.
+  const after = Math.max(now, state.lastAt ?? now);
+  const nextAt = definition.paused ? null : keeps ? state.nextAt : nextAfter(definition.spec, after);
+  const why = definition.paused
+    ? "the schedule was paused before it was fired"
+    : "the schedule was changed before it was fired";
+  const decided: ScheduleDecision[] =
+    keeps || state.nextAt === null ? [] : missedBetween(before.spec, state.nextAt, now, why);
+  const waits = waitsOf(definition, state);
+  return {
+    definition,
+    ...(input === schedule.input ? {} : { input }),
+    state: { ...state, nextAt, waits },
+    decided,
+    starts: [],
+  };
+}

@@ -1,0 +1,110 @@
+import type { ScheduleTimes } from "../../model/calendar-spec.ts";
+import { failuresAfter, isOpen } from "../../model/decisions/schedule.ts";
+import type { Attributes } from "../../model/event.ts";
+import type { OverlapPolicy, Schedule, ScheduleDecision } from "../../model/schedule.ts";
+import type { Codec } from "../../ports/codec.ts";
+import { timesOf } from "./schedule-options.ts";
+
+/** A schedule in a list. */
+export interface ScheduleSummary {
+  readonly id: string;
+  readonly workflow: string;
+  /** The version that it names; null: the default one at the time of each start. */
+  readonly version: string | null;
+  readonly queue: string;
+  /** When it is due. */
+  readonly spec: ScheduleTimes;
+  readonly overlap: OverlapPolicy;
+  readonly status: "scheduled" | "paused";
+  readonly paused: boolean;
+  readonly note: string | null;
+  /** Who has paused or resumed it, if they have said so. */
+  readonly by: string | null;
+  /** Its next time; null if there is none, or if it is paused. */
+  readonly nextAt: Date | null;
+  /** The last time for which a run was started; null if there was none. */
+  readonly lastAt: Date | null;
+  /** The id of its open run; null if none is open. With the policy `"allow"`, of the last one. */
+  readonly openId: string | null;
+  /** How many times wait for the end of that run. */
+  readonly buffered: number;
+  /** How many of its runs have failed in a row. */
+  readonly failures: number;
+  /** What the last of them failed with; null if none has. */
+  readonly lastError: string | null;
+  readonly createdAt: Date;
+}
+
+/** What became of a time of a schedule. */
+export interface ScheduleDecisionView {
+  readonly at: Date;
+  /** `missed`: its time passed while no worker was there, and it is not made up for. `failed`: the run could not be started. */
+  readonly what: ScheduleDecision["what"];
+  readonly reason?: string;
+  /** Of the run that was started. */
+  readonly runId?: string;
+}
+
+/** The answer of `describe()` of a schedule. */
+export interface ScheduleDescription extends ScheduleSummary {
+  readonly input: unknown;
+  readonly priority: number;
+  readonly attributes: Attributes;
+  readonly timeoutMs: number | null;
+  readonly catchUp: { readonly max: number; readonly windowMs: number | null };
+  /** The last 100, the oldest first. */
+  readonly decisions: readonly ScheduleDecisionView[];
+}
+
+/** A page of `hf.schedules.list`. */
+export interface SchedulePage {
+  /** In the order of their ids. */
+  readonly schedules: readonly ScheduleSummary[];
+  /** Pass it as `cursor` for the next page; null on the last page. */
+  readonly cursor: string | null;
+}
+
+export function summarizeSchedule(schedule: Schedule): ScheduleSummary {
+  const { id, definition, state, open, createdAt } = schedule;
+  const { workflow, version, queue, spec, overlap, paused, note, by } = definition;
+  return {
+    id,
+    workflow,
+    version,
+    queue,
+    spec: timesOf(spec),
+    overlap,
+    status: paused ? "paused" : "scheduled",
+    paused,
+    note,
+    by,
+    nextAt: date(state.nextAt),
+    lastAt: date(state.lastAt),
+    openId: isOpen(open) ? state.openId : null,
+    buffered: state.buffered.length,
+    ...failuresAfter(state, open),
+    createdAt: new Date(createdAt),
+  };
+}
+
+export function describeSchedule(
+  schedule: Schedule,
+  decisions: readonly ScheduleDecision[],
+  codec: Codec,
+): ScheduleDescription {
+  const { definition, input } = schedule;
+  const { priority, attributes, timeoutMs, catchUpMax, catchUpWindowMs } = definition;
+  return {
+    ...summarizeSchedule(schedule),
+    input: codec.decode(input),
+    priority,
+    attributes,
+    timeoutMs,
+    catchUp: { max: catchUpMax, windowMs: catchUpWindowMs },
+    decisions: decisions.map(({ at, ...rest }) => ({ at: new Date(at), ...rest })),
+  };
+}
+
+function date(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,188 @@
+/**
+ * One pass over the schedules that are due: reads them, judges their times, and writes what was judged together with the starts.
+ *
+ * Invariants
+ *  S1. One run for each (schedule, time), even with several leaders: a change names the revision that it was judged by, and the
+ *      run id follows from the schedule and the time.
+ *  S2. Whatever was not written is still due: a pass that dies, or whose answer is lost, is repeated by the next one.
+ *  S3. A run that is to make way for a buffered time is stopped after the time is buffered, and again by later passes until it
+ *      has ended: stopping it is idempotent.
+ */
+import { dueTimes, putOf } from "../../calls/scheduled-runs.ts";
+import type { StoreTime } from "../../calls/store-time.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
+import { HoldfastError, isHoldfastError } from "../../errors/holdfast-error.ts";
+import { judgeTimes, mustStop } from "../../model/decisions/schedule.ts";
+import { sentMessageId, uuidV7 } from "../../model/ids.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../model/limits.ts";
+import { messageFrom } from "../../model/operator-notes.ts";
+import type { Schedule } from "../../model/schedule.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Random } from "../../ports/random.ts";
+import type { DueSchedulesResult, PutSchedule, PutScheduleOutcome, Store } from "../../ports/store.ts";
+
+/** How many schedules a pass reads, and how many starts one call writes. */
+export const SCHEDULES_PER_PASS_MAX = 250;
+const STARTS_PER_CALL_MAX = 500;
+
+export interface SchedulePassParams {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  readonly storeTime: StoreTime;
+  readonly log: Logger;
+  readonly limits?: Limits;
+  /** A run that was terminated owes something to others. */
+  readonly onOwing: (run: { readonly namespace: string; readonly runId: string }) => void;
+}
+
+export interface PassResult extends Pick<DueSchedulesResult, "now" | "nextAt" | "waiting"> {
+  /** How many schedules were changed. */
+  readonly written: number;
+  /** Something is left that another pass at once may do. */
+  readonly more: boolean;
+  /** The run ids of runs for whose end a buffered time waits, as far as this pass knows. */
+  readonly awaited: readonly string[];
+}
+
+interface Turn {
+  readonly schedule: Schedule;
+  readonly put: PutSchedule;
+}
+
+export async function passSchedules(params: SchedulePassParams): Promise<PassResult> {
+  const sentAt = params.clock.monotonic();
+  const due = await params.store.schedules.due({ limit: SCHEDULES_PER_PASS_MAX });
+  params.storeTime.observe(due.now, sentAt);
+  const turns = due.schedules.flatMap((schedule) => turnOf(params, schedule, due.now) ?? []);
+  let written = 0;
+  let moved = false;
+  for (const batch of batches(turns)) {
+    const outcomes = await write(params, batch);
+    report(params.log, batch, outcomes);
+    written += outcomes.filter(({ outcome }) => outcome === "written").length;
+    moved ||= outcomes.some(({ outcome }) => outcome !== "written");
+  }
+  const after = turns.map(({ schedule, put }) => ({ ...schedule, state: put.state }));
+  const untouched = due.schedules.filter((one) => !turns.some(({ schedule }) => schedule === one));
+  const terminated = await stopOthers(params, [...after, ...untouched]);
+  const awaited = [...turns.flatMap(awaitedAfter), ...untouched.flatMap(({ open }) => open?.runId ?? [])];
+  const waiting = due.waiting || after.some(({ state }) => state.waits !== "no");
+  const nextAt = earliest([due.nextAt, ...after.map(({ state }) => state.nextAt)]);
+  return {
+    now: due.now,
+    nextAt,
+    waiting,
+    awaited,
+    written,
+    more: terminated > 0 || (written > 0 && (due.more || moved)),
+  };
+}
+
+/** The run for whose end the buffered times of the schedule wait from now on. */
+function awaitedAfter({ schedule, put }: Turn): string[] {
+  const runId = put.starts.at(-1)?.run.runId ?? schedule.open?.runId;
+  return put.state.waits === "no" || runId === undefined ? [] : [runId];
+}
+
+function earliest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+/** Undefined if nothing changes, or if this code cannot read the schedule. */
+function turnOf({ clock, random, log }: SchedulePassParams, schedule: Schedule, now: number): Turn | undefined {
+  try {
+    const { times, missed, nextAt } = dueTimes(schedule, now);
+    const judged = judgeTimes({ ...schedule, state: { ...schedule.state, nextAt } }, times);
+    const decided = [...missed, ...judged.decided];
+    if (decided.length === 0 && nextAt === schedule.state.nextAt) return undefined;
+    const put = putOf(schedule, { ...judged, decided }, uuidV7(clock.now(), random.bytes(16)), random);
+    return { schedule, put };
+  } catch (error) {
+    const { namespace, id } = schedule;
+    log.error({ namespace, schedule: id, error: String(error) }, "the times of a schedule cannot be computed here");
+    return undefined;
+  }
+}
+
+function* batches(turns: readonly Turn[]): Generator<readonly Turn[]> {
+  let batch: Turn[] = [];
+  let starts = 0;
+  for (const turn of turns) {
+    const count = turn.put.starts.length;
+    if (batch.length > 0 && starts + count > STARTS_PER_CALL_MAX) {
+      yield batch;
+      batch = [];
+      starts = 0;
+    }
+    batch.push(turn);
+    starts += count;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** What the store refuses in a batch is written alone; a schedule that is refused alone fails, and goes on with its next time. */
+async function write(params: SchedulePassParams, batch: readonly Turn[]): Promise<readonly PutScheduleOutcome[]> {
+  try {
+    const puts = batch.map(({ put }) => put);
+    return (await params.store.schedules.putIfRevision({ puts, announce: false })).outcomes;
+  } catch (error) {
+    if (!isHoldfastError(error, "store_refused")) throw error;
+    const [only] = batch;
+    if (only && batch.length === 1) return write(params, [failed(only, error)]);
+    const outcomes: PutScheduleOutcome[] = [];
+    for (const turn of batch) outcomes.push(...(await write(params, [turn])));
+    return outcomes;
+  }
+}
+
+function failed({ schedule, put }: Turn, error: HoldfastError): Turn {
+  // Even the note is refused: a bug, which the caller reports.
+  if (put.starts.length === 0) throw error;
+  const { state } = schedule;
+  const reason = error.message;
+  const decided = put.decided.map((one) => (one.what === "fired" ? { ...one, what: "failed" as const, reason } : one));
+  const { nextAt, buffered, waits } = put.state;
+  const after = { ...state, nextAt, buffered, waits, failures: state.failures + 1, lastError: reason };
+  return { schedule, put: { ...put, starts: [], decided, state: after } };
+}
+
+function report(log: Logger, batch: readonly Turn[], outcomes: readonly PutScheduleOutcome[]): void {
+  outcomes.forEach(({ taken }, i) => {
+    const { namespace, id } = (batch[i] as Turn).schedule;
+    if (taken)
+      log.warn({ namespace, schedule: id, ids: taken }, "a schedule did not start runs whose ids others have taken");
+  });
+}
+
+/** Stops the runs that are in the way of a buffered time. Returns how many have ended by that. */
+async function stopOthers(params: SchedulePassParams, schedules: readonly Schedule[]): Promise<number> {
+  const inTheWay = schedules.filter(({ definition, state, open }) => mustStop(definition.overlap, state, open));
+  const { store, limits = DEFAULT_LIMITS, onOwing } = params;
+  const canceled = inTheWay.filter(({ definition }) => definition.overlap === "cancel-other");
+  if (canceled.length > 0) {
+    const messages = canceled.map(({ namespace, id, state }) => ({
+      to: { namespace, id: state.openId as string },
+      kind: "cancel" as const,
+      messageId: sentMessageId(`schedule ${id}`, String(state.openId)),
+      ...messageFrom({ by: `schedule ${id}`, reason: "the next time of the schedule has come" }),
+    }));
+    await store.inbox.deliver({ messages, inboxMax: limits.inboxMax });
+  }
+  const terminated = inTheWay.filter(({ definition }) => definition.overlap === "terminate-other");
+  let ended = 0;
+  for (const { namespace, id, state } of terminated) {
+    const reason = "the next time of the schedule has come";
+    const error = toErrorRecord(
+      new HoldfastError("run_terminated", reason, { data: { reason, by: `schedule ${id}` } }),
+    );
+    const runs = [{ namespace, id: state.openId as string }];
+    for (const { outcome, runId, owes } of await store.runs.terminate({ runs, error })) {
+      if (outcome === "terminated") ended += 1;
+      if (owes && runId !== null) onOwing({ namespace, runId });
+    }
+  }
+  return ended;
+}

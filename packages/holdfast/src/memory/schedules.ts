@@ -1,0 +1,133 @@
+import { isOpen, mustLook, remembered } from "../model/decisions/schedule.ts";
+import type { OpenRun, Schedule, ScheduleDecision } from "../model/schedule.ts";
+import type {
+  DueSchedulesParams,
+  DueSchedulesResult,
+  ListSchedulesParams,
+  PutSchedule,
+  PutScheduleOutcome,
+  PutSchedulesParams,
+  PutSchedulesResult,
+  ScheduleOutlook,
+  ScheduleRef,
+} from "../ports/store.ts";
+import { startRuns } from "./runs/starts.ts";
+import { findRun, idKey, type MemoryState, type ScheduleRecord } from "./state.ts";
+
+export function putSchedules(state: MemoryState, params: PutSchedulesParams, now: number): PutSchedulesResult {
+  const outcomes = params.puts.map((put) => putSchedule(state, put, now));
+  if (params.announce) state.hints.push({ type: "schedule" });
+  return { outcomes, now };
+}
+
+function putSchedule(state: MemoryState, put: PutSchedule, now: number): PutScheduleOutcome {
+  const { namespace, id, revision, next, decided } = put;
+  const key = idKey(namespace, id);
+  const known = state.schedules.get(key);
+  if (known?.revision === next) return { outcome: "written" };
+  if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
+  if (put.assumes && known && isOpen(openRunOf(state, known)) !== put.assumes.open) return { outcome: "moved" };
+  const definition = put.definition ?? known?.definition;
+  const input = put.input ?? known?.input;
+  if (!definition || !input) return { outcome: "moved" };
+  const decisions = remembered(known?.decisions ?? [], decided);
+  const createdAt = known?.createdAt ?? now;
+  state.schedules.set(key, {
+    namespace,
+    id,
+    revision: next,
+    createdAt,
+    definition,
+    input,
+    state: put.state,
+    decisions,
+  });
+  const { outcomes } = startRuns(state, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED }, now);
+  const taken = put.starts.flatMap(({ run }, i) => (outcomes[i]?.outcome === "returned" ? [run.id] : []));
+  return { outcome: "written", ...(taken.length > 0 ? { taken } : {}) };
+}
+
+/** No start of a schedule replaces a run. */
+const NEVER_REPLACED = { name: "Error", message: "", kind: "Unknown" } as const;
+
+export function dueSchedules(state: MemoryState, { limit }: DueSchedulesParams, now: number): DueSchedulesResult {
+  const all = [...state.schedules.values()];
+  const isDue = ({ state: { nextAt } }: ScheduleRecord): boolean => nextAt !== null && nextAt <= now;
+  const due = all.filter(isDue).sort(byTime);
+  const later = all.filter((one) => !isDue(one));
+  const waiting = later.filter((one) => mustLook(one.state, openRunOf(state, one))).sort(byId);
+  const found = [...due, ...waiting];
+  const schedules = found.slice(0, limit).map((one) => scheduleOf(state, one));
+  return { schedules, now, more: found.length > limit, ...outlookOf(later), waiting: isWaiting(all) };
+}
+
+function byTime(a: ScheduleRecord, b: ScheduleRecord): number {
+  return (a.state.nextAt as number) - (b.state.nextAt as number) || byId(a, b);
+}
+
+function byId(a: ScheduleRef, b: ScheduleRef): number {
+  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
+
+/** When the leader has something to do. */
+export function scheduleOutlook(state: MemoryState): ScheduleOutlook {
+  return outlookOf([...state.schedules.values()]);
+}
+
+function outlookOf(schedules: readonly ScheduleRecord[]): ScheduleOutlook {
+  let earliest: number | null = null;
+  for (const { state } of schedules)
+    if (state.nextAt !== null) earliest = Math.min(state.nextAt, earliest ?? state.nextAt);
+  return { nextAt: earliest, waiting: isWaiting(schedules) };
+}
+
+function isWaiting(schedules: readonly ScheduleRecord[]): boolean {
+  return schedules.some(({ state: { waits } }) => waits !== "no");
+}
+
+export function readSchedules(
+  state: MemoryState,
+  { schedules }: { readonly schedules: readonly ScheduleRef[] },
+): (Schedule | null)[] {
+  return schedules.map(({ namespace, id }) => {
+    const known = state.schedules.get(idKey(namespace, id));
+    return known ? scheduleOf(state, known) : null;
+  });
+}
+
+export function readDecisions(state: MemoryState, { namespace, id }: ScheduleRef): readonly ScheduleDecision[] {
+  return state.schedules.get(idKey(namespace, id))?.decisions ?? [];
+}
+
+export function listSchedules(state: MemoryState, params: ListSchedulesParams): Schedule[] {
+  const { namespace, after, failing, limit } = params;
+  const wanted = [...state.schedules.values()].filter(
+    (one) =>
+      one.namespace === namespace &&
+      (after === undefined || one.id > after) &&
+      (!failing || one.state.failures > 0 || hasFailed(openRunOf(state, one))),
+  );
+  return wanted
+    .sort(byId)
+    .slice(0, limit)
+    .map((one) => scheduleOf(state, one));
+}
+
+function hasFailed(open: OpenRun | null): boolean {
+  return open?.status === "failed" || open?.status === "timed_out";
+}
+
+export function removeSchedule(state: MemoryState, { namespace, id }: ScheduleRef): { removed: boolean } {
+  return { removed: state.schedules.delete(idKey(namespace, id)) };
+}
+
+function scheduleOf(state: MemoryState, record: ScheduleRecord): Schedule {
+  const { decisions: _decisions, ...row } = record;
+  return { ...row, open: openRunOf(state, record) };
+}
+
+function openRunOf(state: MemoryState, { namespace, state: { openId } }: ScheduleRecord): OpenRun | null {
+  const run = openId === null ? undefined : findRun(state, { namespace, id: openId });
+  return run ? { runId: run.runId, status: run.status, error: run.error?.message ?? null } : null;
+}

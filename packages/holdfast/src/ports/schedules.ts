@@ -1,0 +1,102 @@
+/** Schedules: what is to be started when. The promises of every call are in store.ts. */
+import type { Payload } from "../model/payload.ts";
+import type { Schedule, ScheduleDecision, ScheduleDefinition, ScheduleState } from "../model/schedule.ts";
+import type { StartRun } from "./runs.ts";
+
+export interface ScheduleStore {
+  /**
+   * Creates and changes schedules, and starts the runs that belong to the change. Each put is decided separately, on the locked
+   * row, and is atomic with its starts: all of it, or nothing. This is the only way in which a schedule changes.
+   * Preconditions: the schedule has the revision that the put names (null: there is no such schedule), and, if the put says so,
+   * the newest run of its `openId` is open or not as `assumes` says. Otherwise `moved`.
+   * Idempotence key: `next`. A schedule that has that revision already is `written`, and nothing happens.
+   * The starts are those of `runs.start`, without messages, parents and holds; a run that has the id already is left alone.
+   * `busy` if another transaction has locked the schedule, or a run that one of the starts is about.
+   */
+  putIfRevision(params: PutSchedulesParams): Promise<PutSchedulesResult>;
+
+  /**
+   * Schedules of all namespaces that somebody must look at, the longest due first, at most `limit`: those whose `nextAt` has
+   * come, and those with buffered times whose run has ended or is to be stopped by their policy (`waiting`). Those that are paused
+   * are not among them. Read only.
+   */
+  due(params: DueSchedulesParams): Promise<DueSchedulesResult>;
+
+  /** Schedules by their ids; null for one that does not exist. Read only. */
+  read(params: { readonly schedules: readonly ScheduleRef[] }): Promise<readonly (Schedule | null)[]>;
+
+  /** What was decided about a schedule, the oldest first: the last 100 decisions. Read only. */
+  decisions(params: ScheduleRef): Promise<readonly ScheduleDecision[]>;
+
+  /** The schedules of a namespace in the order of their ids. Read only. */
+  list(params: ListSchedulesParams): Promise<readonly Schedule[]>;
+
+  /** Deletes a schedule; its runs stay. `removed` is false if there is none. Idempotent. */
+  remove(params: ScheduleRef): Promise<{ readonly removed: boolean }>;
+}
+
+export interface ScheduleRef {
+  readonly namespace: string;
+  readonly id: string;
+}
+
+export interface PutSchedulesParams {
+  readonly puts: readonly PutSchedule[];
+  /** Tell the leader that it should look: left out by the leader itself. */
+  readonly announce: boolean;
+}
+
+export interface PutSchedule extends ScheduleRef {
+  /** What the schedule has now; null: it does not exist. */
+  readonly revision: string | null;
+  /** What it will have: a new UUID. */
+  readonly next: string;
+  /** Both are required for a new schedule; what is left out stays. */
+  readonly definition?: ScheduleDefinition;
+  readonly input?: Payload;
+  readonly state: ScheduleState;
+  /** Decisions that are added. */
+  readonly decided: readonly ScheduleDecision[];
+  /** Whether the run of the `openId` that the schedule has now is open; left out if that does not matter. */
+  readonly assumes?: { readonly open: boolean };
+  readonly starts: readonly StartRun[];
+}
+
+export interface PutSchedulesResult {
+  readonly outcomes: readonly PutScheduleOutcome[];
+  readonly now: number;
+}
+
+export interface PutScheduleOutcome {
+  readonly outcome: "written" | "moved" | "busy";
+  /** The ids of its starts that another run has, by a start of somebody else: left out if there are none. */
+  readonly taken?: readonly string[];
+}
+
+export interface DueSchedulesParams {
+  readonly limit: number;
+}
+
+export interface DueSchedulesResult extends ScheduleOutlook {
+  readonly schedules: readonly Schedule[];
+  readonly now: number;
+  /** The limit was reached: ask again. */
+  readonly more: boolean;
+}
+
+/** When there is something to do for the leader. */
+export interface ScheduleOutlook {
+  /** The earliest `nextAt` of all schedules that are not due yet; in a heartbeat, of all schedules. */
+  readonly nextAt: number | null;
+  /** There are schedules with buffered times that are not paused. */
+  readonly waiting: boolean;
+}
+
+export interface ListSchedulesParams {
+  readonly namespace: string;
+  readonly limit: number;
+  /** Only ids behind this one. */
+  readonly after?: string;
+  /** Only those whose runs have failed: the last one did, or earlier ones did whose end was looked at. */
+  readonly failing?: boolean;
+}

@@ -1,0 +1,172 @@
+import {
+  type DueSchedulesParams,
+  type DueSchedulesResult,
+  type ErrorRecord,
+  isOpen,
+  type ListSchedulesParams,
+  type OpenRun,
+  type Payload,
+  type PutSchedule,
+  type PutScheduleOutcome,
+  type PutSchedulesParams,
+  type PutSchedulesResult,
+  remembered,
+  type Schedule,
+  type ScheduleDecision,
+  type ScheduleDefinition,
+  type ScheduleRef,
+  type ScheduleState,
+} from "holdfast/adapter";
+import type { Call } from "./database/call.ts";
+import { statusCode, statusName } from "./database/codes.ts";
+import { blob } from "./database/driver.ts";
+import { newUuidBytes, uuidText } from "./database/uuid.ts";
+import { outlookAfter } from "./leadership.ts";
+import { newestKey } from "./runs/run-state.ts";
+import { startRuns } from "./runs/starts.ts";
+
+/** As stored. A schedule that waits is in the index holdfast_schedules_waiting. */
+const WAITS: Readonly<Record<ScheduleState["waits"], number>> = { no: 0, end: 1, look: 2 };
+
+const ROW = "s.namespace, s.id, s.revision, s.created_at as createdAt, s.definition, s.state, s.input";
+const SELECT = `select ${ROW} from holdfast_schedules s where s.namespace = ? and s.id = ?`;
+const INSERT = `
+  insert into holdfast_schedules (namespace, id, revision, created_at, next_at, waits, failures, open_id, definition, state, input,
+    decisions)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const UPDATE = `
+  update holdfast_schedules set revision = ?, next_at = ?, waits = ?, failures = ?, open_id = ?, definition = coalesce(?, definition),
+    state = ?, input = coalesce(?, input), decisions = ?
+  where namespace = ? and id = ?`;
+const DECISIONS = "select decisions from holdfast_schedules where namespace = ? and id = ?";
+const OPEN = `
+  select r.run_id as runId, r.status, e.error from holdfast_runs r left join holdfast_run_ends e on e.run_key = r.run_key
+  where r.run_key = ?`;
+/** The newest run of the open id has one of these statuses. */
+const newestIs = (condition: string): string => `exists (
+  select 1 from holdfast_runs r where ${condition} and r.run_key = (
+    select max(t.run_key) from holdfast_run_starts t
+    where t.namespace_key = (select n.name_key from holdfast_names n where n.name = s.namespace) and t.id = s.open_id))`;
+const FIRST_CLOSED = statusCode("completed");
+const FAILED = [statusCode("failed"), statusCode("timed_out")].join(", ");
+const DUE = `select ${ROW} from holdfast_schedules s where s.next_at <= ? order by s.next_at, s.namespace, s.id limit ?`;
+const WAITING = `
+  select ${ROW} from holdfast_schedules s
+  where s.waits > 0 and (s.next_at is null or s.next_at > ?) and (s.waits = ${WAITS.look} or not ${newestIs(`r.status < ${FIRST_CLOSED}`)})
+  order by s.namespace, s.id limit ?`;
+
+interface StoredSchedule {
+  readonly namespace: string;
+  readonly id: string;
+  readonly revision: Uint8Array;
+  readonly createdAt: number;
+  readonly definition: string;
+  readonly state: string;
+  readonly input: Uint8Array;
+}
+
+export function putSchedules(call: Call, params: PutSchedulesParams): PutSchedulesResult {
+  const outcomes = params.puts.map((put) => putSchedule(call, put));
+  if (params.announce) call.hints.push({ type: "schedule" });
+  return { outcomes, now: call.now };
+}
+
+function putSchedule(call: Call, put: PutSchedule): PutScheduleOutcome {
+  const { namespace, id, revision, next } = put;
+  const stored = call.sql.get<StoredSchedule>(SELECT, namespace, id);
+  const known = stored && scheduleOf(call, stored);
+  if (known?.revision === next) return { outcome: "written" };
+  if ((known?.revision ?? null) !== revision) return { outcome: "moved" };
+  if (put.assumes && known && isOpen(known.open) !== put.assumes.open) return { outcome: "moved" };
+  if (!known && !(put.definition && put.input)) return { outcome: "moved" };
+  if (known) update(call, put);
+  else insert(call, put);
+  const { outcomes } = startRuns(call, { starts: put.starts, holdBy: null, replaceError: NEVER_REPLACED });
+  const taken = put.starts.flatMap(({ run }, i) => (outcomes[i]?.outcome === "returned" ? [run.id] : []));
+  return { outcome: "written", ...(taken.length > 0 ? { taken } : {}) };
+}
+
+/** No start of a schedule replaces a run. */
+const NEVER_REPLACED: ErrorRecord = { name: "Error", message: "", kind: "Unknown" };
+
+function insert({ sql, now }: Call, put: PutSchedule): void {
+  const { namespace, id, next, definition, state, decided } = put;
+  sql.run(
+    INSERT,
+    ...[namespace, id, newUuidBytes(next), now, state.nextAt, WAITS[state.waits], state.failures, state.openId],
+    ...[JSON.stringify(definition), JSON.stringify(state), blob(put.input as Payload)],
+    JSON.stringify(remembered([], decided)),
+  );
+}
+
+function update(call: Call, put: PutSchedule): void {
+  const { namespace, id, next, definition, input, state, decided } = put;
+  const decisions = remembered(readDecisions(call, put), decided);
+  call.sql.run(
+    UPDATE,
+    ...[newUuidBytes(next), state.nextAt, WAITS[state.waits], state.failures, state.openId],
+    ...[definition ? JSON.stringify(definition) : null, JSON.stringify(state), input ? blob(input) : null],
+    ...[JSON.stringify(decisions), namespace, id],
+  );
+}
+
+export function dueSchedules(call: Call, { limit }: DueSchedulesParams): DueSchedulesResult {
+  const { sql, now } = call;
+  const due = sql.all<StoredSchedule>(DUE, now, limit + 1);
+  const waiting = sql.all<StoredSchedule>(WAITING, now, Math.max(0, limit + 1 - due.length));
+  const found = [...due, ...waiting];
+  const schedules = found.slice(0, limit).map((one) => scheduleOf(call, one));
+  return { schedules, now, more: found.length > limit, ...outlookAfter(call, now) };
+}
+
+export function readSchedules(
+  call: Call,
+  { schedules }: { readonly schedules: readonly ScheduleRef[] },
+): (Schedule | null)[] {
+  return schedules.map(({ namespace, id }) => {
+    const stored = call.sql.get<StoredSchedule>(SELECT, namespace, id);
+    return stored ? scheduleOf(call, stored) : null;
+  });
+}
+
+export function readDecisions({ sql }: Call, { namespace, id }: ScheduleRef): readonly ScheduleDecision[] {
+  const row = sql.get<{ decisions: string }>(DECISIONS, namespace, id);
+  return row ? (JSON.parse(row.decisions) as ScheduleDecision[]) : [];
+}
+
+export function listSchedules(call: Call, params: ListSchedulesParams): Schedule[] {
+  const { namespace, after, failing, limit } = params;
+  const only = failing ? `and (s.failures > 0 or ${newestIs(`r.status in (${FAILED})`)})` : "";
+  const behind = after === undefined ? "" : "and s.id > ?";
+  const text = `select ${ROW} from holdfast_schedules s where s.namespace = ? ${behind} ${only} order by s.id limit ?`;
+  const values = after === undefined ? [namespace, limit] : [namespace, after, limit];
+  return call.sql.all<StoredSchedule>(text, ...values).map((one) => scheduleOf(call, one));
+}
+
+export function removeSchedule({ sql }: Call, { namespace, id }: ScheduleRef): { removed: boolean } {
+  return { removed: sql.run("delete from holdfast_schedules where namespace = ? and id = ?", namespace, id) > 0 };
+}
+
+function scheduleOf(call: Call, stored: StoredSchedule): Schedule {
+  const { namespace, id, createdAt, input } = stored;
+  const state = JSON.parse(stored.state) as ScheduleState;
+  return {
+    namespace,
+    id,
+    revision: uuidText(stored.revision),
+    createdAt,
+    definition: JSON.parse(stored.definition) as ScheduleDefinition,
+    input,
+    state,
+    open: openRunOf(call, namespace, state.openId),
+  };
+}
+
+function openRunOf(call: Call, namespace: string, openId: string | null): OpenRun | null {
+  const runKey = openId === null ? null : newestKey(call, namespace, openId);
+  if (runKey === null) return null;
+  const row = call.sql.get<{ runId: Uint8Array; status: number; error: string | null }>(OPEN, runKey);
+  if (!row) return null;
+  const error = row.error === null ? null : (JSON.parse(row.error) as ErrorRecord).message;
+  return { runId: uuidText(row.runId), status: statusName(row.status), error };
+}
