@@ -141,12 +141,15 @@ describe("a run writes", () => {
   test("its timers, and the signals that it was sent", async () => {
     const code: Code = async (ctx) => {
       await ctx.sleep("nap", "1h");
-      return ctx.receive(go);
+      return [await ctx.receive(go), await ctx.receive(go)];
     };
-    const meanwhile = (run: RunHandle): Promise<void> => run.signal(go, 7);
+    const meanwhile = async (run: RunHandle): Promise<void> => {
+      for (const value of [7, 8]) await run.signal(go, value);
+    };
     expect(await typesOf({ code, meanwhile })).toEqual([
       "run_started",
       "timer_created",
+      "signal_received",
       "signal_received",
       "timer_fired",
       "run_completed",

@@ -1,8 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isBoolean, isId, listOf, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
-import { EVENT_TYPES, type EventType, type HistoryEvent, isFailed } from "../model/event.ts";
+import { EVENT_TYPES, type EventType, type HistoryEvent, isFailed, opOf } from "../model/event.ts";
 import { WORKER_NAMED_EVERY } from "../model/event-meta.ts";
-import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -141,19 +140,14 @@ export function viewWindow({ events, next }: RawWindow, codec: Codec): EventWind
 function filterOf({ types, ops, failed }: HistoryOptions): ((event: HistoryEvent) => boolean) | undefined {
   if (!types && !ops && !failed) return undefined;
   const wantedTypes = types && new Set<string>(types);
-  const wantedOps = ops && new Set(ops.flatMap((op) => [op, ...signalOf(op)]));
+  const wantedOps = ops && new Set(ops);
   return (event) => {
     if (wantedTypes && !wantedTypes.has(event.type)) return false;
     if (failed && !isFailed(event)) return false;
     if (!wantedOps) return true;
-    const op = event.type === "signal_received" ? `${RECEIVE_PREFIX}${event.op}` : event.op;
+    const op = opOf(event);
     return op !== null && wantedOps.has(op);
   };
-}
-
-/** Which of several receives has got a signal is not in its event. */
-function signalOf(op: string): string[] {
-  return op.startsWith(RECEIVE_PREFIX) ? [op.replace(/#\d+$/, "")] : [];
 }
 
 function gap({ runId, eventCount }: Run, seq: number): HoldfastError {

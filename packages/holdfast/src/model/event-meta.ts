@@ -38,6 +38,8 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
+  /** Which receive of that signal gets it, counted from 1; absent means the first (`signal_received`). */
+  readonly receive?: number;
   /** The seed of the run's randomness (`run_started`); of what it draws from then on (`run_forked`). */
   readonly seed?: string;
   /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
