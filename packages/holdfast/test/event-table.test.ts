@@ -525,6 +525,20 @@ describe("a run writes", () => {
     ]);
   });
 
+  test("when it began, if it was paused before", async () => {
+    const fleet = openFleet();
+    const later = workflow("later", async () => 1);
+    const run = await fleet.client().start(later);
+    await run.pause();
+    await fleet.clock.advance("1h");
+    await run.resume();
+    await fleet.worker({ workflows: [later] });
+    await fleet.result(run);
+    const history = await run.history();
+    keep(history);
+    expect(history.map(({ type }) => type)).toEqual(["run_started", "run_parked", "run_resumed", "run_completed"]);
+  });
+
   test("that it goes on as a new one", async () => {
     let runs = 0;
     const code: Code = async (ctx) => (runs++ === 0 ? ctx.continueAsNew() : runs);

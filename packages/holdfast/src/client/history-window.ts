@@ -83,10 +83,15 @@ async function readEvents(
   { from = 0, limit = WINDOW_DEFAULT }: HistoryOptions,
   wanted: ((event: HistoryEvent) => boolean) | undefined,
 ): Promise<{ readonly read: readonly HistoryEvent[]; readonly next: number | null }> {
-  const { start, end } = rowEvents(run);
   const read: HistoryEvent[] = [];
   let found = 0;
   let next = from;
+  const readNext = (): Promise<readonly HistoryEvent[]> => {
+    const most = Math.min(wanted ? FILTER_PAGE : limit - found, run.eventCount - next + 1);
+    return readPage(core, run, Math.max(next - 1, 0), most);
+  };
+  let page = from === 0 && run.eventCount > 0 ? await readNext() : undefined;
+  const { start, end } = rowEvents(run, page?.[0]);
   const pass = (event: HistoryEvent): void => {
     if (event.seq !== next) throw gap(run, next);
     next += 1;
@@ -96,10 +101,10 @@ async function readEvents(
   if (next === 0) pass(start);
   for (let pages = 0; next <= run.eventCount && found < limit; pages++) {
     if (pages === FILTER_PAGES_MAX) return { read, next };
-    const most = Math.min(wanted ? FILTER_PAGE : limit - found, run.eventCount - next + 1);
-    const page = await readPage(core, run, next - 1, most);
+    page ??= await readNext();
     if (page.length === 0) throw gap(run, next);
     for (const event of page) if (found < limit) pass(event);
+    page = undefined;
   }
   if (end && next === end.seq && found < limit) pass(end);
   return { read, next: next <= (end?.seq ?? run.eventCount) ? next : null };

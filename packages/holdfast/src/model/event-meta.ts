@@ -46,6 +46,8 @@ export interface EventMeta {
   readonly run?: RunIdentity;
   /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
+  /** When its code was first called, if other events came before that (`run_started`); absent means the time of the event. */
+  readonly begunAt?: number;
   /** The run whose events stand before this one (`run_forked`). */
   readonly forkedFrom?: RunName;
   /** Nothing of it happened: whoever forked the run said that the op was to end this way. */

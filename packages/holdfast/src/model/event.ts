@@ -20,8 +20,9 @@ export const EVENT_TABLE = [
     role: "row",
     op: null,
     payload: "the input",
-    meta: ["seed", "run", "begun"],
-    writtenBy: "the run row: `hf.start`; once its code has begun, `at` is the time of that",
+    meta: ["seed", "run", "begun", "begunAt"],
+    writtenBy:
+      "the run row: `hf.start`; once its code has begun, `at` is the time of that, unless the run was paused before: then it is the time of the first event, and `begunAt` the other",
   },
   {
     type: "run_completed",
