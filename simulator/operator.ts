@@ -12,8 +12,6 @@ import type { Trace } from "./trace.ts";
 
 export interface OperatorParams extends Caller {
   readonly state: MemoryState;
-  /** See OperationWatch. */
-  readonly latePauses: ReadonlySet<string>;
   readonly trace: Trace;
   readonly complain: (text: string) => void;
 }
@@ -121,7 +119,7 @@ export class Operator {
 
   #act(cancelable: ReadonlySet<string>): void {
     const { state, dice, complain } = this.#params;
-    const open = [...state.runs.values()].filter(({ status, forkedFrom }) => !isClosed(status) && !forkedFrom);
+    const open = [...state.runs.values()].filter(({ status }) => !isClosed(status));
     if (open.length === 0) return;
     // Usually about the same few runs, so that one call meets another.
     const { id } = open[Math.min(open.length - 1, dice.int(0, 3))] as RunRecord;
@@ -162,8 +160,6 @@ export class Operator {
     const pause = by === undefined ? undefined : this.#actions.find((one) => one.kind === "pause" && one.by === by);
     if (!pause) return;
     const resume = this.#actions.find((one) => one.kind === "resume" && one.id === id && one.beganAt > pause.endedAt);
-    const request = this.#params.state.events.get(runId)?.findLast(({ type }) => type === "pause_requested");
-    if (resume && !this.#params.latePauses.has(request?.meta?.messageId ?? ""))
-      this.faults.push({ runId, text: `it is paused by ${by}, although ${resume.by} has resumed it since` });
+    if (resume) this.faults.push({ runId, text: `it is paused by ${by}, although ${resume.by} has resumed it since` });
   }
 }

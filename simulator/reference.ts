@@ -248,6 +248,8 @@ class ReferenceMachine {
       wish.resolve(this.#take(letter.name, wish.part));
       return;
     }
+    const name = `receive:${letter.name}`; // of the receive that will take it
+    this.#asked.set(name, (this.#asked.get(name) ?? 0) + 1);
   }
 
   #take(name: string, part: Part): unknown {

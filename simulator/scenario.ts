@@ -80,8 +80,7 @@ export class Scenario {
     };
     const { state } = this.#store.memory;
     this.#driver = new Driver({ ...outside, state, dice: new Dice(`driver ${seed}`) });
-    const { latePauses } = this.#store.operationWatch;
-    this.#operator = new Operator({ ...outside, state, latePauses, dice: new Dice(`operations ${seed}`) });
+    this.#operator = new Operator({ ...outside, state, dice: new Dice(`operations ${seed}`) });
     this.#store.operationWatch.onParked = (row) => this.#operator.look(row);
     this.#timekeeper = new Timekeeper({ ...outside, state, dice: new Dice(`timekeeper ${seed}`) });
     const over = (): boolean => this.#healed && this.#isDone();
@@ -114,7 +113,7 @@ export class Scenario {
     if (operatorMs > 0) this.#operator.begin(operatorMs, cancelable, () => this.#healed);
     const { forksMs, talks } = this.#configuration.workload;
     // What a fork says to other runs, nobody expects of it.
-    if (forksMs > 0 && operatorMs === 0 && !talks)
+    if (forksMs > 0 && !talks)
       this.#operator.beginForks(forksMs, new Dice(`forks ${this.#configuration.seed}`), () => this.#healed);
     this.#timekeeper.begin(() => this.#healed);
     this.#trouble.start();

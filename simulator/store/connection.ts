@@ -138,7 +138,6 @@ export class Connection {
 
   /** After the caller was answered, or has repeated the call. */
   #arriveLate(call: Call): void {
-    this.#store.operationWatch.noteLate(call.method, call.params);
     this.#arrive(call, () => {});
   }
 

@@ -1,7 +1,6 @@
 import type { MemoryState, RunRecord } from "../../packages/holdfast/src/memory/state.ts";
 import type { HistoryEvent } from "../../packages/holdfast/src/model/event.ts";
 import { isClosed } from "../../packages/holdfast/src/model/run.ts";
-import type { DeliverMessagesParams } from "../../packages/holdfast/src/ports/store.ts";
 import type { Found } from "../evidence.ts";
 import { digest } from "./recorder.ts";
 
@@ -10,23 +9,11 @@ export class OperationWatch {
   readonly faults: Found[] = [];
   /** Told of every run that is parked now, and was not before. */
   onParked: (row: RunRecord) => void = () => {};
-  /**
-   * The messages of pauses that may come after a resume, although their callers were answered before it: a pause that finds its run
-   * paused leaves no message by which the store would know a late copy. See FOUND.md.
-   */
-  readonly latePauses = new Set<string>();
   readonly #state: MemoryState;
   readonly #known = new Map<string, { readonly parked: boolean; readonly eventCount: number }>();
 
   constructor(state: MemoryState) {
     this.#state = state;
-  }
-
-  /** A call that may take effect after its repetition was answered. */
-  noteLate(method: string, params: unknown): void {
-    if (method !== "inbox.deliver") return;
-    for (const { kind, messageId } of (params as DeliverMessagesParams).messages)
-      if (kind === "pause") this.latePauses.add(messageId);
   }
 
   note(method: string): void {

@@ -28,6 +28,7 @@ export { ASK_TAKE_MS, isOpenAsk } from "./model/decisions/ask.ts";
 export { type FencedRun, judgeCommit, type SentCommit, staysHeld } from "./model/decisions/commit.ts";
 export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
 export {
+  isMoved,
   judgeDelivery,
   type MessageReceiver,
   type UpdateStage,

@@ -141,12 +141,15 @@ describe("a run writes", () => {
   test("its timers, and the signals that it was sent", async () => {
     const code: Code = async (ctx) => {
       await ctx.sleep("nap", "1h");
-      return ctx.receive(go);
+      return [await ctx.receive(go), await ctx.receive(go)];
     };
-    const meanwhile = (run: RunHandle): Promise<void> => run.signal(go, 7);
+    const meanwhile = async (run: RunHandle): Promise<void> => {
+      for (const value of [7, 8]) await run.signal(go, value);
+    };
     expect(await typesOf({ code, meanwhile })).toEqual([
       "run_started",
       "timer_created",
+      "signal_received",
       "signal_received",
       "timer_fired",
       "run_completed",
@@ -520,6 +523,20 @@ describe("a run writes", () => {
       "timer_fired",
       "run_completed",
     ]);
+  });
+
+  test("when it began, if it was paused before", async () => {
+    const fleet = openFleet();
+    const later = workflow("later", async () => 1);
+    const run = await fleet.client().start(later);
+    await run.pause();
+    await fleet.clock.advance("1h");
+    await run.resume();
+    await fleet.worker({ workflows: [later] });
+    await fleet.result(run);
+    const history = await run.history();
+    keep(history);
+    expect(history.map(({ type }) => type)).toEqual(["run_started", "run_parked", "run_resumed", "run_completed"]);
   });
 
   test("that it goes on as a new one", async () => {

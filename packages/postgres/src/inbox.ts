@@ -41,6 +41,7 @@ export const DELIVER = callOf<Delivery>("deliver_messages", {
       binary.byteaArray,
       messages.map((message) => (isCancel(message) ? noteOf(message) : null)),
     ),
+  p_epoch: ({ messages }) => binary.sparse(binary.int4Array, messages, ({ epoch }) => epoch ?? null),
 });
 
 function isCancel({ kind }: DeliverMessage): boolean {

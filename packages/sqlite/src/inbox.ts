@@ -5,6 +5,7 @@ import {
   type DeliverMessagesResult,
   type DeliverOutcome,
   type ErrorRecord,
+  isMoved,
   isResult,
   judgeDelivery,
   type Message,
@@ -80,16 +81,18 @@ function deliver(call: Call, message: DeliverMessage, inboxMax: number): Deliver
 }
 
 /** `replyTo`: the run that gets the answer to an update; nothing if none does. */
-type Sent = CarriedMessage & { readonly replyTo?: ReplyAddress };
+type Sent = CarriedMessage & Partial<Pick<DeliverMessage, "to" | "epoch" | "replyTo">>;
 
 function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): DeliverOutcome {
   const { delivered, consumed } = row;
   const isKnown = (): boolean => hasHad(call, row, message.messageId);
   const parked = row.status === statusCode("parked");
-  const receiver = { closed: isClosedCode(row.status), parked, delivered, consumed };
+  const runId = uuidText(row.runId);
+  const moved = isMoved({ runId, epoch: row.epoch }, message);
+  const receiver = { closed: isClosedCode(row.status), parked, moved, delivered, consumed };
   const outcome = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (outcome === "delivered") accept(call, row, message);
-  return { outcome, runId: uuidText(row.runId), status: statusName(row.status) };
+  return { outcome, runId, status: statusName(row.status) };
 }
 
 /** Whether that message was delivered to the run, or to one that it continues. */

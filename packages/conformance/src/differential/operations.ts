@@ -216,13 +216,14 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     const messages = Array.from({ length: 1 + dice.int(3) }, (): DeliverMessage => {
       const used = dice.chance(0.25) ? dice.pick(world.messageIds) : undefined;
       const kind = dice.chance(0.3) ? dice.of("cancel", "cancel", "pause", "resume") : "signal";
-      return {
+      const message = {
         to: someRun(world, dice),
         kind,
         name: kind === "signal" ? dice.of("approved", "paid") : dice.of("", "enough"),
         messageId: used ?? world.newMessageId(),
         payload: bytes(kind === "signal" ? String(dice.int(100)) : dice.of("", '"ana"')),
-      };
+      } as const;
+      return kind === "signal" || dice.chance(0.5) ? message : { ...message, epoch: dice.int(4) };
     });
     const distinct = messages.filter(
       ({ messageId }, i) => messages.findIndex((other) => other.messageId === messageId) === i,

@@ -157,6 +157,53 @@ export const pauses: Suite = {
       }
     },
 
+    "a pause or a resume that names an epoch is for that one: a late copy changes nothing": async (t) => {
+      for (const kind of ["pause", "resume"] as const) {
+        const holder = await t.held();
+        const message = { kind, messageId: t.newId(), payload: bytes(""), epoch: 1 };
+        for (const epoch of [0, 2])
+          expect(await t.deliver(t.ref(holder.runId), { ...message, epoch })).toEqual({
+            outcome: "moved",
+            runId: holder.runId,
+            status: "running",
+          });
+        await holder.commit(suspend(null));
+        await t.pause(t.ref(holder.runId));
+        expect(await t.deliver(t.ref(holder.runId), message)).toMatchObject({ outcome: "parked" });
+        await t.resume(t.ref(holder.runId));
+        expect(await t.deliver(t.ref(holder.runId), message)).toMatchObject({ outcome: "moved" });
+        const { epoch } = await t.run(holder.runId);
+        expect(await t.inbox(holder.runId)).toEqual([]);
+        expect(await t.deliver(t.ref(holder.runId), { ...message, epoch })).toMatchObject({ outcome: "delivered" });
+        // The order of outcomes: it was delivered before.
+        expect(await t.deliver(t.ref(holder.runId), message)).toMatchObject({ outcome: "duplicate" });
+        expect(await t.inbox(holder.runId)).toHaveLength(1);
+      }
+    },
+
+    "a pause that names an epoch does not follow a run that continues as new": async (t) => {
+      const holder = await t.held({ id: "a" });
+      const next = t.newId();
+      await holder.commit({ type: "continue", next: t.newRun({ id: "a", runId: next }), carried: [] });
+      const message = { kind: "pause", messageId: t.newId(), payload: bytes("") } as const;
+      const { epoch } = await t.run(next);
+      for (const named of [epoch, 1])
+        expect(await t.deliver(t.ref(holder.runId), { ...message, epoch: named })).toMatchObject({
+          outcome: "moved",
+          runId: next,
+        });
+      expect(await t.deliver(t.ref(next), { ...message, epoch })).toMatchObject({ outcome: "delivered" });
+    },
+
+    "messages that are refused for their epoch do not fill the inbox": async (t) => {
+      const { runId } = await t.held();
+      const to = t.ref(runId);
+      const kinds = ["pause", "signal", "pause", "signal"] as const;
+      const messages = kinds.map((kind) => t.newMessage(to, kind === "pause" ? { kind, epoch: 7 } : { kind }));
+      const { outcomes } = await t.store.inbox.deliver({ messages, inboxMax: 2 });
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(["moved", "delivered", "moved", "delivered"]);
+    },
+
     "a resume says whether a pause is unread": async (t) => {
       const holder = await t.held();
       await t.deliver(t.ref(holder.runId), { kind: "pause", payload: bytes("") });

@@ -41,6 +41,14 @@ export const PAUSED_RUNS: readonly Sabotage[] = [
     }),
   },
   {
+    it: "delivers a pause whichever epoch it is for",
+    noun: "pauses",
+    breaks: (it) => ({
+      "inbox.deliver": (params: DeliverMessagesParams) =>
+        it.inbox.deliver({ ...params, messages: params.messages.map(({ epoch: _epoch, ...message }) => message) }),
+    }),
+  },
+  {
     it: "begins a run at its resume, before its start time",
     noun: "pauses",
     breaks: (it) => ({

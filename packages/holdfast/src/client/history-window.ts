@@ -1,8 +1,7 @@
 import { HoldfastError } from "../errors/holdfast-error.ts";
 import { isBoolean, isId, listOf, type OptionChecks, oneOf, wholeNumber } from "../errors/option-checks.ts";
-import { EVENT_TYPES, type EventType, type HistoryEvent, isFailed } from "../model/event.ts";
+import { EVENT_TYPES, type EventType, type HistoryEvent, isFailed, opOf } from "../model/event.ts";
 import { WORKER_NAMED_EVERY } from "../model/event-meta.ts";
-import { RECEIVE_PREFIX } from "../model/ids.ts";
 import type { Run } from "../model/run.ts";
 import type { Codec } from "../ports/codec.ts";
 import type { ClientCore } from "./client-core.ts";
@@ -84,10 +83,15 @@ async function readEvents(
   { from = 0, limit = WINDOW_DEFAULT }: HistoryOptions,
   wanted: ((event: HistoryEvent) => boolean) | undefined,
 ): Promise<{ readonly read: readonly HistoryEvent[]; readonly next: number | null }> {
-  const { start, end } = rowEvents(run);
   const read: HistoryEvent[] = [];
   let found = 0;
   let next = from;
+  const readNext = (): Promise<readonly HistoryEvent[]> => {
+    const most = Math.min(wanted ? FILTER_PAGE : limit - found, run.eventCount - next + 1);
+    return readPage(core, run, Math.max(next - 1, 0), most);
+  };
+  let page = from === 0 && run.eventCount > 0 ? await readNext() : undefined;
+  const { start, end } = rowEvents(run, page?.[0]);
   const pass = (event: HistoryEvent): void => {
     if (event.seq !== next) throw gap(run, next);
     next += 1;
@@ -97,10 +101,10 @@ async function readEvents(
   if (next === 0) pass(start);
   for (let pages = 0; next <= run.eventCount && found < limit; pages++) {
     if (pages === FILTER_PAGES_MAX) return { read, next };
-    const most = Math.min(wanted ? FILTER_PAGE : limit - found, run.eventCount - next + 1);
-    const page = await readPage(core, run, next - 1, most);
+    page ??= await readNext();
     if (page.length === 0) throw gap(run, next);
     for (const event of page) if (found < limit) pass(event);
+    page = undefined;
   }
   if (end && next === end.seq && found < limit) pass(end);
   return { read, next: next <= (end?.seq ?? run.eventCount) ? next : null };
@@ -141,19 +145,14 @@ export function viewWindow({ events, next }: RawWindow, codec: Codec): EventWind
 function filterOf({ types, ops, failed }: HistoryOptions): ((event: HistoryEvent) => boolean) | undefined {
   if (!types && !ops && !failed) return undefined;
   const wantedTypes = types && new Set<string>(types);
-  const wantedOps = ops && new Set(ops.flatMap((op) => [op, ...signalOf(op)]));
+  const wantedOps = ops && new Set(ops);
   return (event) => {
     if (wantedTypes && !wantedTypes.has(event.type)) return false;
     if (failed && !isFailed(event)) return false;
     if (!wantedOps) return true;
-    const op = event.type === "signal_received" ? `${RECEIVE_PREFIX}${event.op}` : event.op;
+    const op = opOf(event);
     return op !== null && wantedOps.has(op);
   };
-}
-
-/** Which of several receives has got a signal is not in its event. */
-function signalOf(op: string): string[] {
-  return op.startsWith(RECEIVE_PREFIX) ? [op.replace(/#\d+$/, "")] : [];
 }
 
 function gap({ runId, eventCount }: Run, seq: number): HoldfastError {

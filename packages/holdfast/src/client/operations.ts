@@ -145,7 +145,7 @@ function mayBePausing({ heldBy, delivered, consumed, status }: Run): boolean {
   return heldBy !== null || delivered > consumed || status === "running" || status === "compensating";
 }
 
-/** False if the run is parked meanwhile, and so nobody would read it. */
+/** False if the run is parked meanwhile, and so nobody would read it, or if it has another epoch: it must be looked at again. */
 async function send(
   core: ClientCore,
   run: Run,
@@ -153,10 +153,11 @@ async function send(
   who: Who,
   messageId: string,
 ): Promise<boolean> {
-  const { outcome, status } = await core.messages.add({ to: refOf(run), kind, messageId, ...messageFrom(who) });
+  const message = { to: refOf(run), kind, messageId, epoch: run.epoch, ...messageFrom(who) };
+  const { outcome, status } = await core.messages.add(message);
   if (outcome === "not_found") throw runNotFound(run.id, core.namespace);
   if (outcome === "closed") throw runClosed(run.id, status);
-  return outcome !== "parked";
+  return outcome !== "parked" && outcome !== "moved";
 }
 
 function refOf({ namespace, runId }: Run): RunRef {

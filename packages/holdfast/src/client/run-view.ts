@@ -67,7 +67,7 @@ export interface ParentName extends RunName {
 }
 
 /** An event as seen from outside; complete enough to replay it elsewhere. */
-export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "error"> {
+export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "begunAt" | "error"> {
   readonly seq: number;
   readonly type: EventType;
   readonly category: string;
@@ -78,6 +78,8 @@ export interface EventView extends Omit<EventMeta, "fireAt" | "retryAt" | "error
   readonly data?: Who;
   readonly fireAt?: Date;
   readonly retryAt?: Date;
+  /** When its code was first called, if the run was paused before that (`run_started`). */
+  readonly begunAt?: Date;
   readonly error?: ErrorView;
 }
 
@@ -129,13 +131,16 @@ export function summarizeRun(run: ListedRun, now: number): RunSummary {
 
 /** The complete history: the start and the end come from the run row, every other event has its own row. */
 export function wholeHistory(run: Run, events: readonly HistoryEvent[]): HistoryEvent[] {
-  const { start, end } = rowEvents(run);
+  const { start, end } = rowEvents(run, events[0]);
   return [start, ...events, ...(end ? [end] : [])];
 }
 
-/** The events that are the run row. */
-export function rowEvents(run: Run): { readonly start: HistoryEvent; readonly end: HistoryEvent | undefined } {
-  return { start: startEvent(run), end: endEvent({ ...run, error: shownError(run.error) }) };
+/** The events that are the run row. `first`: the one behind its start. */
+export function rowEvents(
+  run: Run,
+  first: HistoryEvent | undefined,
+): { readonly start: HistoryEvent; readonly end: HistoryEvent | undefined } {
+  return { start: startEvent(run, first?.at), end: endEvent({ ...run, error: shownError(run.error) }) };
 }
 
 export function viewEvents(events: readonly HistoryEvent[], codec: Codec): EventView[] {
@@ -144,7 +149,7 @@ export function viewEvents(events: readonly HistoryEvent[], codec: Codec): Event
 
 function viewEvent(event: HistoryEvent, codec: Codec): EventView {
   const { meta } = event;
-  const { fireAt: _fireAt, retryAt: _retryAt, messageId, error, ...rest } = meta ?? {};
+  const { fireAt: _fireAt, retryAt: _retryAt, begunAt: _begunAt, messageId, error, ...rest } = meta ?? {};
   return {
     seq: event.seq,
     type: event.type,
@@ -158,6 +163,7 @@ function viewEvent(event: HistoryEvent, codec: Codec): EventView {
     ...(messageId === undefined ? {} : { messageId: givenMessageId(messageId) }),
     ...(meta?.fireAt === undefined ? {} : { fireAt: new Date(meta.fireAt) }),
     ...(meta?.retryAt === undefined ? {} : { retryAt: new Date(meta.retryAt) }),
+    ...(meta?.begunAt === undefined ? {} : { begunAt: new Date(meta.begunAt) }),
   };
 }
 

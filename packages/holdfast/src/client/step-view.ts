@@ -1,6 +1,13 @@
 import type { RunName } from "../model/child.ts";
-import { type EventCategory, type EventType, eventCategory, type HistoryEvent, shownStatus } from "../model/event.ts";
-import { opId, RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
+import {
+  type EventCategory,
+  type EventType,
+  eventCategory,
+  type HistoryEvent,
+  opOf,
+  shownStatus,
+} from "../model/event.ts";
+import { RECEIVE_PREFIX, RESULT_PREFIX, UNTIL_PREFIX } from "../model/ids.ts";
 import type { LiveRun } from "../model/live-run.ts";
 import { isClosed, type Run, type RunRow, WAITING_FOR_MAX } from "../model/run.ts";
 import { waitingOps } from "../model/waiting.ts";
@@ -59,14 +66,12 @@ export interface FoldParams {
  */
 export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] {
   const steps = new Map<string, StepView>();
-  const receivers = new Receivers(events);
   const origins = new Origins(run.startedAt ?? run.createdAt);
   for (const event of events) {
     const origin = origins.of(event);
     if (event.type === "run_forked") for (const [op, step] of steps) steps.set(op, afterFork(step));
     if (event.op === null || shownStatus(event.type) === undefined) continue;
-    const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
-    if (event.type === "timer_created") receivers.asked(op);
+    const op = opOf(event) as string;
     steps.set(op, foldStep(steps.get(op), op, event, origin, codec));
   }
   if (run.status === "parked") return [...steps.values()].map((step) => atRest(step, run));
@@ -92,9 +97,7 @@ export function foldSteps({ run, events, codec, live }: FoldParams): StepView[] 
     if (id.startsWith(UNTIL_PREFIX) && !known)
       steps.set(id, { op: id, kind: "condition", status: "waiting", attempts: 1 });
     if (!id.startsWith(RECEIVE_PREFIX) || (known && isOpen(known))) continue;
-    const op = known ? receivers.freeId(signalOf(id)) : id;
-    steps.set(op, { op, kind: "signal", status: "waiting", attempts: 1 });
-    wanted.add(op);
+    steps.set(id, { op: id, kind: "signal", status: "waiting", attempts: 1 });
   }
   const rows = [...steps.values()];
   const closed = isClosed(run.status);
@@ -111,13 +114,7 @@ function afterFork(step: StepView): StepView {
 
 /** The op that each event is about, as `steps()` names it; null if it is about none. */
 export function shownOps(events: readonly HistoryEvent[]): readonly (string | null)[] {
-  const receivers = new Receivers(events);
-  return events.map((event) => {
-    if (event.op === null || shownStatus(event.type) === undefined) return null;
-    const op = event.type === "signal_received" ? receivers.receiverOf(event.op) : event.op;
-    if (event.type === "timer_created") receivers.asked(op);
-    return op;
-  });
+  return events.map((event) => (shownStatus(event.type) === undefined ? null : opOf(event)));
 }
 
 /**
@@ -155,55 +152,6 @@ function isOpen({ status }: StepView): boolean {
 /** The id of the run that such an op waits for. */
 function watchedBy(op: string): string {
   return op.slice(RESULT_PREFIX.length).replace(/#\d+$/, "");
-}
-
-function signalOf(op: string): string {
-  return op.slice(RECEIVE_PREFIX.length).replace(/#\d+$/, "");
-}
-
-/**
- * Which receive got a signal. History does not say: a receive without a timeout leaves no event. The first receive that
- * waits gets the next signal, so the order tells, but receives in canceled branches are not counted.
- */
-class Receivers {
-  /** The op ids of receives with a timeout. */
-  readonly #recorded = new Set<string>();
-  readonly #timedOut = new Set<string>();
-  /** Receives with a timeout that a signal may have ended, by signal. */
-  readonly #waiting = new Map<string, string[]>();
-  readonly #numbers = new Map<string, number>();
-
-  constructor(events: readonly HistoryEvent[]) {
-    for (const { type, op } of events) {
-      if (type !== "timer_created" && type !== "timer_fired") continue;
-      if (!op?.startsWith(RECEIVE_PREFIX)) continue;
-      this.#recorded.add(op);
-      if (type === "timer_fired") this.#timedOut.add(op);
-    }
-  }
-
-  /** A timer was created, for a receive or another op. */
-  asked(op: string): void {
-    if (!op.startsWith(RECEIVE_PREFIX) || this.#timedOut.has(op)) return;
-    const signal = signalOf(op);
-    const waiting = this.#waiting.get(signal);
-    if (waiting) waiting.push(op);
-    else this.#waiting.set(signal, [op]);
-  }
-
-  receiverOf(signal: string): string {
-    return this.#waiting.get(signal)?.shift() ?? this.freeId(signal);
-  }
-
-  /** The next op id that no receive with a timeout has. */
-  freeId(signal: string): string {
-    for (let n = (this.#numbers.get(signal) ?? 0) + 1; ; n++) {
-      const op = opId(RECEIVE_PREFIX + signal, n);
-      if (this.#recorded.has(op)) continue;
-      this.#numbers.set(signal, n);
-      return op;
-    }
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
+import { isMoved, judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { resumeNote, senderOf } from "../model/operator-notes.ts";
 import { isClosed } from "../model/run.ts";
@@ -35,17 +35,18 @@ function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, 
   return deliverTo(state, row, message, inboxMax, now);
 }
 
-type Sent = CarriedMessage & Pick<DeliverMessage, "replyTo">;
+type Sent = CarriedMessage & Partial<Pick<DeliverMessage, "to" | "epoch" | "replyTo">>;
 
 function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: number, now: number): DeliverOutcome {
   const isKnown = (): boolean => hasHad(state, row, message.messageId);
   const { delivered, consumed } = row;
-  const receiver = { closed: isClosed(row.status), parked: row.status === "parked", delivered, consumed };
+  const parked = row.status === "parked";
+  const receiver = { closed: isClosed(row.status), parked, moved: isMoved(row, message), delivered, consumed };
   const judged = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
   if (judged !== "delivered") return outcome(judged, row);
   appendMessage(state, row, message, now, message.replyTo);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
-  else if (wakes({ parked: row.status === "parked", startedAt: row.startedAt }, message.kind))
+  else if (wakes({ parked, startedAt: row.startedAt }, message.kind))
     setAvailable(state, row, wakeTime(row.availableAt, now), now);
   return outcome("delivered", row);
 }

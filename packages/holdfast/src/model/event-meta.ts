@@ -38,12 +38,16 @@ export interface EventMeta {
   readonly fireAt?: number;
   /** The id of the message that became this event; a history shows the one that the caller gave. */
   readonly messageId?: string;
+  /** Which receive of that signal gets it, counted from 1; absent means the first (`signal_received`). */
+  readonly receive?: number;
   /** The seed of the run's randomness (`run_started`); of what it draws from then on (`run_forked`). */
   readonly seed?: string;
   /** Which run it is (`run_started`): what `ctx.info` returns, so that a saved history can be replayed elsewhere. */
   readonly run?: RunIdentity;
   /** Code has come to rest in this run (`run_started`): its first turn is over, even if no event shows it. */
   readonly begun?: boolean;
+  /** When its code was first called, if other events came before that (`run_started`); absent means the time of the event. */
+  readonly begunAt?: number;
   /** The run whose events stand before this one (`run_forked`). */
   readonly forkedFrom?: RunName;
   /** Nothing of it happened: whoever forked the run said that the op was to end this way. */

@@ -1,6 +1,7 @@
 import { CONVERSATION_EVENTS } from "./conversation-events.ts";
 import type { EventMeta } from "./event-meta.ts";
 import type { EventCategory, EventRole, EventRow, ShownStatus } from "./event-row.ts";
+import { receiveId } from "./ids.ts";
 import { OPERATOR_EVENTS } from "./operator-events.ts";
 import type { Payload } from "./payload.ts";
 import { UPDATE_EVENTS } from "./update-events.ts";
@@ -19,8 +20,9 @@ export const EVENT_TABLE = [
     role: "row",
     op: null,
     payload: "the input",
-    meta: ["seed", "run", "begun"],
-    writtenBy: "the run row: `hf.start`; once its code has begun, `at` is the time of that",
+    meta: ["seed", "run", "begun", "begunAt"],
+    writtenBy:
+      "the run row: `hf.start`; once its code has begun, `at` is the time of that, unless the run was paused before: then it is the time of the first event, and `begunAt` the other",
   },
   {
     type: "run_completed",
@@ -142,7 +144,7 @@ export const EVENT_TABLE = [
     role: "delivered",
     op: "signal",
     payload: "what was sent",
-    meta: ["messageId", "edited"],
+    meta: ["messageId", "receive", "edited"],
     shows: "completed",
     writtenBy: "the executor: the message of `handle.signal` has left the inbox",
   },
@@ -303,6 +305,11 @@ export function eventCategory(type: EventType): EventCategory {
 
 export function eventRole(type: EventType): EventRole {
   return ROLES[type];
+}
+
+/** The op that the event is about. A signal names itself, and says which receive gets it. */
+export function opOf({ type, op, meta }: Pick<HistoryEvent, "type" | "op" | "meta">): string | null {
+  return type === "signal_received" && op !== null ? receiveId(op, meta?.receive) : op;
 }
 
 /** Whether it came to the run from outside, and not from an op. */

@@ -115,6 +115,11 @@ function printed(): string {
 /** The op of a receive is named after its signal, with this prefix. */
 export const RECEIVE_PREFIX = "receive:";
 
+/** The op id of a receive: the first one of that signal, the second… */
+export function receiveId(signal: string, number = 1): string {
+  return opId(RECEIVE_PREFIX + signal, number);
+}
+
 /** The op of a compensation is named after what it undoes, with this prefix. */
 export const COMPENSATE_PREFIX = "compensate:";
 
@@ -133,6 +138,11 @@ export const ASK_PREFIX = "ask:";
 /** `charge`, `charge#2`, `charge#3`…: the name of an op plus its occurrence in the run. */
 export function opId(name: string, occurrence: number): string {
   return occurrence === 1 ? name : `${name}#${occurrence}`;
+}
+
+/** The occurrence in an op id. */
+export function opNumber(op: string): number {
+  return Number(/#(\d+)$/.exec(op)?.[1] ?? 1);
 }
 
 /** A key that stays the same for every attempt of one op of one run, on any worker. */

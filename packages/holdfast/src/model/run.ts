@@ -174,19 +174,24 @@ export function timeInHistory(
   return Math.max(now, startedAt ?? createdAt, lastEventAt);
 }
 
-/** seq 0 of every history is the run row itself. */
-export function startEvent(run: Run): HistoryEvent {
+/**
+ * seq 0 of every history is the run row itself. A run that was paused before it began has events from before that: `firstAt` is the
+ * time of the first one.
+ */
+export function startEvent(run: Run, firstAt = Number.POSITIVE_INFINITY): HistoryEvent {
   const { namespace, runId, id, workflow, version, queue } = run;
+  const begunAt = run.startedAt ?? run.createdAt;
   return {
     seq: 0,
     type: "run_started",
     op: null,
-    at: run.startedAt ?? run.createdAt,
+    at: Math.min(begunAt, firstAt),
     payload: run.input,
     meta: {
       seed: run.seed,
       run: { namespace, runId, id, workflow, version, queue, ...scheduleOf(run.attributes) },
       ...(run.commit > 0 ? { begun: true } : {}),
+      ...(run.startedAt !== null && firstAt < run.startedAt ? { begunAt } : {}),
     },
   };
 }

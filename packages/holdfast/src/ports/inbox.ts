@@ -12,8 +12,9 @@ export interface InboxStore {
    * Puts messages into inboxes, and makes runs due that are neither held nor parked. A run that has never been claimed keeps
    * its start time when a signal or an update comes; a cancel makes it due at once.
    * Atomic per message: counter, row and due time together. Follows a run that continued as new. Precedence of outcomes:
-   * not_found, duplicate, closed, parked, full, delivered. Only signals and updates are ever `full`. A pause or a resume of a parked run
-   * is `parked`, and not delivered. A cancel makes a run due that a person has paused, in the same step: as `resumeIfParked`, with
+   * not_found, duplicate, closed, parked, moved, full, delivered. Only signals and updates are ever `full`. A pause or a resume of a parked run
+   * is `parked`, and not delivered. One that names an epoch is for exactly that run in that epoch, and otherwise `moved`, and not delivered: a copy
+   * that arrives late must not undo what others have done since. A cancel makes a run due that a person has paused, in the same step: as `resumeIfParked`, with
    * `resumeNote` of its sender. (One that comes with a start does not.)
    * Idempotence key: (chain of the run, messageId), remembered as long as a run of the chain exists.
    * Results (`isResult`) go to exactly the run that is named, which must be named by its run id: a run that has ended, or continued as new, is
@@ -45,6 +46,8 @@ export interface DeliverMessage {
   readonly name: string;
   readonly messageId: string;
   readonly payload: Payload;
+  /** Of a pause or a resume: the epoch of the run that it is for, which must be named by its run id. */
+  readonly epoch?: number;
   /** The namespace of the run that sends it; absent if no run does. */
   readonly from?: string;
   /** For an update from another run: kept with the message, also when it is handed on to a successor. */
@@ -58,7 +61,16 @@ export interface DeliverMessagesParams {
 }
 
 export interface DeliverOutcome {
-  readonly outcome: "delivered" | "duplicate" | "not_found" | "closed" | "parked" | "full" | "busy" | "not_allowed";
+  readonly outcome:
+    | "delivered"
+    | "duplicate"
+    | "not_found"
+    | "closed"
+    | "parked"
+    | "moved"
+    | "full"
+    | "busy"
+    | "not_allowed";
   readonly runId: string | null;
   readonly status: RunStatus | null;
 }

@@ -169,13 +169,13 @@ export abstract class DrivenMachine {
     return this.ops.pending();
   }
 
-  editedOutcomes(): readonly EventDraft[] {
-    if (this.edits === undefined) return NONE;
+  nextEdited(): EventDraft | undefined {
+    if (this.edits === undefined || this.outcome || this.violation) return undefined;
     try {
-      return this.edits.outcomes(this.ops.pending());
+      return this.edits.next(() => this.ops.pending());
     } catch (error) {
       this.violate(error as HoldfastError);
-      return NONE;
+      return undefined;
     }
   }
 

@@ -189,10 +189,10 @@ export interface Machine {
   /** A copy, in the order of asking. */
   pendingOps(): readonly DrivenOp[];
   /**
-   * How pending ops end of which whoever forked the run has said so, to be delivered before anything starts. It
-   * is a violation if one of them cannot end in that way.
+   * How a pending op ends of which whoever forked the run has said so. To be delivered before anything else: it was decided before
+   * anything could happen. It is a violation if the op cannot end in that way.
    */
-  editedOutcomes(): readonly EventDraft[];
+  nextEdited(): EventDraft | undefined;
   /** Whether the op is to end in such a way. */
   isEdited(op: string | null): boolean;
   /** The first of them that could wake the code, and whether any waits for something other than a time. */

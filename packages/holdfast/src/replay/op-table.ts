@@ -15,6 +15,7 @@ export class OpTable {
   readonly #pending = new PendingOps();
   readonly #occurrences = new Map<string, number>();
   // Created when first needed: most runs have none.
+  #left: Map<string, number[]> | undefined;
   #timers: Set<Op> | undefined;
   #retired: Set<string> | undefined;
   // Since the driver last looked.
@@ -31,7 +32,7 @@ export class OpTable {
   /** The id of the next op of that name. Ops that Holdfast creates on behalf of that name have a prefix. */
   nextId(name: string, prefix = "", unlimited = false): string {
     const fullName = prefix + name;
-    const occurrence = (this.#occurrences.get(fullName) ?? 0) + 1;
+    const occurrence = this.nextNumber(fullName);
     const fault = occurrence === 1 ? nameFault(name) : undefined;
     if (fault) {
       throw new HoldfastError("invalid_name", `The op name ${JSON.stringify(name)} ${fault}.`, { data: { name } });
@@ -41,13 +42,40 @@ export class OpTable {
       const message = `The run has asked for more than ${this.#opsMax} ops. Continue in a fresh run with ctx.continueAsNew(input).`;
       throw new HoldfastError("too_many_ops", message, { data: { opsMax: this.#opsMax } });
     }
-    this.#occurrences.set(fullName, occurrence);
+    if (this.#left?.get(fullName)?.shift() === undefined) this.#occurrences.set(fullName, occurrence);
     return opId(fullName, occurrence);
   }
 
   /** The id that the next op of that name will get. */
   peekId(name: string, prefix: string): string {
-    return opId(prefix + name, (this.#occurrences.get(prefix + name) ?? 0) + 1);
+    return opId(prefix + name, this.nextNumber(prefix + name));
+  }
+
+  /** The number that the next op of that name will get. */
+  nextNumber(fullName: string): number {
+    return this.#left?.get(fullName)?.[0] ?? this.#last(fullName) + 1;
+  }
+
+  #last(fullName: string): number {
+    return this.#occurrences.get(fullName) ?? 0;
+  }
+
+  /** The number that `reserve` will return. */
+  peekReserved(fullName: string, isLeft: (op: string) => boolean): number {
+    let number = this.#last(fullName) + 1;
+    while (isLeft(opId(fullName, number))) number += 1;
+    return number;
+  }
+
+  /** Takes a number for an op that the code has yet to ask for. The ops before it that are left are asked for first. */
+  reserve(fullName: string, isLeft: (op: string) => boolean): number {
+    const number = this.peekReserved(fullName, isLeft);
+    for (let left = this.#last(fullName) + 1; left < number; left++) {
+      this.#left ??= new Map();
+      this.#left.set(fullName, [...(this.#left.get(fullName) ?? []), left]);
+    }
+    this.#occurrences.set(fullName, number);
+    return number;
   }
 
   add(op: Op): void {
@@ -173,6 +201,6 @@ export class OpTable {
   wasAsked(id: string): boolean {
     const match = /^(.*)#(\d+)$/s.exec(id);
     const [name, occurrence] = match ? [match[1] as string, Number(match[2])] : [id, 1];
-    return (this.#occurrences.get(name) ?? 0) >= occurrence;
+    return this.#last(name) >= occurrence;
   }
 }

@@ -52,6 +52,7 @@ import type { MachineInside } from "./machine-inside.ts";
 import { type AskInit, newOp, type Op, type OpModule, quiet } from "./op.ts";
 import { Compensations } from "./ops/compensation.ts";
 import { Patches } from "./ops/patch.ts";
+import { addressed, receiveSignal, valueFor } from "./ops/receive.ts";
 import { SideEffects } from "./ops/side-effect.ts";
 import type { Compensation, CompensationInfo } from "./ops/step-options.ts";
 import { acceptedUpdate, handleUpdate } from "./ops/update.ts";
@@ -137,9 +138,7 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
       this.seenSeq = event.seq;
       if (passOver(event, this, this.cursor)) continue;
       const role = eventRole(event.type);
-      if (role === "command") {
-        return this.#diverge(event, notAskedFault(event));
-      }
+      if (role === "command") return this.#diverge(event, notAskedFault(event));
       if (this.outcome) return this.#diverge(event, "the workflow function has ended, but its history continues.");
       if (role === "delivered") return this.#deliver(event);
       if (!this.#applyNote(event)) return false;
@@ -148,16 +147,16 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
   }
 
   deliverLive(draft: EventDraft, now: number): boolean {
-    const op = this.ops.get(draft.op);
-    if (!isMessage(draft) && !op) {
+    const op = isMessage(draft) ? undefined : this.ops.get(draft.op);
+    if (!op && !isMessage(draft)) {
       const stray = this.cursor.isStray(draft, (id) => this.ops.wasAsked(id));
       return stray && this.#diverge({ seq: this.nextSeq, at: now, ...draft }, notAskedFault(draft));
     }
-    const noted = op ? this.#annotator.annotate(draft, op, this.nextSeq) : draft;
+    const noted = op ? this.#annotator.annotate(draft, op, this.nextSeq) : addressed(this, draft);
     const event = this.#append(noted, draft.type === "timer_fired" ? Math.max(now, op?.fireAt ?? now) : now);
     if (!this.outcome) return this.#deliver(event);
     // The code has ended. What was in progress is recorded for the next run attempt, if there is one.
-    if (op && !isMessage(draft) && draft.type !== "child_started") this.release(op);
+    if (op && draft.type !== "child_started") this.release(op);
     happenBeforeRetry(this, op, event);
     return false;
   }
@@ -344,19 +343,20 @@ export class RunMachine extends DrivenMachine implements Machine, MachineInside 
     this.#turnIsNew = this.cursor.looseSince(event) !== undefined;
     if (!isMessage(event)) return this.#complete(event);
     if (event.type === "update_accepted") return this.#accept(event);
-    if (event.op !== null) return this.#receive(event, event.op);
+    if (event.op !== null) return this.#receive(event);
     this.#enter(this.root, event.at);
     this.#cancel(event);
     return true;
   }
 
   /** A signal goes to the first receive of that name, or is kept. */
-  #receive(event: HistoryEvent, name: string): true {
-    const op = this.signals.receive(event, this);
+  #receive(event: HistoryEvent): boolean {
+    const { op, id } = receiveSignal(this, event);
+    if (!op && event.meta?.edited) return this.#diverge(event, notAskedFault(event));
     this.#enter(op?.scope ?? this.root, event.at);
-    if (!op) this.cursor.dropAside(name);
     if (op) this.release(op);
-    op?.resolve(this.signals.take(name, this.codec, op.scope));
+    else this.cursor.takeAside(id); // nobody will wait for it, so its timer is over
+    op?.resolve(valueFor(op, event, this));
     return true;
   }
 

@@ -16,10 +16,11 @@ import { RunMachine } from "../replay/run-machine.ts";
 import { systemClock } from "../system/clock.ts";
 
 /** The result of `handle.history()`, also after a round trip through JSON. */
-export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt"> & {
+export type RecordedHistory = readonly (Omit<EventView, "at" | "fireAt" | "retryAt" | "begunAt"> & {
   readonly at: Date | string;
   readonly fireAt?: Date | string;
   readonly retryAt?: Date | string;
+  readonly begunAt?: Date | string;
 })[];
 
 /** The result of a replay: the output, the ops that the run waits for, or the error that it failed with. */
@@ -93,7 +94,7 @@ function requireEvent(event: RecordedHistory[number], index: number): void {
   const fault = (what: string): HoldfastError =>
     new HoldfastError("invalid_option", `replay: ${what}. Pass a history as handle.history() returned it.`);
   if (event?.seq !== index) throw fault(`event ${index} is missing; in its place stands ${shownValue(event?.seq)}`);
-  for (const time of ["at", "fireAt", "retryAt"] as const) {
+  for (const time of ["at", "fireAt", "retryAt", "begunAt"] as const) {
     const value = event[time];
     if ((time === "at" || value !== undefined) && Number.isNaN(ms(value as Date | string)))
       throw fault(`${time} of event ${index} is ${shownValue(value)}, not a time`);
@@ -101,7 +102,19 @@ function requireEvent(event: RecordedHistory[number], index: number): void {
 }
 
 function recordedEvent(event: RecordedHistory[number]): HistoryEvent {
-  const { seq, type, op, at, value, category: _category, data: _data, fireAt, retryAt, ...meta } = event;
+  const {
+    seq,
+    type,
+    op,
+    at,
+    value,
+    category: _category,
+    data: _data,
+    fireAt,
+    retryAt,
+    begunAt: _begunAt,
+    ...meta
+  } = event;
   const times = {
     ...(fireAt === undefined ? {} : { fireAt: ms(fireAt) }),
     ...(retryAt === undefined ? {} : { retryAt: ms(retryAt) }),
@@ -132,7 +145,7 @@ function runOf(
   { schedule, scheduledAt, ...identity }: RunIdentity,
   eventCount: number,
 ): Run {
-  const at = ms(start.at);
+  const at = ms(start.begunAt ?? start.at);
   return {
     ...identity,
     firstRunId: identity.runId,

@@ -39,6 +39,18 @@ function replayAll(): void {
       const outcome = await replay(code, await historyOf(golden));
       expect(shown(outcome)).toEqual(expected(row));
     });
+
+    test.each(runs)("time never goes backward: %s", async (_title, golden) => {
+      const times = (await historyOf(golden)).map(({ at }) => at.getTime());
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    });
+  });
+
+  test.each(FEATURES)("time never goes backward in histories of $name that are written today", async (feature) => {
+    for (const golden of await record(feature)) {
+      const times = (await historyOf(golden)).map(({ at }) => at.getTime());
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    }
   });
 
   test("every type of event is in a golden history", () => {

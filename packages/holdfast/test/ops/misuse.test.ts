@@ -111,7 +111,7 @@ describe("ctx used after waiting for something that is not a ctx operation", () 
     await t.clock.advance("2s");
     const { error } = await run.describe();
     expect(error?.code).toBe("foreign_await");
-    expect(error?.message).toMatch(/after "receive:go" at .*misuse\.test\.ts:\d+:\d+\. Put/);
+    expect(error?.message).toMatch(/after "receive:go#2" at .*misuse\.test\.ts:\d+:\d+\. Put/);
   });
 
   test("is found again on resume, until the code is fixed", async () => {

@@ -24,7 +24,10 @@ export interface Delivery {
 export function deliverNext(delivery: Delivery, now: number): boolean {
   const { machine, queue, steps, outside } = delivery;
   while (!machine.divergence && !machine.spoiled) {
-    const draft = queue.next(machine);
+    const { violation } = machine;
+    const edited = machine.nextEdited();
+    // An edit that its op cannot have parks the run: nothing else reaches the code.
+    const draft = edited ?? (machine.violation === violation ? queue.next(machine) : undefined);
     if (!draft) return false;
     if (draft.type === "cancel_requested" || draft.type === "deadline_reached") steps.noteUnderWay();
     if (draft.type === "cancel_requested") endPause(machine, draft, now);

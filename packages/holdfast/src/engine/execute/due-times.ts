@@ -15,14 +15,9 @@ interface Delayed {
 
 const NOTHING: readonly EventDraft[] = [];
 
-/**
- * The due timers and the deadline, as events, and what whoever forked the run has decided. They wait for a run that is pausing to
- * be resumed.
- */
+/** The due timers and the deadline, as events. They wait for a run that is pausing to be resumed. */
 export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
   if (machine.pausing) return NOTHING;
-  const edited = machine.editedOutcomes();
-  if (edited.length > 0) return edited;
   const deadlineAt = openDeadline(machine, run);
   if (deadlineAt === null && machine.timers.size === 0) return NOTHING;
   const now = storeTime.now();

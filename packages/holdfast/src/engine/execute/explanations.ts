@@ -3,8 +3,7 @@
  * ops.
  */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
-import { eventRole, type HistoryEvent } from "../../model/event.ts";
-import { RECEIVE_PREFIX } from "../../model/ids.ts";
+import { eventRole, type HistoryEvent, opOf } from "../../model/event.ts";
 import type { Machine } from "../../replay/machine.ts";
 import { explainDivergence, replayHistory } from "../../replay/replayer.ts";
 import type { ExecutorHost } from "./executor-host.ts";
@@ -64,7 +63,7 @@ async function placeOf(parked: Parked, host: Host): Promise<Place> {
     return { text, location: definedAt };
   }
   if (last.op === null) return { text: `after ${last.type}`, location: undefined };
-  const op = last.type === "signal_received" ? `${RECEIVE_PREFIX}${last.op}` : last.op;
+  const op = opOf(last) as string;
   const location = await askedAt(looking, host, op, events.slice(0, events.indexOf(last)));
   return { text: `after ${JSON.stringify(op)}${location ? ` at ${location}` : ""}`, location };
 }
@@ -78,5 +77,5 @@ async function askedAt(
 ): Promise<string | undefined> {
   if (history.some(({ seq }, index) => seq !== index + 1)) return undefined;
   const second = await replayHistory(looking(history), (callback) => clock.immediate(callback));
-  return second.pendingOps().find(({ id }) => id === op || id.startsWith(`${op}#`))?.location;
+  return second.pendingOps().find(({ id }) => id === op)?.location;
 }

@@ -4,7 +4,7 @@
  *
  * Invariants
  *  O3. From `pause_requested` on, no attempt begins, no timer fires, and nothing is asked of other runs. What runs here is recorded
- *      when it ends; messages are delivered as ever. Then the run is parked, unless messages are unread.
+ *      when it ends; messages and edits of a fork are delivered as ever. Then the run is parked, unless messages are unread.
  *  O4. A run that ends while it is pausing has ended. One that continues as new hands the request on.
  */
 import { pausedError } from "../../calls/paused-error.ts";

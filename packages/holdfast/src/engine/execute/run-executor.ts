@@ -230,7 +230,7 @@ export class RunExecutor implements TurnTaker, Committable, Driver, Parkable, St
     if (machine.divergence) return this.#parking.explain(divergence);
     if (machine.violation) return this.#parking.violated(machine.violation);
     this.#steps.takeAsked();
-    if (machine.replaying || this.#queue.length > 0) this.#host.loop.ready(this);
+    if (machine.replaying || this.#queue.length > 0 || machine.nextEdited()) this.#host.loop.ready(this);
     else this.#settle();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { judgeCommit, staysHeld } from "./commit.ts";
 import { afterHolder, isDead } from "./dead-holder.ts";
-import { judgeDelivery, wakes, wakeTime } from "./delivery.ts";
+import { isMoved, judgeDelivery, wakes, wakeTime } from "./delivery.ts";
 import { deadlineFrom, dueTime, firstDueTime, isDue, isOverdueUnbegun } from "./due-time.ts";
 import { judgeReopening, renewedDeadline } from "./reopening.ts";
 import { creationTime, judgeStart, startTime } from "./start.ts";
@@ -63,7 +63,7 @@ describe("a due time", () => {
 });
 
 describe("a message", () => {
-  const open = { closed: false, parked: false, delivered: 3, consumed: 1 };
+  const open = { closed: false, parked: false, moved: false, delivered: 3, consumed: 1 };
 
   test("is a duplicate first, then too late, then one too many, unless it is a cancel", () => {
     const [known, fresh] = [() => true, () => false];
@@ -81,6 +81,22 @@ describe("a message", () => {
       expect(judgeDelivery(open, kind, () => false, 2)).toBe("delivered");
     }
     expect(judgeDelivery(parked, "cancel", () => false, 2)).toBe("delivered");
+  });
+
+  test("that pauses or resumes is for one epoch of one run, if it names one", () => {
+    const moved = { ...open, moved: true };
+    for (const kind of ["pause", "resume"] as const) {
+      expect(judgeDelivery(moved, kind, () => false, 2)).toBe("moved");
+      expect(judgeDelivery(moved, kind, () => true, 2)).toBe("duplicate");
+      expect(judgeDelivery({ ...moved, parked: true }, kind, () => false, 2)).toBe("parked");
+    }
+    expect(judgeDelivery(moved, "cancel", () => false, 2)).toBe("delivered");
+    const to = { namespace: "default", runId: "r" };
+    const run = { runId: "r", epoch: 3 };
+    expect(isMoved(run, { to, epoch: 3 })).toBe(false);
+    expect(isMoved(run, { to })).toBe(false);
+    expect(isMoved(run, { to, epoch: 2 })).toBe(true);
+    expect(isMoved(run, { to: { ...to, runId: "other" }, epoch: 3 })).toBe(true);
   });
 
   test("wakes what waits; a signal does not start a run before its time, and nothing wakes a parked one", () => {

@@ -5,6 +5,8 @@ import type { MessageKind } from "../message.ts";
 export interface MessageReceiver {
   readonly closed: boolean;
   readonly parked: boolean;
+  /** It is not the run that the message was written for, or something has happened to that one since. */
+  readonly moved: boolean;
   readonly delivered: number;
   readonly consumed: number;
 }
@@ -17,14 +19,25 @@ export function judgeDelivery(
   kind: MessageKind,
   isKnown: () => boolean,
   inboxMax: number,
-): "duplicate" | "closed" | "parked" | "full" | "delivered" {
+): "duplicate" | "closed" | "parked" | "moved" | "full" | "delivered" {
   if (isKnown()) return "duplicate";
   if (run.closed) return "closed";
   // Nobody would read it: whoever pauses or resumes a parked run changes its row.
   if (run.parked && (kind === "pause" || kind === "resume")) return "parked";
+  // Its sender may have been answered long ago, and others have changed the run since.
+  if (run.moved && (kind === "pause" || kind === "resume")) return "moved";
   // A run that is too busy to read can still be canceled, and get what it has asked for.
   if ((kind === "signal" || kind === "update") && run.delivered - run.consumed >= inboxMax) return "full";
   return "delivered";
+}
+
+/** See `MessageReceiver.moved`. Messages that name no epoch are for whatever the run has become. */
+export function isMoved(
+  run: { readonly runId: string; readonly epoch: number },
+  { to, epoch }: { readonly to?: object; readonly epoch?: number },
+): boolean {
+  if (epoch === undefined || to === undefined) return false;
+  return run.epoch !== epoch || !("runId" in to) || to.runId !== run.runId;
 }
 
 /**

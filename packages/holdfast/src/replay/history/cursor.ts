@@ -243,20 +243,11 @@ export class Cursor {
     else this.setAside(event);
   }
 
-  /** The timer of the receive that the code asks for only now. */
+  /** The timer of the receive that the code asks for only now, or that its signal has come for. */
   takeAside(op: string): HistoryEvent | undefined {
     const event = this.#aside?.get(op);
     this.#aside?.delete(op);
     return event;
-  }
-
-  /** A signal has come while nobody waits: the receive that waited for it when it was recorded is over, and so is its timer. */
-  dropAside(signalName: string): void {
-    for (const op of this.#aside?.keys() ?? []) {
-      if (op !== receiveOf(signalName) && !op.startsWith(`${receiveOf(signalName)}#`)) continue;
-      this.#aside?.delete(op);
-      return;
-    }
   }
 }
 
@@ -273,8 +264,4 @@ function binds(event: HistoryEvent): boolean {
 function isReceiveTimer({ type, op }: HistoryEvent): boolean {
   if (type !== "timer_created" || op === null) return false;
   return op.startsWith(RECEIVE_PREFIX) || op.startsWith(UNTIL_PREFIX);
-}
-
-function receiveOf(signalName: string): string {
-  return `${RECEIVE_PREFIX}${signalName}`;
 }

@@ -1,8 +1,8 @@
 /** Outcomes that whoever forked a run has decided: each is delivered when the code asks for its op, which is not executed. */
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { ErrorRecord } from "../../model/error-record.ts";
-import type { EventDraft, EventMeta, EventType, HistoryEvent } from "../../model/event.ts";
-import { opId, RECEIVE_PREFIX } from "../../model/ids.ts";
+import { type EventDraft, type EventMeta, type EventType, type HistoryEvent, opOf } from "../../model/event.ts";
+import { opNumber } from "../../model/ids.ts";
 import type { Payload } from "../../model/payload.ts";
 import type { Codec } from "../../ports/codec.ts";
 import type { DrivenOp, OpKind } from "../op.ts";
@@ -30,12 +30,14 @@ interface Edit {
 
 export class Edits {
   readonly #edits = new Map<string, Edit>();
+  /** Ops that were edited in this history. */
+  readonly #delivered = new Set<string>();
 
   /** Those of the last fork that were not delivered yet. Throws if they cannot be read. */
   constructor(history: readonly HistoryEvent[], codec: Codec) {
     for (const event of history) {
       if (event.type === "run_forked") this.#add(event, codec);
-      else if (event.meta?.edited) this.#edits.delete(this.#opOf(event));
+      else if (event.meta?.edited) this.#used(opOf(event) as string);
     }
   }
 
@@ -46,14 +48,14 @@ export class Edits {
     for (const [op, edit] of Object.entries(edits)) this.#edits.set(op, encoded(op, edit, codec));
   }
 
-  /** A signal says for which signal it is, not for which receive: they come in order. */
-  #opOf({ type, op }: HistoryEvent): string {
-    const name = op as string;
-    if (type !== "signal_received") return name;
-    for (let n = 1; ; n++) {
-      const receive = opId(RECEIVE_PREFIX + name, n);
-      if (n > this.#edits.size || this.#edits.has(receive)) return receive;
-    }
+  #used(op: string): void {
+    this.#edits.delete(op);
+    this.#delivered.add(op);
+  }
+
+  /** Whether the outcome of the op is decided, delivered or not. */
+  decides(op: string): boolean {
+    return this.#edits.has(op) || this.#delivered.has(op);
   }
 
   has(op: string): boolean {
@@ -67,13 +69,14 @@ export class Edits {
     return edit;
   }
 
-  /** What is to be delivered now. Throws if an op cannot end in the way that was asked for. */
-  outcomes(pending: readonly DrivenOp[]): readonly EventDraft[] {
-    if (this.#edits.size === 0) return [];
-    return pending.flatMap((op) => {
+  /** What is to be delivered next. Throws if an op cannot end in the way that was asked for. */
+  next(pending: () => readonly DrivenOp[]): EventDraft | undefined {
+    if (this.#edits.size === 0) return undefined;
+    for (const op of pending()) {
       const edit = this.#edits.get(op.id);
-      return edit ? [outcome(op, edit)] : [];
-    });
+      if (edit) return outcome(op, edit);
+    }
+    return undefined;
   }
 }
 
@@ -89,7 +92,9 @@ function outcome({ id, kind, signalName, task }: DrivenOp, { payload, error }: E
   const op = kind === "receive" ? (signalName as string) : id;
   const status = kind === "child" ? ({ status: "failed" } as const) : {};
   const named = error && task ? { ...error, task: task.spec.name } : error;
-  const meta: EventMeta = named ? { error: named, ...status, edited: true } : { edited: true };
+  const number = kind === "receive" ? opNumber(id) : 1;
+  const receive = number === 1 ? {} : { receive: number };
+  const meta: EventMeta = named ? { error: named, ...status, edited: true } : { ...receive, edited: true };
   return payload === undefined || kind === "sleep" ? { type, op, meta } : { type, op, payload, meta };
 }
 

@@ -9,6 +9,8 @@ import type { Scope } from "../context/scope.ts";
 import type { Op } from "../op.ts";
 
 interface BufferedSignal {
+  /** Which receive of that signal takes it. */
+  readonly number: number;
   readonly messageId: string;
   readonly payload: Payload;
 }
@@ -41,17 +43,21 @@ export class SignalBuffer {
   /** Names of signals that the witness was notified of, now or when they first came. */
   #doubted: Set<string> | undefined;
 
-  /** Takes in a signal; returns the receive that it satisfies, which then takes it. */
-  receive(event: HistoryEvent, witness: SignalWitness): Op | undefined {
+  /** Takes in a signal for that receive, the first that waits for it or the next that will be asked for. */
+  receive(event: HistoryEvent, number: number, witness: SignalWitness): void {
     const name = event.op as string;
-    const signal = { messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
+    const signal = { number, messageId: event.meta?.messageId ?? "", payload: event.payload ?? EMPTY_PAYLOAD };
     this.#signals ??= new Map();
     const buffered = this.#signals.get(name);
     if (buffered) buffered.push(signal);
     else this.#signals.set(name, [signal]);
     const waiting = this.#waiting?.get(name);
     if (waiting !== undefined && waiting.length > 1) this.#doubt(name, waiting, witness);
-    return waiting?.[0]?.op;
+  }
+
+  /** The receive that gets the next signal of that name. */
+  firstWaiting(name: string): Op | undefined {
+    return this.#waiting?.get(name)?.[0]?.op;
   }
 
   /**
@@ -75,8 +81,9 @@ export class SignalBuffer {
     );
   }
 
-  has(name: string): boolean {
-    return (this.#signals?.get(name)?.length ?? 0) > 0;
+  /** Which receive takes the oldest signal of that name; undefined if there is none. */
+  firstNumber(name: string): number | undefined {
+    return this.#signals?.get(name)?.[0]?.number;
   }
 
   /**
@@ -88,7 +95,7 @@ export class SignalBuffer {
     const signal = signals?.shift();
     if (signals?.length === 0) this.#signals?.delete(name);
     if (signal) this.#takenThisTurn = appended(this.#takenThisTurn ?? NONE, { name, signal, scope });
-    return signal === undefined || signal.payload.length === 0 ? null : codec.decode(signal.payload);
+    return signal === undefined ? null : receivedValue(signal.payload, codec);
   }
 
   newTurn(): void {
@@ -135,6 +142,11 @@ export class SignalBuffer {
       signals.map(({ messageId, payload }) => ({ name, messageId, payload: asWrittenToday(codec, payload) })),
     );
   }
+}
+
+/** An empty payload was stored by an earlier version, where it meant null. */
+export function receivedValue(payload: Payload, codec: Codec): unknown {
+  return payload.length === 0 ? null : codec.decode(payload);
 }
 
 /** They may have been in this process since before the store was re-encoded. */

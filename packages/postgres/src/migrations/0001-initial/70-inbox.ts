@@ -19,7 +19,8 @@ create function deliver_messages(
   p_from text[] default null,      -- the namespaces of the runs that send them; empty if no run does
   p_reply_to text[] default null,
   p_note_type smallint default null,  -- if a cancel makes a paused run due: what is recorded of that, per message
-  p_notes bytea[] default null)
+  p_notes bytea[] default null,
+  p_epoch int[] default null)      -- of a pause or a resume: the epoch of the run that it is for
 returns table (i int, outcome text, run_id uuid, status run_status, hints text)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
@@ -30,7 +31,7 @@ declare
   v_target uuid[];       -- per message: its run
   -- The messages whose run could be locked, and the state of that run.
   l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
-  l_delivered int[]; l_consumed int[];
+  l_delivered int[]; l_consumed int[]; l_epoch int[];
   v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[]; v_cancel record;
   v_refused int[] := '{}';  -- messages from namespaces that were not let in
 begin
@@ -46,10 +47,11 @@ begin
   for v_round in 1..2 loop
     -- Each run is locked once for all of its messages: they are delivered in order, or all are busy.
     select array_agg(p.i::int), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
-           array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed)
-      into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed
+           array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed),
+           array_agg(k.epoch)
+      into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
-                   r.delivered, r.consumed
+                   r.delivered, r.consumed, r.epoch
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
                      where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id
@@ -73,22 +75,25 @@ begin
            l.next is not null and not is_result(p_kind[l.i])
              and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
            is_run_end(p_kind[l.i]) as run_end,
+           -- Nobody would read it, or its sender may have been answered long ago, and others have changed the run since.
+           p_kind[l.i] in ('pause', 'resume') and (l.status = 'parked'
+             or p_epoch[l.i] is not null and (p_epoch[l.i] <> l.epoch or p_run[l.i] is distinct from l.run_id)) as too_late,
            -- A run id alone gives no access to a run of another namespace.
            s.namespace <> p_namespace[l.i] as foreign_run,
            row_number() over (partition by s.chain_id, p_message[l.i], is_run_end(p_kind[l.i]), s.namespace <> p_namespace[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
-      from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed)
-           as l(i, run_id, place, status, held_by, next, closed, delivered, consumed)
+      from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch)
+           as l(i, run_id, place, status, held_by, next, closed, delivered, consumed, epoch)
      cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
-    select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run order by k.i) as rank
+    select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run or k.too_late order by k.i) as rank
       from known k
   ), judged as materialized (
     select r.*, case when r.gone or r.foreign_run then 'not_found'
                      when not r.run_end and (r.dup or r.copy > 1) then 'duplicate'
                      when r.status = 'continued' and not is_result(p_kind[r.i]) then 'busy'
                      when r.closed then 'closed'
-                     when r.status = 'parked' and p_kind[r.i] in ('pause', 'resume') then 'parked'
+                     when r.too_late then case when r.status = 'parked' then 'parked' else 'moved' end
                      when p_kind[r.i] in ('signal', 'update') and r.delivered - r.consumed + r.rank > p_inbox_max then 'full'
                      else 'delivered' end as outcome
       from ranked r
