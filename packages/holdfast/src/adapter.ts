@@ -29,6 +29,7 @@ export { afterHolder, type DeathMarks } from "./model/decisions/dead-holder.ts";
 export {
   judgeDelivery,
   type MessageReceiver,
+  mayTake,
   type UpdateStage,
   updateStage,
   wakes,

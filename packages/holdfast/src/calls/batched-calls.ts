@@ -11,6 +11,7 @@ import type {
   StartRunsParams,
   Store,
 } from "../ports/store.ts";
+import { deliverHolding, type ReserveDelivery } from "./holding-delivery.ts";
 
 const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
@@ -35,6 +36,7 @@ type StartAnswer = StartOutcome | RefusedStart;
 interface Sending {
   readonly store: Store;
   readonly limits?: Limits;
+  readonly reserve?: ReserveDelivery;
 }
 
 /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
@@ -81,7 +83,7 @@ export async function sendMessages(
   const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
   const now = messages.filter((message, i) => first.get(message.messageId) === i);
   const later = messages.filter((message, i) => first.get(message.messageId) !== i);
-  const { outcomes } = await ports.store.inbox.deliver({ messages: now, inboxMax });
+  const { outcomes } = await deliverHolding(ports.store, { messages: now, inboxMax }, ports.reserve);
   if (later.length === 0) return outcomes;
   const told = new Map(now.map((message, i) => [message, outcomes[i] as DeliverOutcome] as const));
   // To a run that was locked, the second would come before what was sent in between.

@@ -1,6 +1,7 @@
 import { isBusy, MESSAGE_ROWS, START_ROWS, type StartItem, sendMessages, sendStarts } from "../calls/batched-calls.ts";
 import { Batcher } from "../calls/batcher.ts";
 import { readWholeHistory } from "../calls/history-reader.ts";
+import type { ReserveDelivery } from "../calls/holding-delivery.ts";
 import type { Lifetime } from "../calls/lifetime.ts";
 import { Payer } from "../calls/payer.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
@@ -57,12 +58,14 @@ export class ClientCore {
     life: Lifetime,
     look: ClientCore["look"] = () => undefined,
     local?: LocalQueries,
+    reserve?: ReserveDelivery,
   ) {
     const { clock, random } = ports;
     this.look = look;
     this.local = local;
     this.life = life;
-    this.payer = new Payer(ports, life);
+    const sending = reserve ? { ...ports, reserve } : ports;
+    this.payer = new Payer(sending, life);
     this.ports = ports;
     this.namespace = namespace;
     this.waiter = waiter;
@@ -75,7 +78,7 @@ export class ClientCore {
       send: (items) => sendStarts(ports, items) as Promise<StartOutcome[]>,
       rows: START_ROWS,
     });
-    this.messages = new Batcher({ ...batching, send: (items) => sendMessages(ports, items), rows: MESSAGE_ROWS });
+    this.messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });
   }
 
   get queries(): QueryCalls {

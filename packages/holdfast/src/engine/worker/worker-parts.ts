@@ -52,6 +52,7 @@ export interface WorkerSelf {
   readonly localTasks: LocalTasks;
   /** A slot of a worker of this process for a run that is about to be started. */
   readonly reserve: RunCallerParams["reserve"];
+  readonly reserveDelivery: RunCallerParams["reserveDelivery"];
   readonly onDue: RunCallerParams["onDue"];
 }
 
@@ -253,6 +254,7 @@ export class WorkerParts {
       others: new RunCaller({
         ...this.#params,
         reserve: this.#self.reserve,
+        reserveDelivery: this.#self.reserveDelivery,
         onDue: this.#self.onDue,
         onOwing: (run, debt) => this.#params.payer.note(run, debt),
       }),
