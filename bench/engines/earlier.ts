@@ -51,9 +51,11 @@ function linkModules(tree: string): void {
     if (name === "holdfast" || name === "@holdfast" || name === ".cache") continue;
     symlinkSync(path.join(ROOT, "node_modules", name), path.join(modules, name));
   }
-  symlinkSync(path.join(tree, "packages", "holdfast"), path.join(modules, "holdfast"));
+  // Relative, because the folder is renamed: a link that leads nowhere would have the packages of the present tree found instead.
+  symlinkSync(path.join("..", "packages", "holdfast"), path.join(modules, "holdfast"));
   for (const name of readdirSync(path.join(tree, "packages"))) {
-    if (name !== "holdfast") symlinkSync(path.join(tree, "packages", name), path.join(modules, "@holdfast", name));
+    if (name !== "holdfast")
+      symlinkSync(path.join("..", "..", "packages", name), path.join(modules, "@holdfast", name));
   }
 }
 

@@ -15,6 +15,8 @@ import type { Hooks } from "../lab/hooks.ts";
 
 const CONCURRENCY = 500;
 const TASK_CONCURRENCY = 1_000;
+/** A parent and its children are held at once. */
+const CHILDREN_CONCURRENCY = 2_000;
 /** All runs are in progress at once while their tasks wait for another process. */
 const CACHE_SIZE: Readonly<Record<string, number>> = { tasks: 10_000, backlog: 10_000 };
 
@@ -38,7 +40,7 @@ export function holdfast(store: "postgres" | "sqlite", title: string): EngineDef
     title: `Holdfast, ${title}`,
     kind: "own",
     store,
-    settings: `one worker, concurrency ${CONCURRENCY} (default 100); tasks: ${TASK_CONCURRENCY} at once (default 100), cache of 10,000 runs (default 1,000); recovery: lease 5 s (default 30 s)`,
+    settings: `one worker, concurrency ${CONCURRENCY} (default 100), with children ${CHILDREN_CONCURRENCY}; tasks: ${TASK_CONCURRENCY} at once (default 100), cache of 10,000 runs (default 1,000); recovery: lease 5 s (default 30 s)`,
     workloads: ["*"],
     // On SQLite there are no statements to count, and the cost of an idle process shows at once.
     ...(store === "sqlite" ? { sizes: { idle: { seconds: 5 } } } : {}),
@@ -53,7 +55,7 @@ async function open({ url, hooks, workload, size, clientOnly, serves }: OpenPara
   const workflows = workflowsFor(hooks, work);
   if (!clientOnly) {
     const lease = size["leaseMs"] === undefined ? {} : { lease: { milliseconds: size["leaseMs"] } };
-    const concurrency = size["concurrency"] ?? CONCURRENCY;
+    const concurrency = size["concurrency"] ?? (workload === "children" ? CHILDREN_CONCURRENCY : CONCURRENCY);
     const executes = serves !== "runs" && (workload === "tasks" || workload === "backlog");
     const worker = hf.worker({
       workflows: serves === "tasks" ? [] : Object.values(workflows),

@@ -11,7 +11,7 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
   {
     name: "crosses out what it owes before it has told anybody",
     file: "calls/debt-payment.ts",
-    find: "  await mail.send(store, inboxMax);\n",
+    find: "  await mail.send(store, inboxMax, reserve);\n",
     replace: "",
     caughtBy: "debts",
   },
@@ -127,5 +127,12 @@ export const TALK_MUTATIONS: readonly Mutation[] = [
     find: "      if (!call(predicate)) continue;\n",
     replace: "      call(predicate);\n",
     caughtBy: "conditions",
+  },
+  {
+    name: "continues a run with the message that another one was taken for",
+    file: "engine/claim/taken-by-messages.ts",
+    find: "hold } = this.#params.messages[i] as DeliverMessage;",
+    replace: "hold } = this.#params.messages[0] as DeliverMessage;",
+    caughtBy: "updates",
   },
 ];

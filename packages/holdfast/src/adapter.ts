@@ -31,6 +31,7 @@ export {
   isMoved,
   judgeDelivery,
   type MessageReceiver,
+  mayTake,
   type UpdateStage,
   updateStage,
   wakes,

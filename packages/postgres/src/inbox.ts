@@ -42,6 +42,10 @@ export const DELIVER = callOf<Delivery>("deliver_messages", {
       messages.map((message) => (isCancel(message) ? noteOf(message) : null)),
     ),
   p_epoch: ({ messages }) => binary.sparse(binary.int4Array, messages, ({ epoch }) => epoch ?? null),
+  p_hold_run: ({ messages }) => binary.sparse(binary.uuidArray, messages, ({ hold }) => hold?.runId ?? null),
+  p_hold_epoch: ({ messages }) => binary.sparse(binary.int4Array, messages, ({ hold }) => hold?.epoch ?? null),
+  p_hold_by: ({ holdBy }) => holdBy?.workerId ?? null,
+  p_claim: ({ holdBy }) => holdBy?.claimId ?? null,
 });
 
 function isCancel({ kind }: DeliverMessage): boolean {
@@ -72,7 +76,13 @@ export async function deliverMessages(server: Server, params: DeliverMessagesPar
 }
 
 export function deliverResult(rows: readonly Row[]): DeliverMessagesResult {
-  return { outcomes: outcomesOf<DeliverOutcome>(rows) };
+  const outcomes = outcomesOf<DeliverOutcome>(rows);
+  for (const { i, number, at } of rows) {
+    if (number === null) continue;
+    const at0 = (i as number) - 1;
+    outcomes[at0] = { ...(outcomes[at0] as DeliverOutcome), held: { number: number as number, at: at as number } };
+  }
+  return { outcomes };
 }
 
 export async function readInbox(server: Server, params: ReadInboxParams): Promise<readonly Message[]> {

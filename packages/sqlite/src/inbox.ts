@@ -10,6 +10,7 @@ import {
   judgeDelivery,
   type Message,
   type MessageKind,
+  mayTake,
   type Payload,
   type ReadInboxParams,
   type ReplyAddress,
@@ -26,8 +27,10 @@ import { blob } from "./database/driver.ts";
 import { uuidText } from "./database/uuid.ts";
 import { isAllowed } from "./namespaces.ts";
 import { handOnAddress, keepAddress } from "./replies.ts";
+import { holdRuns } from "./runs/holds.ts";
 import { isPaused, resume } from "./runs/parking.ts";
 import { announceIfDue, findState, keyOf, type StateRow, stateByKey, stateOf } from "./runs/run-state.ts";
+import { liveWorker } from "./workers.ts";
 
 const INSERT = `
   insert into holdfast_inbox (run_key, number, chain_key, at, kind, name, message_id, payload)
@@ -62,28 +65,52 @@ interface StoredMessage {
 }
 
 export function deliverMessages(call: Call, params: DeliverMessagesParams): DeliverMessagesResult {
-  const outcomes = params.messages.map((message) => deliver(call, message, params.inboxMax));
+  const holding = params.holdBy && liveWorker(call, params.holdBy.workerId);
+  const answers = params.messages.map((message) => deliver(call, message, params.inboxMax, holding?.namespace));
+  const taken = new Set(answers.flatMap(({ row, take }) => (take && row ? [row.runKey] : [])));
+  if (params.holdBy && holding && taken.size > 0) holdRuns(call, [...taken], holding.workerKey, params.holdBy.claimId);
   params.messages.forEach((message, i) => {
-    const { outcome, runId } = outcomes[i] as DeliverOutcome;
-    if (message.kind !== "cancel" || outcome !== "delivered") return;
-    const row = stateOf(call, message.to.namespace, runId as string);
-    if (row && isPaused(call, row)) resume(call, row, resumeNote(senderOf(message)), call.now);
+    const { row } = answers[i] as Answer;
+    if (message.kind !== "cancel" || !row) return;
+    const now = stateOf(call, message.to.namespace, uuidText(row.runId));
+    if (now && isPaused(call, now)) resume(call, now, resumeNote(senderOf(message)), call.now);
   });
-  return { outcomes };
+  return { outcomes: answers.map((answer) => outcomeOf(answer, taken, call.now)) };
 }
 
-function deliver(call: Call, message: DeliverMessage, inboxMax: number): DeliverOutcome {
+/** What has become of one message. */
+interface Answer {
+  readonly outcome: DeliverOutcome;
+  /** The run that has it now, as it was before; undefined if none has. */
+  readonly row?: StateRow;
+  /** Whether the worker that sends it takes the run. */
+  readonly take?: boolean;
+}
+
+function outcomeOf({ outcome, row }: Answer, taken: ReadonlySet<number>, at: number): DeliverOutcome {
+  return row && taken.has(row.runKey) ? { ...outcome, held: { number: row.delivered + 1, at } } : outcome;
+}
+
+/** `home`: the namespace of the worker that takes runs; undefined if none does. */
+function deliver(call: Call, message: DeliverMessage, inboxMax: number, home: string | undefined): Answer {
   const { to, from, kind } = message;
-  if (!isAllowed(call, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
+  if (!isAllowed(call, to.namespace, from)) return { outcome: { outcome: "not_allowed", runId: null, status: null } };
   const row = isResult(kind) && "runId" in to ? stateOf(call, to.namespace, to.runId) : addressee(call, to);
-  if (!row) return { outcome: "not_found", runId: null, status: null };
-  return deliverTo(call, row, message, inboxMax);
+  if (!row) return { outcome: { outcome: "not_found", runId: null, status: null } };
+  const take = home === to.namespace && mayTake(receiverOf(row), message.hold);
+  const outcome = deliverTo(call, row, message, inboxMax, take);
+  return outcome.outcome === "delivered" ? { outcome, row, take } : { outcome };
+}
+
+function receiverOf({ runId, epoch, heldBy, status, suspect }: StateRow): Parameters<typeof mayTake>[0] {
+  const parked = status === statusCode("parked");
+  return { runId: uuidText(runId), epoch, held: heldBy !== null, parked, suspect: suspect !== 0 };
 }
 
 /** `replyTo`: the run that gets the answer to an update; nothing if none does. */
 type Sent = CarriedMessage & Partial<Pick<DeliverMessage, "to" | "epoch" | "replyTo">>;
 
-function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): DeliverOutcome {
+function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number, taken = false): DeliverOutcome {
   const { delivered, consumed } = row;
   const isKnown = (): boolean => hasHad(call, row, message.messageId);
   const parked = row.status === statusCode("parked");
@@ -91,7 +118,7 @@ function deliverTo(call: Call, row: StateRow, message: Sent, inboxMax: number): 
   const moved = isMoved({ runId, epoch: row.epoch }, message);
   const receiver = { closed: isClosedCode(row.status), parked, moved, delivered, consumed };
   const outcome = judgeDelivery(receiver, message.kind, isKnown, inboxMax);
-  if (outcome === "delivered") accept(call, row, message);
+  if (outcome === "delivered") accept(call, row, message, taken);
   return { outcome, runId, status: statusName(row.status) };
 }
 
@@ -130,15 +157,15 @@ export function addressee(call: Call, to: RunRef): StateRow | undefined {
 
 /**
  * The message's number is the new value of the counter, which the holder compares when it suspends or ends the run. Also for
- * results of tasks.
+ * results of tasks. `taken`: the worker that sends it takes the run, which therefore need not become due.
  */
-export function accept(call: Call, row: StateRow, message: Sent): void {
+export function accept(call: Call, row: StateRow, message: Sent, taken = false): void {
   const { sql, now, hints } = call;
   const number = row.delivered + 1;
   appendMessage(call, row.runKey, row.chainKey, number, message);
   if (message.replyTo && message.kind === "update") keepAddress(call, row, number, message.replyTo);
   const parked = row.status === statusCode("parked");
-  if (row.heldBy === null && wakes({ parked, startedAt: row.startedAt }, message.kind)) {
+  if (row.heldBy === null && !taken && wakes({ parked, startedAt: row.startedAt }, message.kind)) {
     const availableAt = wakeTime(row.availableAt, now);
     sql.run(
       "update holdfast_runs set delivered = ?, available_at = ? where run_key = ?",

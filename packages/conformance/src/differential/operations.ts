@@ -1,16 +1,11 @@
-import {
-  type AttributeValue,
-  CLOSED_STATUSES,
-  type DeliverMessage,
-  type EventDraft,
-  type StartRun,
-} from "holdfast/adapter";
+import { type AttributeValue, CLOSED_STATUSES, type EventDraft, type StartRun } from "holdfast/adapter";
 import { aStart, REPLACED, SWEEP } from "../fixture.ts";
-import { bytes, CODES, errorRecord } from "../sample-data.ts";
+import { CODES, errorRecord } from "../sample-data.ts";
 import type { Call } from "./call.ts";
 import { randomRun, sameRun, someNamespace, someRun, someWorker, someWorkerId } from "./choices.ts";
 import { claimCall } from "./claim-call.ts";
 import { commitCall } from "./commit-call.ts";
+import { deliverCall, takenCall } from "./deliver-call.ts";
 import type { Dice } from "./dice.ts";
 import { forkCall } from "./fork-call.ts";
 import { stateFilter } from "./state-filter.ts";
@@ -212,28 +207,12 @@ export const MAKERS: Readonly<Record<OperationKind, MakeCall>> = {
     return { method: "runs.start", params: { starts: distinct, holdBy, replaceError: REPLACED } };
   },
 
-  deliver(world, dice) {
-    const messages = Array.from({ length: 1 + dice.int(3) }, (): DeliverMessage => {
-      const used = dice.chance(0.25) ? dice.pick(world.messageIds) : undefined;
-      const kind = dice.chance(0.3) ? dice.of("cancel", "cancel", "pause", "resume") : "signal";
-      const message = {
-        to: someRun(world, dice),
-        kind,
-        name: kind === "signal" ? dice.of("approved", "paid") : dice.of("", "enough"),
-        messageId: used ?? world.newMessageId(),
-        payload: bytes(kind === "signal" ? String(dice.int(100)) : dice.of("", '"ana"')),
-      } as const;
-      return kind === "signal" || dice.chance(0.5) ? message : { ...message, epoch: dice.int(4) };
-    });
-    const distinct = messages.filter(
-      ({ messageId }, i) => messages.findIndex((other) => other.messageId === messageId) === i,
-    );
-    return { method: "inbox.deliver", params: { messages: distinct, inboxMax: dice.of(2, 5, 1_000) } };
-  },
+  deliver: deliverCall,
 
   /** The caller did not get the answer, or an old packet arrives late. */
   repeat(world, dice) {
     const call = dice.pick(world.calls.slice(-dice.of(1, 1, 4, 10, world.calls.length)));
+    if (call?.method === "inbox.deliver" && dice.chance(0.5)) return takenCall(call.params) ?? call;
     if (call?.method === "runs.claim") return { ...call, params: { ...call.params, again: true } };
     return call?.method === "tasks.claim" ? { ...call, params: { ...call.params, again: true } } : call;
   },

@@ -18,6 +18,7 @@ import { startMessages } from "./conversations/start-messages.ts";
 import { watches } from "./conversations/watches.ts";
 import { forks } from "./forks.ts";
 import { hints } from "./hints.ts";
+import { holdingMessages } from "./holding-messages.ts";
 import { inbox } from "./inbox.ts";
 import { leases } from "./leases.ts";
 import { listing } from "./listing.ts";
@@ -62,6 +63,7 @@ export const SUITES: readonly Suite[] = [
   transitions,
   continuations,
   inbox,
+  holdingMessages,
   transactions,
   leases,
   sweeps,

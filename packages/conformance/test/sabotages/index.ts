@@ -12,6 +12,7 @@ import { PARKED_RUNS } from "./parked-runs.ts";
 import { PAUSED_RUNS } from "./paused-runs.ts";
 import type { Sabotage } from "./saboteur.ts";
 import { STORED_VALUES } from "./stored-values.ts";
+import { TAKEN_RUNS } from "./taken-runs.ts";
 import { TASK_ATTEMPTS } from "./task-attempts.ts";
 import { TASK_TIMES } from "./task-times.ts";
 import { TASKS_OF_RUNS } from "./tasks-of-runs.ts";
@@ -31,6 +32,7 @@ export const SABOTAGES: readonly Sabotage[] = [
   ...TIMES_OF_RUNS,
   ...TRANSACTION_STEPS,
   ...FOREIGN_RUNS,
+  ...TAKEN_RUNS,
   ...TASKS_OF_RUNS,
   ...TASK_ATTEMPTS,
   ...TASK_TIMES,

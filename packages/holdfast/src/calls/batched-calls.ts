@@ -11,6 +11,7 @@ import type {
   StartRunsParams,
   Store,
 } from "../ports/store.ts";
+import { deliverHolding, type ReserveDelivery } from "./holding-delivery.ts";
 
 const REPLACED = toErrorRecord(
   new HoldfastError("run_terminated", "replaced by a newer run of the same id", { data: { reason: "replaced" } }),
@@ -32,9 +33,15 @@ interface StartGroup {
 
 type StartAnswer = StartOutcome | RefusedStart;
 
+/** A message with the user's id of its run, if that is known: messages to one run stay in order, by whichever name they are sent. */
+export interface OutgoingMessage extends DeliverMessage {
+  readonly id?: string;
+}
+
 interface Sending {
   readonly store: Store;
   readonly limits?: Limits;
+  readonly reserve?: ReserveDelivery;
 }
 
 /** One call for all starts, unless several workers claim some of the runs, or an id occurs more than once. */
@@ -81,7 +88,7 @@ export async function sendMessages(
   const first = new Map(messages.map((message, i) => [message.messageId, i] as const).reverse());
   const now = messages.filter((message, i) => first.get(message.messageId) === i);
   const later = messages.filter((message, i) => first.get(message.messageId) !== i);
-  const { outcomes } = await ports.store.inbox.deliver({ messages: now, inboxMax });
+  const { outcomes } = await deliverHolding(ports.store, { messages: now, inboxMax }, ports.reserve);
   if (later.length === 0) return outcomes;
   const told = new Map(now.map((message, i) => [message, outcomes[i] as DeliverOutcome] as const));
   // To a run that was locked, the second would come before what was sent in between.
@@ -96,8 +103,8 @@ export async function sendMessages(
   return messages.map((message) => (told.get(message) ?? locked.get(rowOf(message))) as DeliverOutcome);
 }
 
-function rowOf({ to }: DeliverMessage): string {
-  return "runId" in to ? to.runId : to.id;
+function rowOf({ to, id }: OutgoingMessage): string {
+  return id ?? ("runId" in to ? to.runId : to.id);
 }
 
 export function isBusy({ outcome }: { readonly outcome: string }): boolean {

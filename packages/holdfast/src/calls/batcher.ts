@@ -8,7 +8,10 @@ export interface BatcherParams<T, R> extends StorePatience {
   /** Sends a batch; answers in the order of the items. Must be idempotent: it is repeated after an unknown outcome. */
   readonly send: (items: readonly T[]) => Promise<readonly R[]>;
   readonly giveUp: GiveUp;
-  /** How many batches may be in flight at once; one by default. More than one only if their order does not matter. */
+  /**
+   * How many batches may be in flight at once; one by default. More than one only if their order does not matter. Callers that are
+   * answered together ask together again: many items are divided, so that this process and the store work at the same time.
+   */
   readonly inFlightMax?: number;
   /** For calls about rows that another transaction may have locked. */
   readonly rows?: {
@@ -18,6 +21,9 @@ export interface BatcherParams<T, R> extends StorePatience {
     readonly isBusy: (result: R) => boolean;
   };
 }
+
+/** Fewer items than this are not worth dividing. */
+const DIVIDED_MIN = 32;
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -90,7 +96,8 @@ export class Batcher<T, R> {
 
   /** The next batch: whatever waits, but for what must wait on. */
   #take(): readonly Waiting<T, R>[] {
-    const { rows, sizeMax } = this.#params;
+    const { rows } = this.#params;
+    const sizeMax = this.#share();
     if (!rows || (this.#sentRows.size === 0 && this.#lockedRows.size === 0)) return this.#waiting.splice(0, sizeMax);
     const batch: Waiting<T, R>[] = [];
     const rest: Waiting<T, R>[] = [];
@@ -101,6 +108,14 @@ export class Batcher<T, R> {
     }
     this.#waiting = rest;
     return batch;
+  }
+
+  /** How many items the next batch takes. */
+  #share(): number {
+    const { sizeMax } = this.#params;
+    const free = this.#inFlightMax - this.#inFlight;
+    const items = this.#waiting.length;
+    return items < DIVIDED_MIN ? sizeMax : Math.min(sizeMax, Math.ceil(items / Math.max(1, free)));
   }
 
   /** Empty if no other batch can be sent meanwhile. */

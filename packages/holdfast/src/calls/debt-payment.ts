@@ -8,6 +8,7 @@ import type { MessageKind } from "../model/message.ts";
 import { EMPTY_PAYLOAD } from "../model/payload.ts";
 import type { DeliverMessage, DeliverOutcome, PaidDebt, Store } from "../ports/store.ts";
 import { closeReasons } from "./close-reason.ts";
+import { deliverHolding, type ReserveDelivery } from "./holding-delivery.ts";
 import { replyMessage } from "./update-answer.ts";
 
 /** Messages in one call. */
@@ -23,7 +24,12 @@ export interface Payment {
 }
 
 /** Tells those who wait, and closes those who are to be closed. What another transaction has locked is left for the next time. */
-export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: number): Promise<Payment> {
+export async function payDebts(
+  store: Store,
+  debts: readonly Debt[],
+  inboxMax: number,
+  reserve?: ReserveDelivery,
+): Promise<Payment> {
   const mail = new Mail();
   const owing: { namespace: string; runId: string }[] = [];
   const payments: (() => PaidDebt | undefined)[] = [];
@@ -34,7 +40,7 @@ export async function payDebts(store: Store, debts: readonly Debt[], inboxMax: n
     else if (debt.kind === "reply") payments.push(answer(debt, mail));
     else payments.push(await close(debt, (child) => reasonFor?.(debt, child) ?? "", mail, store, owing));
   }
-  await mail.send(store, inboxMax);
+  await mail.send(store, inboxMax, reserve);
   const paid = payments.flatMap((payment) => payment() ?? []);
   const { paid: noted } = paid.length > 0 ? await store.debts.pay({ debts: paid }) : { paid: 0 };
   return { paid: paid.length, noted, owing };
@@ -51,10 +57,10 @@ class Mail {
     return () => this.#outcomes[place]?.outcome !== "busy";
   }
 
-  async send(store: Store, inboxMax: number): Promise<void> {
+  async send(store: Store, inboxMax: number, reserve: ReserveDelivery | undefined): Promise<void> {
     for (let i = 0; i < this.#messages.length; i += MESSAGES_MAX) {
       const messages = this.#messages.slice(i, i + MESSAGES_MAX);
-      const { outcomes } = await store.inbox.deliver({ messages, inboxMax });
+      const { outcomes } = await deliverHolding(store, { messages, inboxMax }, reserve);
       this.#outcomes.push(...outcomes);
     }
   }

@@ -1,6 +1,7 @@
 import type { Debt } from "../model/debt.ts";
 import { DEFAULT_LIMITS } from "../model/limits.ts";
 import { payDebts } from "./debt-payment.ts";
+import type { ReserveDelivery } from "./holding-delivery.ts";
 import type { Lifetime } from "./lifetime.ts";
 import type { PortsBundle } from "./ports-bundle.ts";
 import { backoff, isTransient, untilAnswered } from "./store-retry.ts";
@@ -8,6 +9,10 @@ import { backoff, isTransient, untilAnswered } from "./store-retry.ts";
 const DEBTS_MAX = 500;
 /** What is still locked after so many tries is left to a sweep. */
 const IDLE_ROUNDS_MAX = 8;
+
+interface PayerPorts extends Pick<PortsBundle, "clock" | "random" | "store" | "log" | "limits"> {
+  readonly reserve?: ReserveDelivery;
+}
 
 interface Owing {
   readonly namespace: string;
@@ -21,13 +26,13 @@ interface Owing {
  * other. What it does not come to, because the process dies, the sweep of any worker finds.
  */
 export class Payer {
-  readonly #ports: Pick<PortsBundle, "clock" | "random" | "store" | "log" | "limits">;
+  readonly #ports: PayerPorts;
   readonly #life: Lifetime;
   #wanted = new Map<string, Owing>();
   #all = false;
   #paying: Promise<void> | undefined;
 
-  constructor(ports: Pick<PortsBundle, "clock" | "random" | "store" | "log" | "limits">, life: Lifetime) {
+  constructor(ports: PayerPorts, life: Lifetime) {
     this.#ports = ports;
     this.#life = life;
   }
@@ -77,26 +82,26 @@ export class Payer {
   async #payKnown(owing: readonly Owing[]): Promise<readonly Owing[]> {
     const debts = owing.flatMap(({ debt }) => debt ?? []);
     if (debts.length === 0) return owing;
-    const { clock, random, store, limits } = this.#ports;
+    const { clock, random, store, limits, reserve } = this.#ports;
     const { inboxMax } = limits ?? DEFAULT_LIMITS;
     const patience = { clock, random, life: this.#life };
     const { noted } = await untilAnswered(
       patience,
-      () => payDebts(store, debts, inboxMax),
+      () => payDebts(store, debts, inboxMax, reserve),
       () => this.#life.over,
     );
     return noted === debts.length ? owing.filter(({ debt }) => debt === undefined) : owing;
   }
 
   async #pay(of: { readonly runs?: readonly Owing[] }): Promise<void> {
-    const { clock, random, store, limits } = this.#ports;
+    const { clock, random, store, limits, reserve } = this.#ports;
     const { inboxMax } = limits ?? DEFAULT_LIMITS;
     const patience = { clock, random, life: this.#life };
     const giveUp = (): boolean => this.#life.over;
     for (let idle = 0; idle < IDLE_ROUNDS_MAX; ) {
       const debts = await untilAnswered(patience, () => store.debts.read({ ...of, limit: DEBTS_MAX }), giveUp);
       if (debts.length === 0) return;
-      const { paid, owing } = await untilAnswered(patience, () => payDebts(store, debts, inboxMax), giveUp);
+      const { paid, owing } = await untilAnswered(patience, () => payDebts(store, debts, inboxMax, reserve), giveUp);
       for (const run of owing) this.#wanted.set(run.runId, run);
       idle = paid === 0 ? idle + 1 : 0;
       if (paid === 0) await backoff(patience, idle);

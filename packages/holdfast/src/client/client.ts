@@ -1,4 +1,5 @@
 import { originalStore } from "../calls/answering-store.ts";
+import type { ReserveDelivery } from "../calls/holding-delivery.ts";
 import { Lifetime } from "../calls/lifetime.ts";
 import type { PortsBundle } from "../calls/ports-bundle.ts";
 import { RunEnds } from "../calls/run-ends.ts";
@@ -97,7 +98,8 @@ export class Client {
       live: (...asked) => firstOf(this.#workers, ({ queries }) => queries.live(...asked)),
       replayed: (...asked) => firstOf(this.#workers, ({ queries }) => queries.replayed(...asked)),
     };
-    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, look, local);
+    const reserve: ReserveDelivery = (messages) => firstOf(this.#workers, (worker) => worker.reserveDelivery(messages));
+    this.#core = new ClientCore(ports, namespace, waiter, updates, this.#life, look, local, reserve);
     this.versions = new Versions(this.#core);
     this.workers = new Workers(this.#core);
     this.tasks = new Tasks(this.#core);
@@ -386,8 +388,8 @@ export class Client {
 
   /** If a worker of this process has a free slot, the run starts already claimed by it. */
   #reserveSlot(run: NewRun): SlotReservation | undefined {
-    const { workflow, version, queue } = run;
-    return isDueAtOnce(run) ? firstOf(this.#workers, (one) => one.reserve(workflow, version, queue)) : undefined;
+    if (!isDueAtOnce(run)) return undefined;
+    return firstOf(this.#workers, (worker) => worker.reserve(run.workflow, run.version, run.queue));
   }
 
   #handleFor(outcome: StartOutcome, workflow: AnyWorkflow | string): RunHandle<never> {

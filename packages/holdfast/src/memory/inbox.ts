@@ -1,4 +1,4 @@
-import { isMoved, judgeDelivery, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
+import { isMoved, judgeDelivery, mayTake, wakes, wakeTime, wasInVain } from "../model/decisions/delivery.ts";
 import { isResult, type Message, type ReplyAddress } from "../model/message.ts";
 import { resumeNote, senderOf } from "../model/operator-notes.ts";
 import { isClosed } from "../model/run.ts";
@@ -15,29 +15,68 @@ import type {
 import { isAllowed } from "./debts/debt-state.ts";
 import { noteUpdate, replyAddress } from "./replies.ts";
 import { isPaused, resume } from "./runs/parking.ts";
-import { addTo, findRun, idKey, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
+import { addTo, findRun, hold, idKey, isLive, type MemoryState, type RunRecord, runIn, setAvailable } from "./state.ts";
 
 export function deliverMessages(state: MemoryState, params: DeliverMessagesParams, now: number): DeliverMessagesResult {
-  const outcomes = params.messages.map((message) => deliver(state, message, params.inboxMax, now));
+  const answers = params.messages.map((message) => deliver(state, message, params, now));
   params.messages.forEach((message, i) => {
-    const { outcome: judged, runId } = outcomes[i] as DeliverOutcome;
-    const row = message.kind === "cancel" && judged === "delivered" ? state.runs.get(runId as string) : undefined;
-    if (row && isPaused(state, row)) resume(state, row, resumeNote(senderOf(message)), now, now);
+    const { row, take } = answers[i] as Answer;
+    if (row && take) holdOnce(state, row, params, now);
+    if (row && message.kind === "cancel" && isPaused(state, row))
+      resume(state, row, resumeNote(senderOf(message)), now, now);
   });
-  return { outcomes };
+  const taken = new Set(answers.flatMap(({ row, take }) => (take && row ? [row.runId] : [])));
+  return { outcomes: answers.map((answer) => outcomeOf(answer, taken, now)) };
 }
 
-function deliver(state: MemoryState, message: DeliverMessage, inboxMax: number, now: number): DeliverOutcome {
-  const { to, from, kind } = message;
-  if (!isAllowed(state, to.namespace, from)) return { outcome: "not_allowed", runId: null, status: null };
+/** What has become of one message. */
+interface Answer {
+  readonly outcome: DeliverOutcome;
+  /** The run that has it now, and its number there; undefined if none has. */
+  readonly row?: RunRecord;
+  readonly number?: number;
+  /** Whether the worker that sends it takes the run. */
+  readonly take?: boolean;
+}
+
+function outcomeOf({ outcome, row, number }: Answer, taken: ReadonlySet<string>, now: number): DeliverOutcome {
+  if (!row || number === undefined || !taken.has(row.runId)) return outcome;
+  return { ...outcome, held: { number, at: now } };
+}
+
+function deliver(
+  state: MemoryState,
+  message: DeliverMessage,
+  { inboxMax, holdBy }: DeliverMessagesParams,
+  now: number,
+): Answer {
+  const { to, from, kind, hold: wanted } = message;
+  if (!isAllowed(state, to.namespace, from)) return { outcome: { outcome: "not_allowed", runId: null, status: null } };
   const row = isResult(kind) && "runId" in to ? runIn(state, to.namespace, to.runId) : addressee(state, to);
-  if (!row) return { outcome: "not_found", runId: null, status: null };
-  return deliverTo(state, row, message, inboxMax, now);
+  if (!row) return { outcome: { outcome: "not_found", runId: null, status: null } };
+  const { runId, epoch, suspect, namespace } = row;
+  const receiver = { runId, epoch, held: row.heldBy !== null, parked: row.status === "parked", suspect };
+  const live = holdBy !== undefined && isLive(state, { namespace, workerId: holdBy.workerId });
+  const take = live && mayTake(receiver, wanted);
+  const outcome = deliverTo(state, row, message, inboxMax, now, take);
+  return outcome.outcome === "delivered" ? { outcome, row, number: row.delivered, take } : { outcome };
+}
+
+function holdOnce(state: MemoryState, row: RunRecord, { holdBy }: DeliverMessagesParams, now: number): void {
+  if (holdBy && row.heldBy === null) hold(state, row, holdBy.workerId, holdBy.claimId, now);
 }
 
 type Sent = CarriedMessage & Partial<Pick<DeliverMessage, "to" | "epoch" | "replyTo">>;
 
-function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: number, now: number): DeliverOutcome {
+/** `taken`: the worker that sends it takes the run, which therefore need not become due. */
+function deliverTo(
+  state: MemoryState,
+  row: RunRecord,
+  message: Sent,
+  inboxMax: number,
+  now: number,
+  taken = false,
+): DeliverOutcome {
   const isKnown = (): boolean => hasHad(state, row, message.messageId);
   const { delivered, consumed } = row;
   const parked = row.status === "parked";
@@ -46,7 +85,7 @@ function deliverTo(state: MemoryState, row: RunRecord, message: Sent, inboxMax: 
   if (judged !== "delivered") return outcome(judged, row);
   appendMessage(state, row, message, now, message.replyTo);
   if (row.heldBy !== null) state.hints.push({ type: "inbox", runId: row.runId, workerId: row.heldBy });
-  else if (wakes({ parked, startedAt: row.startedAt }, message.kind))
+  else if (!taken && wakes({ parked, startedAt: row.startedAt }, message.kind))
     setAvailable(state, row, wakeTime(row.availableAt, now), now);
   return outcome("delivered", row);
 }

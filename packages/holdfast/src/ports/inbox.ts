@@ -20,6 +20,10 @@ export interface InboxStore {
    * Results (`isResult`) go to exactly the run that is named, which must be named by its run id: a run that has ended, or continued as new, is
    * `closed`. Their ids are not remembered, they are never `full`, and a run that continues does not hand them on.
    * A message `from` another namespace, which that of the run has not let in, is `not_allowed`, before anything else.
+   * A delivered message with `hold` takes its run for `holdBy` in the same step, as a claim would (epoch + 1, held under that claim
+   * id, not due): if the run is that one and has that epoch, nobody holds it, it is neither parked nor a suspect, and the worker is of
+   * its namespace and not offline (`mayTake`). Otherwise the message is delivered as any other. All delivered messages of such a
+   * run say `held`. A repetition takes nothing: `claim` with `again` and the claim id returns what the first call has taken.
    */
   deliver(params: DeliverMessagesParams): Promise<DeliverMessagesResult>;
 
@@ -52,12 +56,16 @@ export interface DeliverMessage {
   readonly from?: string;
   /** For an update from another run: kept with the message, also when it is handed on to a successor. */
   readonly replyTo?: ReplyAddress;
+  /** The run as `holdBy` has suspended it: only that run, and only if nothing has happened to it since, is taken. */
+  readonly hold?: { readonly runId: string; readonly epoch: number };
 }
 
 export interface DeliverMessagesParams {
   readonly messages: readonly DeliverMessage[];
   /** The maximum number of unconsumed messages of a run. */
   readonly inboxMax: number;
+  /** The worker that takes the runs of messages with `hold`. */
+  readonly holdBy?: { readonly workerId: string; readonly claimId: string };
 }
 
 export interface DeliverOutcome {
@@ -72,7 +80,10 @@ export interface DeliverOutcome {
     | "busy"
     | "not_allowed";
   readonly runId: string | null;
+  /** Before this call. */
   readonly status: RunStatus | null;
+  /** This call has taken the run for `holdBy`: where the message stands in its inbox, and since when. */
+  readonly held?: { readonly number: number; readonly at: number };
 }
 
 export interface DeliverMessagesResult {

@@ -5,6 +5,7 @@ import { statusCode } from "../database/codes.ts";
 import { newUuidBytes, uuidText } from "../database/uuid.ts";
 import { unconsumed } from "../inbox.ts";
 import { liveWorkerKey } from "../workers.ts";
+import { holdRuns } from "./holds.ts";
 import { appendNote } from "./parking.ts";
 import { readHeldRun } from "./run-rows.ts";
 import { noteError } from "./run-state.ts";
@@ -14,10 +15,6 @@ const DUE = `
   where lane_id = ? and suspect = ? and available_at <= ? order by available_at limit ?`;
 const NEXT_DUE = `
   select min(available_at) as at from holdfast_runs where lane_id = ? and suspect = ? and available_at > ?`;
-const HOLD = `
-  update holdfast_runs set epoch = epoch + 1, held_by = ?, claim_id = ?, alone = ?, available_at = null, waiting_for = null,
-    started_at = coalesce(started_at, max(?, created_at)), status = iif(status = ?, status, ?)
-  where run_key in (select value from json_each(?))`;
 const TAKEN_UNDER = "select run_key from holdfast_runs where held_by = ? and claim_id = ? order by run_key";
 
 interface Found {
@@ -42,12 +39,7 @@ export function claimRuns(call: Call, params: ClaimRunsParams): ClaimRunsResult 
     if (taken.length > 0) return answer(call, { ...NOTHING, taken }, holder);
   }
   const found = findDue(call, params, lanesOf(call, params));
-  const [compensating, running] = [statusCode("compensating"), statusCode("running")];
-  if (found.taken.length > 0) {
-    // One statement for all: the fixed cost of a statement is larger than its cost per run.
-    const runKeys = JSON.stringify(found.taken);
-    sql.execute(HOLD, workerKey, holder.claimId, Number(params.solo), now, compensating, running, runKeys);
-  }
+  if (found.taken.length > 0) holdRuns(call, found.taken, workerKey, params.claimId, params.solo);
   return answer(call, found, holder);
 }
 
@@ -59,10 +51,10 @@ const PARKED_BY_OTHERS = `
   limit ?`;
 
 export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): TakeUpResult {
-  const { sql, now } = call;
+  const { sql } = call;
   const workerKey = liveWorkerKey(call, params);
   if (workerKey === undefined) return { live: false, taken: 0, more: false };
-  const [parked, compensating, running] = [statusCode("parked"), statusCode("compensating"), statusCode("running")];
+  const parked = statusCode("parked");
   const found: number[] = [];
   for (const { laneId, workflow, version } of lanesOf(call, params)) {
     const code = params.handlers.find((one) => one.workflow === workflow && one.version === version)?.code as string;
@@ -76,8 +68,7 @@ export function holdRunsIfParkedByOtherCode(call: Call, params: TakeUpParams): T
   }
   const taken = found.slice(0, params.limit);
   if (taken.length > 0) {
-    const claimId = newUuidBytes(params.claimId);
-    sql.execute(HOLD, workerKey, claimId, 0, now, compensating, running, JSON.stringify(taken));
+    holdRuns(call, taken, workerKey, params.claimId);
     for (const runKey of taken) {
       noteError(call, { runKey }, null);
       appendNote(call, runKey, params.event);

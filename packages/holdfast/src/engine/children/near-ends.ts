@@ -62,17 +62,20 @@ export class ToldEnds {
     this.#debts.set(op, debt);
   }
 
-  /** The parent has recorded these. `waits`: whether an op still waits for its child. */
-  written(events: readonly HistoryEvent[], waits: (op: string) => boolean): void {
+  /** The parent has recorded these, and will record the others. `waits`: whether an op still waits for its child. */
+  written(events: readonly HistoryEvent[], others: readonly HistoryEvent[], waits: (op: string) => boolean): void {
     if (this.#debts.size === 0) return;
-    for (const { type, op } of events) {
-      const debt = op !== null && type.startsWith("child_") ? this.#debts.get(op) : undefined;
-      if (!debt || type === "child_started") continue;
+    for (const event of events) {
+      const op = endedOp(event);
+      const debt = op === undefined ? undefined : this.#debts.get(op);
+      if (!debt) continue;
       this.#debts.delete(op as string);
       this.#pay({ ...debt, parent: null });
     }
+    if (this.#debts.size === 0) return;
+    const recorded = new Set(others.map(endedOp));
     for (const [op, debt] of this.#debts)
-      if (!waits(op)) {
+      if (!waits(op) && !recorded.has(op)) {
         this.#debts.delete(op);
         this.#pay(debt);
       }
@@ -83,4 +86,9 @@ export class ToldEnds {
     for (const debt of this.#debts.values()) this.#pay(debt);
     this.#debts.clear();
   }
+}
+
+/** The op whose child has ended by this event. */
+function endedOp({ type, op }: HistoryEvent): string | undefined {
+  return op !== null && type.startsWith("child_") && type !== "child_started" ? op : undefined;
 }

@@ -109,7 +109,8 @@ export class OtherRuns implements NearParent {
 
   /** These events are durable. */
   written(events: readonly HistoryEvent[]): void {
-    this.#told.written(events, (op) => this.#run.machine.op(op)?.pending ?? false);
+    const { machine } = this.#run;
+    this.#told.written(events, machine.fresh, (op) => machine.op(op)?.pending ?? false);
   }
 
   /** Ops whose call is to be made later: the run was retried because of them. */

@@ -11,6 +11,7 @@ import {
   sendStarts,
 } from "../../calls/batched-calls.ts";
 import { Batcher } from "../../calls/batcher.ts";
+import type { ReserveDelivery } from "../../calls/holding-delivery.ts";
 import type { Lifetime } from "../../calls/lifetime.ts";
 import type { PortsBundle } from "../../calls/ports-bundle.ts";
 import { untilAnswered } from "../../calls/store-retry.ts";
@@ -39,6 +40,8 @@ export interface RunCallerParams {
   readonly life: Lifetime;
   /** A slot of a worker of this process for a run that is about to be started; undefined if none is free. */
   readonly reserve: (run: NewRun) => SlotReservation | undefined;
+  /** Slots for runs that rest on a worker of this process, for messages that are about to be sent to them. */
+  readonly reserveDelivery: ReserveDelivery;
   /** A run that no worker of this process holds is due then. */
   readonly onDue: (storeAt: number) => void;
   /** A call has made a run owe something. */
@@ -57,7 +60,8 @@ export class RunCaller {
     const { clock, random, store } = ports;
     const batching = { clock, random, life, sizeMax: BATCH_SIZE_MAX, giveUp: () => life.over };
     this.#starts = new Batcher({ ...batching, send: (items) => sendStarts(ports, items), rows: START_ROWS });
-    this.#messages = new Batcher({ ...batching, send: (items) => sendMessages(ports, items), rows: MESSAGE_ROWS });
+    const sending = { ...ports, reserve: params.reserveDelivery };
+    this.#messages = new Batcher({ ...batching, send: (items) => sendMessages(sending, items), rows: MESSAGE_ROWS });
     this.#watches = new Batcher({
       ...batching,
       send: (watches) => store.runs.watch({ watches }),

@@ -9,6 +9,7 @@ import { SegmentPacker } from "../../calls/segments/segment-packer.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Message } from "../../model/message.ts";
 import type { Run } from "../../model/run.ts";
+import type { RunRef } from "../../ports/store.ts";
 import type { WorkflowCode, WorkflowRegistry } from "../code/workflow-registry.ts";
 import type { ExecutorHost } from "../execute/executor-host.ts";
 import type { HeldRun } from "../execute/held-run.ts";
@@ -25,6 +26,9 @@ export interface HeldRunsParams {
   /** A run is no longer held, for any reason. */
   readonly onLeft: (runId: string) => void;
 }
+
+/** Under what a worker holds a run. */
+type Hold = Pick<Run, "epoch" | "heldBy" | "claimId">;
 
 interface Claimed {
   readonly run: Run;
@@ -72,6 +76,27 @@ export class HeldRuns {
   resting(run: Run): RunExecutor | undefined {
     const executor = this.#cache.look(run.runId);
     return executor?.matches(run, 0) && !executor.machine.spoiled ? executor : undefined;
+  }
+
+  /** The run that a message is for, if it was suspended here and is not known to have moved since. */
+  restingFor(to: RunRef): { readonly runId: string; readonly epoch: number } | undefined {
+    const executor = "runId" in to ? this.#cache.look(to.runId) : this.#cache.lookById(to.id);
+    if (!executor?.suspended || executor.machine.spoiled || executor.run.namespace !== to.namespace) return undefined;
+    return { runId: executor.runId, epoch: executor.run.epoch };
+  }
+
+  /** The store has taken a resting run for us, as it was; false if it does not rest here any more. */
+  wake(runId: string, hold: Hold, messages: readonly Message[]): boolean {
+    const executor = this.#cache.look(runId);
+    if (!executor?.suspended || executor.machine.spoiled || executor.run.epoch !== hold.epoch - 1) return false;
+    this.#cache.take(runId);
+    const status = executor.machine.compensating ? "compensating" : "running";
+    const delivered = messages.at(-1)?.number ?? executor.run.delivered;
+    executor.reactivate({ ...executor.run, ...hold, status, delivered }, messages);
+    this.#enter(executor);
+    // Messages from before may be unread.
+    if (executor.isBehind(delivered)) this.#params.host().inbox.pull(executor);
+    return true;
   }
 
   /** It is not what its history says any more. */

@@ -8,6 +8,8 @@ export class LiveCache {
   readonly #sizeMax: number;
   readonly #executors = new Map<string, RunExecutor>();
   readonly #parents = new Map<string, RunExecutor>();
+  /** The same by the user's ids. */
+  readonly #byId = new Map<string, RunExecutor>();
 
   constructor(sizeMax: number) {
     this.#sizeMax = sizeMax;
@@ -22,10 +24,12 @@ export class LiveCache {
     this.#executors.delete(runId);
     this.#parents.delete(runId);
     (machine.hasCalls ? this.#parents : this.#executors).set(runId, executor);
+    this.#byId.set(executor.run.id, executor);
     for (const kind of [this.#executors, this.#parents])
       for (const [oldest, evicted] of kind) {
         if (this.size <= this.#sizeMax) return;
         kind.delete(oldest);
+        this.#forgetId(evicted);
         evicted.evict();
       }
   }
@@ -34,6 +38,7 @@ export class LiveCache {
     const kind = this.#executors.has(runId) ? this.#executors : this.#parents;
     const executor = kind.get(runId);
     kind.delete(runId);
+    if (executor) this.#forgetId(executor);
     return executor;
   }
 
@@ -41,10 +46,20 @@ export class LiveCache {
     return this.#executors.get(runId) ?? this.#parents.get(runId);
   }
 
+  lookById(id: string): RunExecutor | undefined {
+    return this.#byId.get(id);
+  }
+
+  #forgetId(executor: RunExecutor): void {
+    // A newer run of the id may have come since.
+    if (this.#byId.get(executor.run.id) === executor) this.#byId.delete(executor.run.id);
+  }
+
   clear(): void {
     for (const kind of [this.#executors, this.#parents]) {
       for (const executor of kind.values()) executor.evict();
       kind.clear();
     }
+    this.#byId.clear();
   }
 }

@@ -53,6 +53,7 @@ export interface WorkerSelf {
   readonly localTasks: LocalTasks;
   /** A slot of a worker of this process for a run that is about to be started. */
   readonly reserve: RunCallerParams["reserve"];
+  readonly reserveDelivery: RunCallerParams["reserveDelivery"];
   readonly onDue: RunCallerParams["onDue"];
 }
 
@@ -268,6 +269,7 @@ export class WorkerParts {
       others: new RunCaller({
         ...this.#params,
         reserve: this.#self.reserve,
+        reserveDelivery: this.#self.reserveDelivery,
         onDue: this.#self.onDue,
         onOwing: (run, debt) => this.#params.payer.note(run, debt),
       }),

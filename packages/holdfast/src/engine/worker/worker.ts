@@ -3,12 +3,13 @@
  * claimer (fill the slots), committer (write), sweeper (reclaim the runs of dead workers), leader (fire schedules, if it is the one).
  */
 
+import type { HoldingDelivery } from "../../calls/holding-delivery.ts";
 import { type LimitedWait, limitedWait } from "../../calls/limited-wait.ts";
 import type { AnyWorkflow } from "../../define/definitions.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { LiveRun } from "../../model/live-run.ts";
 import type { Hint } from "../../ports/notifier.ts";
-import type { HeartbeatResult } from "../../ports/store.ts";
+import type { DeliverMessage, HeartbeatResult } from "../../ports/store.ts";
 
 import { drainOnSignals } from "../../system/shutdown-signals.ts";
 
@@ -54,19 +55,16 @@ export class Worker {
       onHeartbeat: (result) => this.#onHeartbeat(result),
       onDead: () => void this.#onDead(),
       localTasks: {
-        reserve: (task) => this.#reserveTask(task),
+        reserve: (task) => this.#firstOf((worker) => worker.reserveTask(task)),
         takenBack: (task) => {
           for (const worker of this.#siblings()) worker.takeTaskBack(task);
         },
       },
       reserve: ({ workflow, version, queue, namespace }) => {
         if (namespace !== params.namespace) return undefined;
-        for (const worker of this.#siblings()) {
-          const slot = worker.reserve(workflow, version, queue);
-          if (slot) return slot;
-        }
-        return undefined;
+        return this.#firstOf((worker) => worker.reserve(workflow, version, queue));
       },
+      reserveDelivery: (messages) => this.#firstOf((worker) => worker.reserveDelivery(messages)),
       onDue: (storeAt) => {
         for (const worker of this.#siblings()) worker.noteDueAt(storeAt);
       },
@@ -294,6 +292,11 @@ export class Worker {
     return fits && this.#state === "running" ? this.#parts.slots.reserve() : undefined;
   }
 
+  /** @internal Slots for runs that rest here, for messages that are about to be sent to them. */
+  reserveDelivery(messages: readonly DeliverMessage[]): HoldingDelivery | undefined {
+    return this.#state === "running" ? this.#parts.slots.reserveDelivery(messages) : undefined;
+  }
+
   /** @internal A slot for a task that a run of this process schedules; undefined if this worker cannot start it now. */
   reserveTask(task: Parameters<LocalTasks["reserve"]>[0]): TaskReservation | undefined {
     return this.#parts.tasks.reserve(task);
@@ -308,10 +311,11 @@ export class Worker {
     return this.#params.siblings?.() ?? [this];
   }
 
-  #reserveTask(task: Parameters<LocalTasks["reserve"]>[0]): TaskReservation | undefined {
+  /** What the first worker of this client gives that gives anything. */
+  #firstOf<T>(ask: (worker: Worker) => T | undefined): T | undefined {
     for (const worker of this.#siblings()) {
-      const reservation = worker.reserveTask(task);
-      if (reservation) return reservation;
+      const given = ask(worker);
+      if (given !== undefined) return given;
     }
     return undefined;
   }

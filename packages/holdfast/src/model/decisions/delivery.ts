@@ -51,6 +51,21 @@ export function wakes(
   return !run.parked && (run.startedAt !== null || kind === "cancel");
 }
 
+/** Whether a message takes its run for the worker that sends it: as that worker has suspended it, and free for any claim. */
+export function mayTake(
+  run: {
+    readonly runId: string;
+    readonly epoch: number;
+    readonly held: boolean;
+    readonly parked: boolean;
+    readonly suspect: boolean;
+  },
+  hold: { readonly runId: string; readonly epoch: number } | undefined,
+): boolean {
+  const free = !run.held && !run.parked && !run.suspect;
+  return hold !== undefined && free && run.epoch === hold.epoch && run.runId === hold.runId;
+}
+
 /** When the run is then due: now, unless it has been due for longer. */
 export function wakeTime(availableAt: number | null, now: number): number {
   return Math.min(availableAt ?? now, now);

@@ -13,6 +13,8 @@ create function run_of(p_run uuid, p_namespace text, p_id text) returns uuid lan
 -- Puts messages into inboxes. The row lock on the run orders deliveries: its state is read under the lock, and duplicates are
 -- searched for after taking it, with a new snapshot. Nothing waits: a run that another transaction has locked, or that has just
 -- continued, is busy. Results go to exactly the run that is named; ends of runs are not remembered.
+-- A message with a hold takes its run for a worker (mayTake in model/decisions/delivery.ts). KEY SHARE on the worker blocks the sweep,
+-- as in claim_runs; if that comes first, nothing is taken.
 create function deliver_messages(
   p_run uuid[], p_namespace text[], p_id text[], p_kind text[], p_name text[], p_message text[], p_payload bytea[],
   p_inbox_max int, p_notify boolean,
@@ -20,8 +22,12 @@ create function deliver_messages(
   p_reply_to text[] default null,
   p_note_type smallint default null,  -- if a cancel makes a paused run due: what is recorded of that, per message
   p_notes bytea[] default null,
-  p_epoch int[] default null)      -- of a pause or a resume: the epoch of the run that it is for
-returns table (i int, outcome text, run_id uuid, status run_status, hints text)
+  p_epoch int[] default null,      -- of a pause or a resume: the epoch of the run that it is for
+  p_hold_run uuid[] default null,  -- per message: the run that the worker takes, if it has that epoch
+  p_hold_epoch int[] default null,
+  p_hold_by uuid default null, p_claim uuid default null)
+returns table (i int, outcome text, run_id uuid, status run_status, hints text,
+  number int, at bigint)           -- of a message whose run was taken
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set jit = off
 set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off set enable_mergejoin = off as $$
@@ -31,12 +37,16 @@ declare
   v_target uuid[];       -- per message: its run
   -- The messages whose run could be locked, and the state of that run.
   l_i int[]; l_run uuid[]; l_row tid[]; l_status run_status[]; l_held uuid[]; l_next uuid[]; l_closed boolean[];
-  l_delivered int[]; l_consumed int[]; l_epoch int[];
-  v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[]; v_cancel record;
+  l_delivered int[]; l_consumed int[]; l_epoch int[]; l_take boolean[];
+  v_i int[]; v_outcome text[]; v_run uuid[]; v_status run_status[]; v_number int[]; v_cancel record;
+  v_home text;           -- the namespace of the worker that takes runs; null if none does
   v_refused int[] := '{}';  -- messages from namespaces that were not let in
 begin
   if cardinality(p_from) > 0 then
     v_refused := array(select k.i from generate_subscripts(p_message, 1) k(i) where not is_allowed(p_namespace[k.i], p_from[k.i]));
+  end if;
+  if p_hold_by is not null then
+    select w.namespace into v_home from workers w where w.worker_id = p_hold_by and w.status <> 'offline' for key share skip locked;
   end if;
   -- 1. Find the run, and 2. lock it. A run that continued as new stands for the last run of its chain, also if it is gone.
   v_target := array(
@@ -48,10 +58,11 @@ begin
     -- Each run is locked once for all of its messages: they are delivered in order, or all are busy.
     select array_agg(p.i::int), array_agg(k.run_id), array_agg(k.place), array_agg(k.status), array_agg(k.held_by),
            array_agg(k.continued_as), array_agg(k.closed), array_agg(k.delivered), array_agg(k.consumed),
-           array_agg(k.epoch)
-      into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch
+           array_agg(k.epoch),
+           array_agg(k.free and p_hold_run[p.i] = k.run_id and p_hold_epoch[p.i] = k.epoch and p_namespace[p.i] = v_home)
+      into l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take
       from (select g.positions, r.run_id, r.ctid as place, r.status, r.held_by, r.continued_as, r.ended_at is not null as closed,
-                   r.delivered, r.consumed, r.epoch
+                   r.delivered, r.consumed, r.epoch, r.held_by is null and r.status <> 'parked' and not r.suspect as free
               from (select t.run_id, array_agg(t.i) as positions from unnest(v_target) with ordinality as t(run_id, i)
                      where t.i <> all (v_refused) group by t.run_id) g
               join runs r on r.run_id = g.run_id
@@ -70,7 +81,7 @@ begin
   v_now := now_ms();
   -- 3. Judge, number and write.
   with known as materialized (
-    select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed,
+    select l.i, l.run_id, s.chain_id, l.place, l.held_by, l.status, l.delivered, l.consumed, l.closed, l.take,
            -- The run that it continued as was purged. (Not "exists", here and below: that may be planned as a scan of the whole table.)
            l.next is not null and not is_result(p_kind[l.i])
              and (select 1 from runs n where n.run_id = l.next limit 1) is null as gone,
@@ -82,8 +93,8 @@ begin
            s.namespace <> p_namespace[l.i] as foreign_run,
            row_number() over (partition by s.chain_id, p_message[l.i], is_run_end(p_kind[l.i]), s.namespace <> p_namespace[l.i] order by l.i) as copy,
            (select 1 from inbox x where x.chain_id = s.chain_id and x.message_id = p_message[l.i] limit 1) is not null as dup
-      from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch)
-           as l(i, run_id, place, status, held_by, next, closed, delivered, consumed, epoch)
+      from unnest(l_i, l_run, l_row, l_status, l_held, l_next, l_closed, l_delivered, l_consumed, l_epoch, l_take)
+           as l(i, run_id, place, status, held_by, next, closed, delivered, consumed, epoch, take)
      cross join lateral (select b.chain_id, b.namespace from run_starts b where b.run_id = l.run_id limit 1) s
   ), ranked as materialized (
     select k.*, row_number() over (partition by k.run_id, k.closed or not k.run_end and (k.dup or k.copy > 1) or k.foreign_run or k.too_late order by k.i) as rank
@@ -98,30 +109,44 @@ begin
                      else 'delivered' end as outcome
       from ranked r
   ), numbered as materialized (
-    select j.*, j.delivered + row_number() over (partition by j.run_id order by j.i) as number
-      from judged j where j.outcome = 'delivered'
+    -- Both only of those that are delivered; one of them may take the run for all.
+    select j.*, case when j.outcome = 'delivered' then
+               j.delivered + row_number() over (partition by j.run_id, j.outcome = 'delivered' order by j.i) end as number,
+           case when j.outcome = 'delivered' then
+               coalesce(bool_or(j.take) over (partition by j.run_id, j.outcome = 'delivered'), false) end as taken
+      from judged j
   ), counted as (
     update runs r set delivered = r.delivered + c.n,
         -- A signal does not start a run before its start time; a cancel does not wait for that time.
-        available_at = case when r.held_by is null and r.status <> 'parked' and (r.started_at is not null or c.cancel)
-                            then least(r.available_at, v_now) else r.available_at end
-      from (select d.place, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
-              from numbered d group by d.place) c
+        available_at = case when c.taken then null
+                            when r.held_by is null and r.status <> 'parked' and (r.started_at is not null or c.cancel)
+                            then least(r.available_at, v_now) else r.available_at end,
+        epoch = r.epoch + c.taken::int,
+        held_by = case when c.taken then p_hold_by else r.held_by end,
+        claim_id = case when c.taken then p_claim else r.claim_id end,
+        alone = r.alone and not c.taken,
+        waiting_for = case when not c.taken then r.waiting_for end,
+        started_at = case when c.taken then coalesce(r.started_at, greatest(v_now, r.created_at)) else r.started_at end,
+        status = case when c.taken and r.status <> 'compensating' then 'running' else r.status end
+      from (select d.place, d.taken, count(*)::int as n, bool_or(p_kind[d.i] = 'cancel') as cancel
+              from numbered d where d.number is not null group by d.place, d.taken) c
      where r.ctid = c.place returning r.lane_id, r.available_at
   ), inserted as (
     insert into inbox (run_id, chain_id, number, kind, name, message_id, payload, at)
     select d.run_id, case when not d.run_end then d.chain_id end, d.number, p_kind[d.i], p_name[d.i], p_message[d.i], p_payload[d.i],
-           v_now from numbered d
+           v_now from numbered d where d.number is not null
   ), addressed as (
     insert into replies (run_id, number, reply_to)
-    select d.run_id, d.number, p_reply_to[d.i] from numbered d where p_reply_to[d.i] is not null and p_kind[d.i] = 'update'
+    select d.run_id, d.number, p_reply_to[d.i] from numbered d
+     where d.number is not null and p_reply_to[d.i] is not null and p_kind[d.i] = 'update'
   )
   select array_agg(j.i), array_agg(j.outcome), array_agg(j.run_id), array_agg(j.status),
+         array_agg(case when j.taken then j.number end),
          (select hint_lines('i', array_agg(d.held_by::text), array_agg(d.run_id)) from
-           (select distinct n.run_id, n.held_by from numbered n) d),
+           (select distinct n.run_id, n.held_by from numbered n where n.number is not null) d),
          (select array_agg(distinct E'd\t' || n.namespace || E'\t' || n.queue)
             from (select distinct c.lane_id from counted c where c.available_at <= v_now) c join lanes n using (lane_id))
-    into v_i, v_outcome, v_run, v_status, v_lines, v_due from judged j;
+    into v_i, v_outcome, v_run, v_status, v_number, v_lines, v_due from numbered j;
   if cardinality(p_reply_to) > 0 then
     update runs r set awaited = true where r.awaited is null and r.run_id = any (array(
       select j.run_id from unnest(v_i, v_outcome, v_run) as j(i, outcome, run_id)
@@ -139,19 +164,20 @@ begin
   end if;
   return query
     select j.i, j.outcome, case when j.outcome <> 'not_found' then j.run_id end,
-           case when j.outcome <> 'not_found' then j.status end, null::text
-      from unnest(v_i, v_outcome, v_run, v_status) as j(i, outcome, run_id, status);
+           case when j.outcome <> 'not_found' then j.status end, null::text, j.number, case when j.number is not null then v_now end
+      from unnest(v_i, v_outcome, v_run, v_status, v_number) as j(i, outcome, run_id, status, number);
   -- The others: no such run, or another transaction has it locked.
   if coalesce(cardinality(v_i), 0) < cardinality(p_message) then
     return query
       select t.i::int, case when t.i = any (v_refused) then 'not_allowed' when r.run_id is null then 'not_found' else 'busy' end,
-             r.run_id, r.status, null::text
+             r.run_id, r.status, null::text, null::int, null::bigint
         from unnest(v_target, p_namespace) with ordinality as t(run_id, namespace, i)
         left join (runs r join lanes l using (lane_id))
           on r.run_id = t.run_id and l.namespace = t.namespace and t.i <> all (v_refused)
        where v_i is null or t.i <> all (v_i);
   end if;
-  return query select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify);
+  return query select 0, 'hints', null::uuid, null::run_status, send_hints(coalesce(v_lines, '{}') || v_due, p_notify),
+    null::int, null::bigint;
 end $$;
 
 create function read_inbox(p_namespace text[], p_run uuid[], p_after int[])
