@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { afterAll, describe, expect, test } from "vitest";
-import { root } from "./ensure-installed.mjs";
+import { root } from "./packages/published-packages.ts";
 import {
   findBinaries,
   findOrInstallBinaries,

@@ -154,7 +154,7 @@ const PAGES: readonly Page[] = [
       },
       {
         title: "Logs, metrics, values",
-        names: ["Logger", "silentLogger", "Telemetry", "StepSpan", "Codec", "jsonCodec"],
+        names: ["Logger", "silentLogger", "Telemetry", "Span", "SpanAbout", "StartAbout", "Codec", "jsonCodec"],
       },
       { title: "In a transaction of your own", names: ["ClientInTransaction"] },
     ],

@@ -1,4 +1,3 @@
-import type { StoreTime } from "../../calls/store-time.ts";
 import type { EventDraft } from "../../model/event.ts";
 import type { Run } from "../../model/run.ts";
 import type { Timer } from "../../ports/clock.ts";
@@ -19,7 +18,11 @@ const NOTHING: readonly EventDraft[] = [];
  * The due timers and the deadline, as events, and what whoever forked the run has decided. They wait for a run that is pausing to
  * be resumed.
  */
-export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime, "now">): readonly EventDraft[] {
+export function dueEvents(
+  machine: Machine,
+  run: Run,
+  { storeTime, telemetry }: Pick<ExecutorHost, "storeTime" | "telemetry">,
+): readonly EventDraft[] {
   if (machine.pausing) return NOTHING;
   const edited = machine.editedOutcomes();
   if (edited.length > 0) return edited;
@@ -28,6 +31,9 @@ export function dueEvents(machine: Machine, run: Run, storeTime: Pick<StoreTime,
   const now = storeTime.now();
   const due = [...machine.timers].filter((op) => (op.fireAt as number) <= now);
   due.sort((a, b) => (a.fireAt as number) - (b.fireAt as number));
+  if (telemetry)
+    for (const { fireAt } of due)
+      telemetry.duration("timer_lateness", now - (fireAt as number), { workflow: run.workflow });
   const fired = due.map((op): EventDraft => ({ type: "timer_fired", op: op.id }));
   return deadlineAt !== null && now >= deadlineAt ? [{ type: "deadline_reached", op: null }, ...fired] : fired;
 }

@@ -8,6 +8,7 @@ import { writeToken } from "../../model/task-token.ts";
 import type { Clock, Timer } from "../../ports/clock.ts";
 import type { Codec } from "../../ports/codec.ts";
 import type { Logger, RunLogger } from "../../ports/logger.ts";
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { runLogger } from "../../replay/context/run-logger.ts";
 import type { TaskFunction, TaskInfo } from "../../replay/ops/task-options.ts";
 
@@ -51,6 +52,7 @@ export interface TaskAttemptHost {
   readonly clock: Clock;
   readonly codec: Codec;
   readonly log: Logger;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Whoever started the attempt: learns of its end once, unless it was discarded, and of its heartbeats. */
@@ -71,6 +73,7 @@ export class TaskAttempt implements TaskInfo {
   #timer: Timer | undefined;
   #silence: Timer | undefined;
   #over = false;
+  #span: Span | undefined;
 
   constructor(task: Task, host: TaskAttemptHost, owner: TaskAttemptOwner) {
     this.task = task;
@@ -135,9 +138,23 @@ export class TaskAttempt implements TaskInfo {
   /** Its limits begin to run; someone else calls the function. */
   begin(): void {
     const { spec } = this.task;
+    this.#span = this.#beginSpan();
     if (spec?.timeoutMs !== undefined)
       this.#timer = this.#host.clock.setTimer(spec.timeoutMs, () => this.#expire("timeout"));
     this.#restartSilence();
+  }
+
+  #beginSpan(): Span | undefined {
+    const { telemetry } = this.#host;
+    if (!telemetry?.span) return undefined;
+    const { namespace, runId, op, name: task, queue, attempt, spec } = this.task;
+    const trace = spec?.trace === undefined ? {} : { trace: spec.trace };
+    return telemetry.span({ kind: "task", namespace, runId, op, task, queue, attempt, ...trace });
+  }
+
+  /** Calls the function inside of its span: what it does is part of that. */
+  within<T>(call: () => T): T {
+    return this.#span?.within ? this.#span.within(call) : call();
   }
 
   /** May be taken off the object. */
@@ -178,11 +195,16 @@ export class TaskAttempt implements TaskInfo {
   end(end: TaskEnd): void {
     if (this.#over) return;
     this.#close();
+    this.#span?.end(
+      end.ok ? "completed" : "failed",
+      end.ok ? undefined : "error" in end ? end.error : end.died.message,
+    );
     this.#owner.ended(this, end);
   }
 
   /** The result is no longer wanted. */
   discard(reason: unknown): void {
+    if (!this.#over) this.#span?.end("discarded", reason);
     this.#close();
     this.abort(reason);
   }
@@ -221,7 +243,7 @@ async function holdfastTaskFrame(fn: TaskFunction<never, unknown>, attempt: Task
   }
   let end: TaskEnd;
   try {
-    end = { ok: true, value: await fn(value as never, attempt) };
+    end = { ok: true, value: await attempt.within(() => fn(value as never, attempt)) };
   } catch (error) {
     end = { ok: false, error };
   }
