@@ -1,3 +1,5 @@
+import type { ErrorRecord } from "../model/error-record.ts";
+
 /**
  * What the engine reports while it works. Replay reports nothing that was done before, so that everything is counted once.
  * Absent by default, and then nothing is computed for it. Implementations must be quick. What they throw has no effect and is
@@ -63,9 +65,9 @@ export interface Span {
   within?<T>(call: () => T): T;
   /**
    * It is over. `outcome` of a run: its status, `suspended` or `lost`; of an attempt: `completed`, `failed`, or `discarded` if
-   * nobody wants to know.
+   * nobody wants to know. The error is what the store keeps: without credentials.
    */
-  end(outcome: string, error: unknown): void;
+  end(outcome: string, error: ErrorRecord | undefined): void;
 }
 
 /** A metric: what it says, and its labels. The values of every label are few: names from code, queues, kinds, outcomes. */

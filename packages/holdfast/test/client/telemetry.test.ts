@@ -12,7 +12,7 @@ function recorder() {
     span: ({ kind, workflow, op = workflow, attempt = "" }) => {
       seen.push(`begin ${kind} ${op} ${attempt}`.trim());
       const ends = (outcome: string) => `end ${kind} ${op} ${attempt} ${outcome}`.replace("  ", " ");
-      return { end: (outcome, error) => void seen.push(ends(outcome) + (error ? ` ${(error as Error).message}` : "")) };
+      return { end: (outcome, error) => void seen.push(ends(outcome) + (error ? ` ${error.message}` : "")) };
     },
   };
   return { seen, telemetry };

@@ -1,3 +1,4 @@
+import type { ErrorRecord } from "../../model/error-record.ts";
 import type { Run } from "../../model/run.ts";
 import { traceOf } from "../../model/run-seed.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -64,7 +65,7 @@ function outcomeOf(leaving: Leaving): string {
   return transition.type === "park" ? "parked" : "continued";
 }
 
-function errorOf(leaving: Leaving): unknown {
+function errorOf(leaving: Leaving): ErrorRecord | undefined {
   if (leaving.how !== "closed") return undefined;
   const { transition } = leaving;
   if (transition.type === "park") return transition.paused ? undefined : transition.error;

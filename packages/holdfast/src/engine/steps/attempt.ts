@@ -2,6 +2,7 @@ import { classifyError } from "../../errors/classify.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { RunName } from "../../model/child.ts";
 import { formatDuration } from "../../model/duration.ts";
+import type { ErrorRecord } from "../../model/error-record.ts";
 import { idempotencyKey } from "../../model/ids.ts";
 import { isPromiseLike } from "../../model/promise-like.ts";
 import type { Run } from "../../model/run.ts";
@@ -31,6 +32,8 @@ export interface AttemptHost extends StartingHost {
   readonly steps: StepInterceptor | undefined;
   readonly telemetry: Telemetry | undefined;
   readonly stretches: Stretches | undefined;
+  /** An error as history stores it. */
+  readonly record: (error: unknown) => ErrorRecord;
 }
 
 /** The starter of an attempt, which is notified of its result once, unless the attempt was discarded. */
@@ -170,7 +173,7 @@ export class Attempt implements StepInfo {
     const { telemetry, clock } = this.#host;
     if (!telemetry) return;
     const outcome = result.ok ? "completed" : "failed";
-    this.#span?.end(outcome, result.ok ? undefined : result.error);
+    this.#span?.end(outcome, result.ok ? undefined : this.#host.record(result.error));
     // Without the occurrence, so that a loop does not create a label for each iteration.
     const step = stepName(this.op.id);
     const { workflow } = this.#run;
@@ -183,7 +186,7 @@ export class Attempt implements StepInfo {
 
   /** The result is no longer wanted. */
   discard(reason: unknown): void {
-    if (!this.#reported) this.#span?.end("discarded", reason);
+    if (!this.#reported) this.#span?.end("discarded", this.#host.record(reason));
     this.#reported = true;
     this.#timer?.cancel();
     this.abort(reason);

@@ -1,4 +1,5 @@
 import { expiryError } from "../../calls/task-judgment.ts";
+import { toErrorRecord } from "../../errors/error-record.ts";
 import { HoldfastError } from "../../errors/holdfast-error.ts";
 import type { RetryIf } from "../../errors/retry-rule.ts";
 import { idempotencyKey } from "../../model/ids.ts";
@@ -53,6 +54,8 @@ export interface TaskAttemptHost {
   readonly codec: Codec;
   readonly log: Logger;
   readonly telemetry?: Telemetry | undefined;
+  /** Applied to every text of an error that is reported. */
+  readonly redact?: ((text: string) => string) | undefined;
 }
 
 /** Whoever started the attempt: learns of its end once, unless it was discarded, and of its heartbeats. */
@@ -152,6 +155,12 @@ export class TaskAttempt implements TaskInfo {
     return telemetry.span({ kind: "task", namespace, runId, op, task, queue, attempt, ...trace });
   }
 
+  #endSpan(outcome: string, error: unknown): void {
+    if (!this.#span) return;
+    const { redact } = this.#host;
+    this.#span.end(outcome, error === undefined ? undefined : toErrorRecord(error, redact ? { redact } : {}));
+  }
+
   /** Calls the function inside of its span: what it does is part of that. */
   within<T>(call: () => T): T {
     return this.#span?.within ? this.#span.within(call) : call();
@@ -195,16 +204,13 @@ export class TaskAttempt implements TaskInfo {
   end(end: TaskEnd): void {
     if (this.#over) return;
     this.#close();
-    this.#span?.end(
-      end.ok ? "completed" : "failed",
-      end.ok ? undefined : "error" in end ? end.error : end.died.message,
-    );
+    this.#endSpan(end.ok ? "completed" : "failed", end.ok ? undefined : "error" in end ? end.error : end.died.message);
     this.#owner.ended(this, end);
   }
 
   /** The result is no longer wanted. */
   discard(reason: unknown): void {
-    if (!this.#over) this.#span?.end("discarded", reason);
+    if (!this.#over) this.#endSpan("discarded", reason);
     this.#close();
     this.abort(reason);
   }

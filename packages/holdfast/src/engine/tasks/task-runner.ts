@@ -93,7 +93,7 @@ export class TaskRunner implements LocalTasks, HeldTaskOwner {
   constructor(params: TaskRunnerParams) {
     const { clock, random, store, redact, codec, log, telemetry } = params.ports;
     this.#params = params;
-    this.#attemptHost = { clock, codec, log, telemetry };
+    this.#attemptHost = { clock, codec, log, telemetry, redact };
     this.#byName = new Map(params.tasks.map((task) => [task.name, task]));
     this.names = [...this.#byName.keys()];
     this.#fit = { names: this.names, queues: params.queues, labels: params.labels };
