@@ -234,6 +234,18 @@ const PAGES: readonly Page[] = [
       { title: "A run together with your own commit", names: ["inTransaction", "ApplicationConnection"] },
     ],
   },
+  {
+    file: "telemetry.md",
+    title: "@holdfast/telemetry",
+    about: "Prometheus and OpenTelemetry; see [metrics and traces](../guide/telemetry.md).",
+    from: "packages/telemetry/src",
+    entry: "index.ts",
+    takes: () => true,
+    sections: [
+      { title: "Prometheus", names: ["prometheus", "PrometheusOptions", "PrometheusTelemetry"] },
+      { title: "OpenTelemetry", names: ["openTelemetry", "OpenTelemetryOptions"] },
+    ],
+  },
 ];
 
 /** The pages as they should be, by file name, and what is wrong with the doc comments behind them. */

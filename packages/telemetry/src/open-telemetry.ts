@@ -31,6 +31,7 @@ import { BUCKETS } from "./buckets.ts";
 
 const NAME = "@holdfast/telemetry";
 
+/** Where spans and metrics go. */
 export interface OpenTelemetryOptions {
   /**
    * Where spans go.
@@ -49,7 +50,8 @@ export interface OpenTelemetryOptions {
  * and every attempt of its tasks, is a child of it, on whichever worker; attempts of steps are children of their stretch. The function
  * of a step or task is called inside of its span. Metrics are called `holdfast.<metric>`; durations are in seconds.
  */
-export function openTelemetry({ tracerProvider, meterProvider }: OpenTelemetryOptions = {}): Telemetry {
+export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  const { tracerProvider, meterProvider } = options;
   const tracer = (tracerProvider ?? trace.getTracerProvider()).getTracer(NAME);
   return {
     ...meters(meterProvider),

@@ -12,6 +12,7 @@ import { Counter, Gauge, Histogram, type Metric, Registry } from "prom-client";
 import { BoundedLabels } from "./bounded-labels.ts";
 import { BUCKETS } from "./buckets.ts";
 
+/** Where metrics for Prometheus are, and what they are called. */
 export interface PrometheusOptions {
   /**
    * Where the metrics are registered: the registry of your own metrics, for example, so that one page has them all.
@@ -37,10 +38,8 @@ export interface PrometheusTelemetry extends Telemetry {
  * Metrics for Prometheus: counters `holdfast_<metric>_total`, histograms `holdfast_<metric>_seconds`, and gauges
  * `holdfast_<metric>`. Ids of runs are never labels, and no label has more than 500 values: the others are `other`.
  */
-export function prometheus({
-  register = new Registry(),
-  prefix = "holdfast_",
-}: PrometheusOptions = {}): PrometheusTelemetry {
+export function prometheus(options: PrometheusOptions = {}): PrometheusTelemetry {
+  const { register = new Registry(), prefix = "holdfast_" } = options;
   const labels = new BoundedLabels();
   const settings = (name: string, { about, labels: labelNames }: MetricAbout) => ({
     name: `${prefix}${name}`,
