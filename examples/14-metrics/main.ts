@@ -23,7 +23,7 @@ const hf = await connect("memory:", { telemetry });
 await hf.worker({ workflows: [order], name: "shop" }).start();
 
 const server = createServer(async (request, response) => {
-  if (request.url !== "/metrics") return response.writeHead(404).end();
+  if (request.url !== "/metrics") return void response.writeHead(404).end();
   response.setHeader("Content-Type", telemetry.contentType).end(await telemetry.metrics());
 });
 server.listen(0, "127.0.0.1"); // 9464 in production

@@ -115,12 +115,22 @@ function beginSpan(tracer: Tracer, about: SpanAbout, parent: Context): Span {
   const spanKind = kind === "step" ? SpanKind.INTERNAL : SpanKind.CONSUMER;
   const span = tracer.startSpan(`${kind} ${name}`, { kind: spanKind, attributes }, parent);
   const inside = trace.setSpan(ROOT_CONTEXT, span);
+  if (!span.isRecording()) return unrecorded(span, inside);
   return {
     part: (part) => beginSpan(tracer, part, inside),
     within: (call) => context.with(inside, call),
     end: (outcome, error) => endSpan(span, outcome, error),
   };
 }
+
+/** Not sampled, and so are its parts; what is done inside of it has to know that. Without an SDK there is nothing to know. */
+function unrecorded(span: OtelSpan, inside: Context): Span {
+  if (!isSpanContextValid(span.spanContext())) return UNKNOWN;
+  const silent: Span = { part: () => silent, within: (call) => context.with(inside, call), end() {} };
+  return silent;
+}
+
+const UNKNOWN: Span = { part: () => undefined, end() {} };
 
 function endSpan(span: OtelSpan, outcome: string, error: Parameters<Span["end"]>[1]): void {
   span.setAttribute("holdfast.outcome", outcome);

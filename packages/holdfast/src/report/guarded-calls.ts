@@ -8,12 +8,17 @@ export type Report = (error: unknown) => void;
 export function watch<T>(call: () => T, report: Report): T | undefined {
   try {
     const result = call();
-    if (isPromiseLike(result)) result.then(undefined, report);
+    noteRejection(result, report);
     return result;
   } catch (error) {
     report(error);
     return undefined;
   }
+}
+
+/** What is no promise needs no look. */
+export function noteRejection(result: unknown, report: Report): void {
+  if (result !== undefined && isPromiseLike(result)) result.then(undefined, report);
 }
 
 export function once(report: Report): Report {

@@ -6,7 +6,7 @@
 import { isList } from "../errors/option-checks.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Span, SpanAbout, Telemetry } from "../ports/telemetry.ts";
-import { once, type Report, textOf, watch } from "./guarded-calls.ts";
+import { noteRejection, once, type Report, textOf, watch } from "./guarded-calls.ts";
 
 /** Undefined if there is none. */
 export function guardTelemetry(
@@ -34,8 +34,21 @@ function guardOne(telemetry: Telemetry, log: Logger): Telemetry {
       span,
     );
   return {
-    count: (metric, times, labels) => void watch(() => telemetry.count(metric, times, labels), count),
-    duration: (metric, ms, labels) => void watch(() => telemetry.duration(metric, ms, labels), duration),
+    // These are called for every step: without a closure.
+    count: (metric, times, labels) => {
+      try {
+        noteRejection(telemetry.count(metric, times, labels), count);
+      } catch (error) {
+        count(error);
+      }
+    },
+    duration: (metric, ms, labels) => {
+      try {
+        noteRejection(telemetry.duration(metric, ms, labels), duration);
+      } catch (error) {
+        duration(error);
+      }
+    },
     ...(telemetry.level && {
       level: (metric, value, labels) => void watch(() => telemetry.level?.(metric, value, labels), level),
     }),
